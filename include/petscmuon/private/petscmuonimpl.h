@@ -1,0 +1,64 @@
+/*
+   What the classes of the library share and a user does not see: scratch memory, the truncated SVD, options that are read behind two prefixes.
+*/
+#pragma once
+
+#include <petscmuon/private/petscmuonretro.h>
+#include <petscmuonsys.h>
+#include <petscmuonconf.h>
+#include <petscmat.h>
+#include <petsc/private/petscimpl.h>
+
+/*
+   Scratch memory that the objects working on the layers one after the other share: there is one such arena in an optimizer, not one for each layer.
+   A slot holds one buffer that only grows. Whoever takes a slot may use it until control returns to its caller; the slots of different floors differ,
+   so that a caller's buffer survives the calls that it makes.
+*/
+typedef struct _n_MuonWorkspace *MuonWorkspace;
+
+typedef enum {
+  MUON_WORK_POLAR_A,
+  MUON_WORK_POLAR_B,
+  MUON_WORK_POLAR_C,
+  MUON_WORK_POLAR_D,
+  MUON_WORK_SVD_A,
+  MUON_WORK_SVD_B,
+  MUON_WORK_SVD_C,
+  MUON_WORK_COMPRESSOR_A,
+  MUON_WORK_COMPRESSOR_B,
+  MUON_WORK_COMPRESSOR_C,
+  MUON_WORK_COMPRESSOR_D,
+  MUON_WORK_LMO_A,
+  MUON_WORK_LMO_B,
+  MUON_WORK_STEP_A,
+  MUON_WORK_STEP_B,
+  MUON_WORK_MAX
+} MuonWorkspaceSlot;
+
+PETSC_INTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
+PETSC_INTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
+PETSC_INTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
+PETSC_INTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
+PETSC_INTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
+
+/*
+   The one way to SLEPc's SVD: starts SLEPc when first used, answers a zero, empty or non-finite matrix itself.
+
+   MuonSVDCompute() gives the nsv largest singular triples of the sequential dense matrix A: sigma[] decreasing, U (m x nsv) and V (n x nsv)
+   column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1 (the canonical rank when nsv = min(m,n)); the arrays
+   past count are not set. The caller's A is not modified.
+*/
+typedef struct _n_MuonSVD *MuonSVD;
+
+PETSC_INTERN PetscErrorCode MuonSVDCreate(MPI_Comm, MuonSVD *);
+PETSC_INTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const char[]);
+PETSC_INTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
+PETSC_INTERN PetscErrorCode MuonSVDCompute(MuonSVD, Mat, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
+PETSC_INTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
+
+/* NaN and Inf of one rank become the status of the object; entries are looked at once */
+PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
+
+/* Hash of a layer's name (FNV-1a, 32 bits): its identity on the wire and in the random number generator, the same for any order of the layers */
+PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);

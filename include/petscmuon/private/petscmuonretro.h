@@ -1,0 +1,32 @@
+/*
+   Adapts releases of PETSc older than the newest. The rest of the library is written to the newest API and holds no test of a version.
+*/
+#pragma once
+
+#include <petscsys.h>
+
+#if PETSC_VERSION_LT(3, 18, 0)
+  #error "PetscMuon needs PETSc 3.18 or newer"
+#endif
+
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define PETSC_SUCCESS ((PetscErrorCode)0)
+#endif
+
+#if PETSC_VERSION_LT(3, 20, 0)
+  #define PetscAssertPointer(ptr, arg) PetscValidPointer(ptr, arg)
+#endif
+
+#if PETSC_VERSION_LT(3, 22, 0)
+  #define PETSC_CURRENT   (-2)
+  #define PETSC_UNLIMITED (-3)
+  #define PetscOptionsCreateViewer(comm, options, prefix, name, viewer, format, set) PetscOptionsGetViewer(comm, options, prefix, name, viewer, format, set)
+#endif
+
+/* The argument of a type's setfromoptions() became a pointer type in 3.23 */
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscOptionItems *MuonOptionItems;
+typedef PetscErrorCode    PetscCtxDestroyFn(void **);
+#else
+typedef PetscOptionItems MuonOptionItems;
+#endif

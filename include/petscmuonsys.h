@@ -1,0 +1,42 @@
+/*
+   Start and end of the library, and what every class of it shares.
+*/
+#pragma once
+
+#include <petscsys.h>
+#include <petscmuonversion.h>
+
+/* MANSEC = ML */
+/* SUBMANSEC = Muon */
+
+#if defined(PETSC_USE_COMPLEX)
+  #error "PetscMuon needs a PETSc configured with real scalars"
+#endif
+
+/*E
+   MuonStatus - How a computation on a layer's data ended
+
+   Values:
++  `MUON_STATUS_OK`         - the result is valid
+.  `MUON_STATUS_NANORINF`   - the input or a result has entries that are NaN or Inf
+.  `MUON_STATUS_CORRUPT`    - a received message is not one that its sender could have written
+-  `MUON_STATUS_LMO`        - a factorization or an iteration of the linear minimization oracle, or of a compressor, failed
+
+   Level: intermediate
+
+   Note:
+   Numerical trouble is a status that a caller can act on; wrong usage is a PETSc error.
+
+.seealso: `MuonConvergedReason`, `MuonLMOGetStatus()`, `MuonPolarGetStatus()`, `MuonCompressorGetStatus()`
+E*/
+typedef enum {
+  MUON_STATUS_OK       = 0,
+  MUON_STATUS_NANORINF = 1,
+  MUON_STATUS_CORRUPT  = 2,
+  MUON_STATUS_LMO      = 3
+} MuonStatus;
+PETSC_EXTERN const char *const MuonStatuses[];
+
+PETSC_EXTERN PetscErrorCode PetscMuonInitialize(int *, char ***, const char[], const char[]);
+PETSC_EXTERN PetscErrorCode PetscMuonFinalize(void);
+PETSC_EXTERN PetscErrorCode PetscMuonInitialized(PetscBool *);

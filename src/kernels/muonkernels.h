@@ -1,0 +1,58 @@
+/*
+   Arithmetic on arrays: momentum, residuals, selection, rounding, the counter-based random numbers.
+
+   Raw pointers, no PETSc, no MPI. Matrices are column-major with a leading dimension unless a name says rows: the numbering of entries that ties, positions
+   on the wire and random numbers use is row-major, entry = i n + j.
+*/
+#pragma once
+
+#include <petscmuonconf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* The scalar of the library's matrices; petscmuonconf.h says which */
+#if defined(MUON_KERNEL_SINGLE)
+typedef float MuonKernelScalar;
+#else
+typedef double MuonKernelScalar;
+#endif
+
+/* Philox4x32-10: out = the block of 128 bits at counter under key */
+void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
+
+/* A stream of random numbers: word e & 3 of block {e >> 2, layer, step, sender | direction << 31} under the seed belongs to entry e */
+typedef struct {
+  uint64_t seed;
+  uint32_t layer, step, sender, direction;
+} MuonKernelStream;
+void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t first, size_t count, uint32_t *words);
+
+/* 1 when all entries are finite */
+int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
+/* G = previous M + fresh G: the new momentum takes the gradient's place */
+void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const MuonKernelScalar *M, size_t ldm, MuonKernelScalar fresh, MuonKernelScalar *G, size_t ldg);
+/* Y = a X + b Y; b == 0 overwrites whatever Y holds */
+void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
+/* rows = T - R in row-major order; R == NULL is zero */
+void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows);
+/* sum of squares and of absolute values, accumulated in double by blocks */
+double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
+double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
+
+/* bitmap (LSB first, zero padding) of the count entries of largest absolute value, the lowest numbers first among equals; scratch holds MuonKernelSelectScratch() bytes. Returns 0, or 1 where x is not finite */
+size_t MuonKernelSelectScratch(size_t entries);
+int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, unsigned char *bitmap, void *scratch);
+
+/* Natural compression (Philox word >> 9 added to the binary32 mantissa): codes sign << 8 | exponent. Returns 0, or 1 where an entry is not a finite binary32 */
+int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
+/* the same for the entries in the bitmap only, compact */
+int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+float MuonKernelNaturalValue(uint16_t code);
+
+#if defined(__cplusplus)
+}
+#endif

@@ -1,0 +1,119 @@
+/*
+   Messages of the Muon family as bytes: packets that hold messages, the codecs of positions and of values, and the checksum that guards them.
+
+   Pure C, without PETSc, without MPI, without memory of its own: whoever calls brings the buffers. README.md beside this file is the format, exactly
+   enough for a second implementation. All bytes are little-endian and written one by one, so that no struct, alignment or byte order leaks into a message.
+*/
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum {
+  MUON_WIRE_PACKET_HEADER  = 56, /* bytes before the first message of a packet */
+  MUON_WIRE_MESSAGE_HEADER = 24  /* bytes before the payload of a message */
+};
+
+/* What a decoder answers; it never aborts and it trusts no length that came with the bytes */
+typedef enum {
+  MUON_WIRE_OK      = 0,
+  MUON_WIRE_CORRUPT = 1
+} MuonWireResult;
+
+/* How the entries of a matrix became a payload */
+typedef enum {
+  MUON_WIRE_DENSE   = 0, /* every entry: raw values by columns, natural codes by rows */
+  MUON_WIRE_SPARSE  = 1, /* positions of the kept entries (row-major, increasing), then their values in the same order */
+  MUON_WIRE_LOWRANK = 2  /* count columns of P (rows x count), then of Q (columns x count): the matrix is P Q^T */
+} MuonWireForm;
+
+typedef enum {
+  MUON_WIRE_INDICES_NONE   = 0,
+  MUON_WIRE_INDICES_BITMAP = 1, /* one bit an entry, LSB first, zero padding */
+  MUON_WIRE_INDICES_RAW    = 2  /* bytes an index: the fewest that hold the last entry's number */
+} MuonWireIndices;
+
+typedef enum {
+  MUON_WIRE_VALUES_DOUBLE  = 0,
+  MUON_WIRE_VALUES_SINGLE  = 1,
+  MUON_WIRE_VALUES_BF16    = 2,
+  MUON_WIRE_VALUES_NATURAL = 3 /* sign and binary32 exponent: 9 bits, LSB first, zero padding */
+} MuonWireValues;
+
+/* A packet is all that one sender says to one receiver in one step */
+typedef struct {
+  uint32_t sender;
+  uint32_t direction; /* 0 from a worker, 1 from a server */
+  uint32_t status;    /* 0, or why the sender has nothing to say this step: then there are no messages */
+  uint32_t messages;
+  uint64_t step;
+  uint64_t bytes; /* of the messages, headers included */
+} MuonWirePacket;
+
+/* A message is what a packet says of one layer */
+typedef struct {
+  uint32_t layer; /* hash of the layer's name */
+  uint8_t  form, indices, values;
+  uint64_t count; /* entries (dense), kept entries (sparse), rank (lowrank) */
+  uint64_t bytes; /* of the payload */
+} MuonWireMessage;
+
+uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, size_t bytes);
+
+/* packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the header with both checksums */
+void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
+/* The packet as it came, length bytes of it; expected gives sender, direction and step. Checks everything but the messages' contents */
+MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
+
+void MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
+/* The message at the start of bytes[0..length): header and payload must lie inside */
+MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
+
+/*
+   Sizes. indices == the smaller of bitmap and raw for count of entries kept; payload bytes of a message of that header for a rows x columns layer,
+   or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists (count too large, unknown codec, overflow)
+*/
+MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
+uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
+uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
+MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
+
+/* Positions: bitmap has one bit an entry (LSB first) and is the form in which a caller holds a selection */
+void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
+/* Full check: exactly count positions, increasing, below entries, padding zero */
+MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
+
+/* Walks the positions of a validated section in increasing order */
+typedef struct {
+  const unsigned char *from;
+  uint64_t             entries, count, next, word;
+  unsigned             width;
+  MuonWireIndices      indices;
+} MuonWireIndexReader;
+void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
+uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* called at most count times */
+
+/*
+   Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent, exponent 0 is zero and 255 does not occur.
+   Validate refuses NaN, Inf, code 255, a negative natural zero and nonzero padding: there is one encoding of a value
+*/
+void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
+void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
+void           MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to);
+void           MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
+void           MuonWireBF16Encode(uint64_t count, const float *x, unsigned char *to); /* x must hold values that bf16 represents: rounding is the caller's */
+void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
+void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
+void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
+MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
+
+/* The whole message against the layer that the receiver knows: header, sizes, positions and values */
+MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
+
+#if defined(__cplusplus)
+}
+#endif
