@@ -1,0 +1,107 @@
+/*
+   Compressors: operators that make a matrix small enough to send, with their messages as bytes.
+*/
+#pragma once
+
+#include <petscmat.h>
+#include <petscmuonsys.h>
+
+/* MANSEC = ML */
+/* SUBMANSEC = MuonCompressor */
+
+/*S
+   MuonCompressor - Compresses the matrices of one layer that one sender sends in one direction
+
+   Level: intermediate
+
+.seealso: `MuonCompressorCreate()`, `MuonCompressorSetType()`, `MuonCompressorType`, `MuonCompressorEncode()`, `MuonCompressorDecodeAdd()`
+S*/
+typedef struct _p_MuonCompressor *MuonCompressor;
+
+/*J
+   MuonCompressorType - String with the name of a compressor
+
+   Values:
++  `MUONCOMPRESSORIDENTITY` - sends everything
+.  `MUONCOMPRESSORNATURAL`  - rounds every entry to a power of two, at random and without bias
+.  `MUONCOMPRESSORTOPK`     - the entries of largest absolute value
+-  `MUONCOMPRESSORRANKK`    - the leading singular triples
+
+   Level: intermediate
+
+.seealso: `MuonCompressorSetType()`, `MuonCompressor`, `MuonCompressorRegister()`
+J*/
+typedef const char *MuonCompressorType;
+#define MUONCOMPRESSORIDENTITY "identity"
+#define MUONCOMPRESSORNATURAL  "natural"
+#define MUONCOMPRESSORTOPK     "topk"
+#define MUONCOMPRESSORRANKK    "rankk"
+
+/*E
+   MuonCompressorValues - How the values of a sparse or low-rank message are written
+
+   Values:
++  `MUON_COMPRESSOR_VALUES_NATIVE`  - the width of `PetscScalar`
+.  `MUON_COMPRESSOR_VALUES_DOUBLE`  - binary64
+.  `MUON_COMPRESSOR_VALUES_SINGLE`  - binary32 (the default)
+.  `MUON_COMPRESSOR_VALUES_BF16`    - bfloat16, rounded to nearest even
+-  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, 9 bits
+
+   Level: intermediate
+
+.seealso: `MuonCompressorSetValues()`, `MuonCompressor`
+E*/
+typedef enum {
+  MUON_COMPRESSOR_VALUES_NATIVE,
+  MUON_COMPRESSOR_VALUES_DOUBLE,
+  MUON_COMPRESSOR_VALUES_SINGLE,
+  MUON_COMPRESSOR_VALUES_BF16,
+  MUON_COMPRESSOR_VALUES_NATURAL
+} MuonCompressorValues;
+PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
+
+/* What one message cost, in bits */
+typedef struct {
+  PetscLogDouble paper;   /* the formula of the EF21-Muon paper */
+  PetscLogDouble encoded; /* what is sent, header included */
+  PetscLogDouble entropy; /* lower bound for this very message under an order-0 model */
+} MuonCompressorCost;
+
+PETSC_EXTERN PetscClassId      MUONCOMPRESSOR_CLASSID;
+PETSC_EXTERN PetscFunctionList MuonCompressorList;
+
+PETSC_EXTERN PetscErrorCode MuonCompressorInitializePackage(void);
+PETSC_EXTERN PetscErrorCode MuonCompressorFinalizePackage(void);
+PETSC_EXTERN PetscErrorCode MuonCompressorRegister(const char[], PetscErrorCode (*)(MuonCompressor));
+PETSC_EXTERN PetscErrorCode MuonCompressorRegisterAll(void);
+
+PETSC_EXTERN PetscErrorCode MuonCompressorCreate(MPI_Comm, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetType(MuonCompressor, MuonCompressorType);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetType(MuonCompressor, MuonCompressorType *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor, const char[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetRatio(MuonCompressor, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetRatio(MuonCompressor, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetRank(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetRank(MuonCompressor, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetValues(MuonCompressor, MuonCompressorValues);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetValues(MuonCompressor, MuonCompressorValues *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, const char[], PetscInt, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetStep(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor, PetscInt, PetscInt, size_t *);
+PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonCompressorEncode(MuonCompressor, Mat, Mat, size_t, unsigned char[], size_t *);
+PETSC_EXTERN PetscErrorCode MuonCompressorValidate(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, size_t, const unsigned char[], Mat);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor, PetscReal, size_t, const unsigned char[], Mat);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetCost(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], MuonCompressorCost *);
+PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonCompressorView(MuonCompressor, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorDestroy(MuonCompressor *);

@@ -1,0 +1,97 @@
+/*
+   Exchanges: which rank serves which layer, and how the messages of a step travel.
+*/
+#pragma once
+
+#include <petscmuonsys.h>
+
+/* MANSEC = ML */
+/* SUBMANSEC = MuonExchange */
+
+/*S
+   MuonExchange - Moves the messages of a step between the workers and the servers of the layers
+
+   Level: intermediate
+
+.seealso: `MuonExchangeCreate()`, `MuonExchangeSetType()`, `MuonExchangeType`, `MuonExchangeMode`, `MuonExchangeAssignment`
+S*/
+typedef struct _p_MuonExchange *MuonExchange;
+
+/*J
+   MuonExchangeType - String with the name of a partition of the layers over servers
+
+   Values:
++  `MUONEXCHANGESTAR`       - rank 0 serves every layer
+.  `MUONEXCHANGESHARDED`    - every layer has one owner
+-  `MUONEXCHANGEREPLICATED` - every rank serves every layer
+
+   Level: intermediate
+
+.seealso: `MuonExchangeSetType()`, `MuonExchange`, `MuonExchangeRegister()`
+J*/
+typedef const char *MuonExchangeType;
+#define MUONEXCHANGESTAR       "star"
+#define MUONEXCHANGESHARDED    "sharded"
+#define MUONEXCHANGEREPLICATED "replicated"
+
+/*E
+   MuonExchangeMode - How the workers' contributions reach the servers
+
+   Values:
++  `MUON_EXCHANGE_MODE_REDUCE`    - sums of arrays at the server
+.  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere
+-  `MUON_EXCHANGE_MODE_GATHER`    - messages, one from every worker, summed by the server in the order of ranks
+
+   Level: intermediate
+
+.seealso: `MuonExchangeSetMode()`, `MuonExchange`
+E*/
+typedef enum {
+  MUON_EXCHANGE_MODE_REDUCE,
+  MUON_EXCHANGE_MODE_ALLREDUCE,
+  MUON_EXCHANGE_MODE_GATHER
+} MuonExchangeMode;
+PETSC_EXTERN const char *const MuonExchangeModes[];
+
+/*E
+   MuonExchangeAssignment - How the owners of the layers are chosen
+
+   Values:
++  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded rank
+-  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one rank after the other
+
+   Level: intermediate
+
+.seealso: `MuonExchangeSetAssignment()`, `MuonExchange`
+E*/
+typedef enum {
+  MUON_EXCHANGE_ASSIGNMENT_LPT,
+  MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN
+} MuonExchangeAssignment;
+PETSC_EXTERN const char *const MuonExchangeAssignments[];
+
+PETSC_EXTERN PetscClassId      MUONEXCHANGE_CLASSID;
+PETSC_EXTERN PetscFunctionList MuonExchangeList;
+
+PETSC_EXTERN PetscErrorCode MuonExchangeInitializePackage(void);
+PETSC_EXTERN PetscErrorCode MuonExchangeFinalizePackage(void);
+PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange));
+PETSC_EXTERN PetscErrorCode MuonExchangeRegisterAll(void);
+
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetType(MuonExchange, MuonExchangeType);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetType(MuonExchange, MuonExchangeType *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetFromOptions(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetAssignment(MuonExchange, MuonExchangeAssignment);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetAssignment(MuonExchange, MuonExchangeAssignment *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const char *const[], const PetscLogDouble[], const PetscLogDouble[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);
+PETSC_EXTERN PetscErrorCode MuonExchangeServes(MuonExchange, PetscInt, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonExchangeReset(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);

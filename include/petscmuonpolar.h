@@ -1,0 +1,57 @@
+/*
+   Polar factors of matrices.
+*/
+#pragma once
+
+#include <petscmat.h>
+#include <petscmuonsys.h>
+
+/* MANSEC = ML */
+/* SUBMANSEC = MuonPolar */
+
+/*S
+   MuonPolar - Computes the orthogonal polar factor of a matrix, or an approximation to it
+
+   Level: intermediate
+
+.seealso: `MuonPolarCreate()`, `MuonPolarSetType()`, `MuonPolarType`, `MuonLMO`
+S*/
+typedef struct _p_MuonPolar *MuonPolar;
+
+/*J
+   MuonPolarType - String with the name of a method for the polar factor
+
+   Values:
++  `MUONPOLARSVD`          - singular value decomposition by SLEPc, exact
+-  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
+
+   Level: intermediate
+
+.seealso: `MuonPolarSetType()`, `MuonPolar`, `MuonPolarRegister()`
+J*/
+typedef const char *MuonPolarType;
+#define MUONPOLARSVD          "svd"
+#define MUONPOLARNEWTONSCHULZ "newtonschulz"
+
+PETSC_EXTERN PetscClassId      MUONPOLAR_CLASSID;
+PETSC_EXTERN PetscFunctionList MuonPolarList;
+
+PETSC_EXTERN PetscErrorCode MuonPolarInitializePackage(void);
+PETSC_EXTERN PetscErrorCode MuonPolarFinalizePackage(void);
+PETSC_EXTERN PetscErrorCode MuonPolarRegister(const char[], PetscErrorCode (*)(MuonPolar));
+PETSC_EXTERN PetscErrorCode MuonPolarRegisterAll(void);
+
+PETSC_EXTERN PetscErrorCode MuonPolarCreate(MPI_Comm, MuonPolar *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetType(MuonPolar, MuonPolarType);
+PETSC_EXTERN PetscErrorCode MuonPolarGetType(MuonPolar, MuonPolarType *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar, const char[]);
+PETSC_EXTERN PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonPolarSetFromOptions(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonPolarGetStatus(MuonPolar, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonPolarGetFlops(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetSteps(MuonPolar, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonPolarGetSteps(MuonPolar, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);
