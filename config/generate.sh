@@ -1,0 +1,58 @@
+#!/bin/sh
+# Writes what depends on PETSc into $BUILD: petscmuonconf.h, petscmuon.pc and the fragments for user makefiles. Called by make, which sets the variables.
+set -eu
+
+has() { awk -v m="$1" '$1 == "#define" && $2 == m {found = 1} END {exit !found}' "$PETSCCONF"; }
+define() { printf '#define %s %s\n' "$1" "$2"; }
+
+mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
+
+{
+  echo "#pragma once"
+  echo
+  echo "/* How this PetscMuon was built; generated. The rooms that know nothing of PETSc read the precision and the BLAS interface here */"
+  define PETSCMUON_PETSC_VERSION_MINOR "$PETSC_MINOR"
+  case $PETSC_PRECISION in single) define MUON_KERNEL_SINGLE 1 ;; esac
+  if has PETSC_HAVE_64BIT_BLAS_INDICES; then define MUON_KERNEL_BLAS_INT64 1; fi
+  if has PETSC_BLASLAPACK_UNDERSCORE; then define MUON_KERNEL_BLAS_UNDERSCORE 1; fi
+  if has PETSC_BLASLAPACK_CAPS; then define MUON_KERNEL_BLAS_CAPS 1; fi
+} > "$BUILD/include/petscmuonconf.h"
+
+# The fragments find the prefix from their own place, so that an installation can be moved or staged behind DESTDIR
+cat > "$BUILD/lib/pkgconfig/petscmuon.pc" <<END
+prefix=\${pcfiledir}/../..
+includedir=\${prefix}/include
+libdir=\${prefix}/lib
+
+Name: PetscMuon
+Description: Distributed, communication-compressed Muon optimizers for PETSc
+Version: $VERSION
+Requires: PETSc >= 3.$PETSC_MINOR, SLEPc >= 3.$PETSC_MINOR
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -Wl,-rpath,\${libdir} -lpetscmuon
+END
+
+cat > "$BUILD/lib/petscmuon/conf/petscmuonvariables" <<END
+PETSCMUON_VERSION = $VERSION
+# The PETSc and the SLEPc that this PetscMuon was built with
+PETSC_DIR  ?= $PETSC_DIR
+PETSC_ARCH ?= $PETSC_ARCH
+SLEPC_DIR  ?= $SLEPC_DIR
+END
+
+cat > "$BUILD/lib/petscmuon/conf/petscmuon_common" <<'END'
+# For user makefiles: include ${PETSCMUON_DIR}/lib/petscmuon/conf/petscmuon_common
+#
+# Brings PETSc's and SLEPc's own variables and rules, PETSCMUON_INCLUDE for the compiler and PETSCMUON_LIB for the linker.
+PETSCMUON_CONF := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+PETSCMUON_DIR  := $(abspath $(PETSCMUON_CONF)/../../..)
+
+include ${PETSCMUON_CONF}/petscmuonvariables
+include ${SLEPC_DIR}/lib/slepc/conf/slepc_common
+
+PETSCMUON_INCLUDE = -I${PETSCMUON_DIR}/include
+PETSCMUON_LIB     = -L${PETSCMUON_DIR}/lib -Wl,-rpath,${PETSCMUON_DIR}/lib -lpetscmuon ${SLEPC_SVD_LIB}
+CCPPFLAGS        += ${PETSCMUON_INCLUDE}
+CXXCPPFLAGS      += ${PETSCMUON_INCLUDE}
+LDLIBS            = ${PETSCMUON_LIB}
+END

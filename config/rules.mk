@@ -1,0 +1,135 @@
+# How sources become objects, the library and programs. Sources are found, never listed.
+
+BUILD        ?= build-$(or $(PETSC_ARCH),installed)
+# Restricts the library to some rooms, for instance ROOMS="wire transport"
+ROOMS        ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
+
+VERSION_H    := include/petscmuonversion.h
+MAJOR_MINOR  := $(call header_number,$(VERSION_H),PETSCMUON_VERSION_MAJOR).$(call header_number,$(VERSION_H),PETSCMUON_VERSION_MINOR)
+VERSION      := $(MAJOR_MINOR).$(call header_number,$(VERSION_H),PETSCMUON_VERSION_SUBMINOR)
+
+# These rooms know nothing of PETSc: they are compiled without its include path
+FREE_ROOMS   := wire transport kernels
+
+LIB_SRC      := $(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/interface/*.c src/$r/impls/*/*.c))
+TEST_SRC     := $(wildcard tests/*.c)
+TUTORIAL_SRC := $(wildcard tutorials/*.c)
+NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)
+BENCH_SRC    := $(wildcard tests/benchmarks/*.c)
+FUZZ_SRC     := $(wildcard tests/fuzz/*.c)
+
+OBJ          := $(BUILD)/obj
+LIB_OBJ      := $(LIB_SRC:%.c=$(OBJ)/%.o)
+LIBRARY      := $(BUILD)/lib/libpetscmuon.$(SL_LINKER_SUFFIX)
+SONAME       := $(notdir $(LIBRARY)).$(MAJOR_MINOR)
+INTERNAL     := $(BUILD)/libpetscmuon_internal.a
+CONF_H       := $(BUILD)/include/petscmuonconf.h
+PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
+CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
+CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
+GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
+
+comma        := ,
+
+# ---- Flags
+# SANITIZE and WERROR are set by the targets of the same names, and by hand
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1)
+WARN         := -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
+STD_C        := $(if $(filter C,$(CLANGUAGE)),-std=c99)
+# PETSc's headers are not ours to warn about
+SYSTEM_INCLUDES = $(patsubst -I%,-isystem %,$(filter-out -I/usr/include -I/usr/local/include,$1))
+PETSC_INCLUDES := $(call SYSTEM_INCLUDES,-I$(SLEPC_ARCH_DIR)/include -I$(SLEPC_DIR)/include $(filter -I%,$(PETSC_CC_INCLUDES)))
+OUR_INCLUDES := -Iinclude -I$(BUILD)/include
+HIDDEN       := $(if $(call petsc_has,PETSC_USE_VISIBILITY_C),-fvisibility=hidden)
+
+BASE_FLAGS   := $(PCC_FLAGS) $(CPP_FLAGS) $(WARN) $(SANITIZE_FLAGS)
+FREE_FLAGS   := $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES)
+LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
+PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
+# $(call flags_of,source)
+flags_of = $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(CPPFLAGS) $(CFLAGS)
+
+# What lies under the system's own library folders needs no rpath
+rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/lib64/%,$1))
+BASE_LIBS    := -L$(SLEPC_ARCH_DIR)/lib $(call rpath_to,$(SLEPC_ARCH_DIR)/lib) $(SLEPC_LIBS) \
+                -L$(PETSC_ARCH_DIR)/lib $(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(PETSC_LIBS) $(BLASLAPACK_LIB) $(MPI_LIB) -lm
+MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
+
+# V=1 prints the commands
+Q            := $(if $(V),,@)
+say          = $(if $(V),,@printf '  %-8s %s\n' $1 $2)
+
+# ---- Objects and the library
+$(OBJ)/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(PCC) $(call flags_of,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(LIBRARY): $(LIB_OBJ) $(OBJ)/sources.list | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,LD,$@.$(VERSION))
+	$(Q)$(PCC_LINKER) -shared $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -Wl,-soname,$(SONAME) -o $@.$(VERSION) $(LIB_OBJ) $(BASE_LIBS) $(LDFLAGS)
+	@ln -sf $(notdir $@).$(VERSION) $(@D)/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+# The same objects, for tests of what the library does not export
+$(INTERNAL): $(LIB_OBJ) $(OBJ)/sources.list
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)$(AR) cr $@ $(LIB_OBJ)
+
+# Changes only when a source comes or goes, so that the library forgets the objects of deleted sources
+$(OBJ)/sources.list: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' $(LIB_SRC) > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+
+# ---- Programs
+# A test names what else it is made of in its TEST block: `link: internal` takes the archive in place of the library,
+# `sources: tutorials/nanogpt/model.c` adds objects.
+BLOCK_KEYS   := $(shell awk '/^ *(link|sources): / {key = $$1; $$1 = ""; gsub(/^ +| +$$/, ""); gsub(/ +/, ","); print FILENAME "=" key $$0}' $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) /dev/null)
+# $(call block_key,source,key)
+block_key    = $(sort $(subst $(comma), ,$(patsubst $1=$2:%,%,$(filter $1=$2:%,$(BLOCK_KEYS)))))
+is_internal  = $(filter internal,$(call block_key,$1,link))
+objects_of   = $(OBJ)/$(1:.c=.o) $(patsubst %.c,$(OBJ)/%.o,$(call block_key,$1,sources))
+link_program = $(PCC_LINKER) $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -o $1 $2 $3 $(BASE_LIBS) $(LDFLAGS)
+
+TEST_PROGRAMS     := $(TEST_SRC:%.c=$(BUILD)/%)
+TUTORIAL_PROGRAMS := $(TUTORIAL_SRC:%.c=$(BUILD)/%)
+BENCH_PROGRAMS    := $(BENCH_SRC:%.c=$(BUILD)/%)
+NANOGPT           := $(if $(NANOGPT_SRC),$(BUILD)/tutorials/nanogpt/nanogpt)
+
+define program_rule
+$(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL),$(MUON_LIBS)))
+endef
+$(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC),$(eval $(call program_rule,$s)))
+
+$(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
+
+# ---- Fuzzers: the wire room alone, under clang's sanitizers
+FUZZ_CC       ?= clang
+FUZZ_FLAGS    := -g -O1 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
+FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^)
+
+# ---- Generated files
+$(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
+$(CONF_H): config/generate.sh config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
+	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
+	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_ARCH_DIR='$(PETSC_ARCH_DIR)' \
+	 SLEPC_DIR='$(SLEPC_DIR)' SLEPC_ARCH_DIR='$(SLEPC_ARCH_DIR)' PETSC_LIBS='$(PETSC_LIBS)' SLEPC_LIBS='$(SLEPC_LIBS)' PETSC_PRECISION='$(PETSC_PRECISION)' \
+	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
+
+ALL_OBJ := $(LIB_OBJ) $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
+-include $(wildcard $(ALL_OBJ:.o=.d))
+.PHONY: FORCE
+FORCE:

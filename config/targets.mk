@@ -1,0 +1,28 @@
+# What a user asks for
+
+PYTHON3 ?= python3
+TESTS   ?=
+J       ?= 1
+
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks help info
+
+all: lib
+lib: $(LIBRARY) $(GENERATED)
+programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
+fuzzers: $(FUZZ_PROGRAMS)
+
+test: programs
+	@$(PYTHON3) config/runtests.py --build $(BUILD) -j $(J) $(TESTS)
+
+checkstyle:
+	@$(PYTHON3) config/checkstyle.py
+
+clean:
+	rm -rf $(or $(BUILD),build-*)
+
+help:
+	@echo "make                      the library in \$$(BUILD), build-\$$PETSC_ARCH or build-installed by default"
+	@echo "make lib ROOMS=\"wire sys\" some rooms of it only"
+	@echo "make programs             tests, tutorials and benchmarks"
+	@echo "make test TESTS=glob J=2  the tests whose names match"
+	@echo "V=1 prints the commands, SANITIZE=1 and WERROR=1 change them"
