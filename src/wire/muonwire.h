@@ -28,7 +28,7 @@ typedef enum {
 typedef enum {
   MUON_WIRE_DENSE   = 0, /* every entry: raw values by columns, natural codes by rows */
   MUON_WIRE_SPARSE  = 1, /* positions of the kept entries (row-major, increasing), then their values in the same order */
-  MUON_WIRE_LOWRANK = 2  /* count columns of P (rows x count), then of Q (columns x count): the matrix is P Q^T */
+  MUON_WIRE_LOWRANK = 2  /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
 } MuonWireForm;
 
 typedef enum {
@@ -51,7 +51,7 @@ typedef struct {
   uint32_t status;    /* 0, or why the sender has nothing to say this step: then there are no messages */
   uint32_t messages;
   uint64_t step;
-  uint64_t bytes; /* of the messages, headers included */
+  uint64_t bytes; /* of the messages, their headers included */
 } MuonWirePacket;
 
 /* A message is what a packet says of one layer */
@@ -62,15 +62,16 @@ typedef struct {
   uint64_t bytes; /* of the payload */
 } MuonWireMessage;
 
+/* CRC-32C of what crc covers and of data behind it; 0 covers nothing */
 uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, size_t bytes);
 
 /* packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the header with both checksums */
 void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
-/* The packet as it came, length bytes of it; expected gives sender, direction and step. Checks everything but the messages' contents */
+/* The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks everything but the messages' contents: that there are header->messages of them, end to end */
 MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
 
 void MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
-/* The message at the start of bytes[0..length): header and payload must lie inside */
+/* The message at the start of bytes[0..length): header and payload must lie inside. Codecs and count are not looked at */
 MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
 
 /*
@@ -82,7 +83,7 @@ uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, 
 uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
 MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
-/* Positions: bitmap has one bit an entry (LSB first) and is the form in which a caller holds a selection */
+/* Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection */
 void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
 /* Full check: exactly count positions, increasing, below entries, padding zero */
 MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
@@ -95,7 +96,7 @@ typedef struct {
   MuonWireIndices      indices;
 } MuonWireIndexReader;
 void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
-uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* called at most count times */
+uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
 
 /*
    Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent, exponent 0 is zero and 255 does not occur.
@@ -111,7 +112,7 @@ void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsi
 void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
 MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
 
-/* The whole message against the layer that the receiver knows: header, sizes, positions and values */
+/* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
 
 #if defined(__cplusplus)

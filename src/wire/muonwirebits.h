@@ -1,0 +1,84 @@
+/*
+   Integers as little-endian bytes, for the files of this room alone. Written with shifts, so that nothing depends on the byte order or the alignment of the
+   machine; compilers turn each of them into a single load or store where the machine is little-endian.
+*/
+#pragma once
+
+#include "muonwire.h"
+#include <string.h>
+
+static inline uint32_t MuonWireLoad16(const unsigned char *from)
+{
+  return (uint32_t)from[0] | (uint32_t)from[1] << 8;
+}
+
+static inline uint32_t MuonWireLoad32(const unsigned char *from)
+{
+  return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static inline uint64_t MuonWireLoad64(const unsigned char *from)
+{
+  return (uint64_t)from[0] | (uint64_t)from[1] << 8 | (uint64_t)from[2] << 16 | (uint64_t)from[3] << 24 | (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 | (uint64_t)from[6] << 48 | (uint64_t)from[7] << 56;
+}
+
+/* The first bytes < 8 of a word; what follows them counts as zero and is not read */
+static inline uint64_t MuonWireLoadPart(const unsigned char *from, unsigned bytes)
+{
+  uint64_t word = 0;
+
+  for (unsigned b = 0; b < bytes; b++) word |= (uint64_t)from[b] << (8 * b);
+  return word;
+}
+
+static inline void MuonWireStore16(unsigned char *to, uint32_t word)
+{
+  to[0] = (unsigned char)(word & 255);
+  to[1] = (unsigned char)(word >> 8 & 255);
+}
+
+static inline void MuonWireStore32(unsigned char *to, uint32_t word)
+{
+  MuonWireStore16(to, word);
+  MuonWireStore16(to + 2, word >> 16);
+}
+
+static inline void MuonWireStore64(unsigned char *to, uint64_t word)
+{
+  MuonWireStore32(to, (uint32_t)(word & 0xFFFFFFFFu));
+  MuonWireStore32(to + 4, (uint32_t)(word >> 32));
+}
+
+/* The lowest bytes <= 8 of a word */
+static inline void MuonWireStorePart(unsigned char *to, unsigned bytes, uint64_t word)
+{
+  for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> (8 * b) & 255);
+}
+
+/* A constant after optimization: whether arrays of numbers are on the wire what they are in memory */
+static inline int MuonWireIsLittleEndian(void)
+{
+  const uint16_t one = 1;
+  unsigned char  first;
+
+  memcpy(&first, &one, 1);
+  return first == 1;
+}
+
+static inline unsigned MuonWirePopCount(uint64_t word)
+{
+  word -= word >> 1 & UINT64_C(0x5555555555555555);
+  word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+  word = (word + (word >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+  return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* The number of the lowest bit that is set in a word that is not zero */
+static inline unsigned MuonWireLowestBit(uint64_t word)
+{
+#if defined(__GNUC__)
+  return (unsigned)__builtin_ctzll(word);
+#else
+  return MuonWirePopCount((word & (~word + 1)) - 1);
+#endif
+}

@@ -1,0 +1,24 @@
+/*
+   The two ways to the checksum that MuonWireCRC32C() chooses from, for it and for the test that compares them.
+*/
+#pragma once
+
+#include "muonwire.h"
+
+#if defined(__GNUC__) && defined(__x86_64__)
+  #define MUON_WIRE_HAVE_SSE42 1
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t bytes);
+#if defined(MUON_WIRE_HAVE_SSE42)
+/* Only where the processor has the instruction */
+uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes);
+#endif
+
+#if defined(__cplusplus)
+}
+#endif

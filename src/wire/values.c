@@ -1,0 +1,175 @@
+/*
+   Values: the numbers at the positions, or all of them.
+*/
+#include "muonwirebits.h"
+
+/* Codes that the validation of a section looks at together; a multiple of 8 */
+#define MUON_WIRE_CHUNK 256
+
+uint64_t MuonWireValuesBytes(MuonWireValues values, uint64_t count)
+{
+  switch (values) {
+  case MUON_WIRE_VALUES_DOUBLE:
+    return count * 8;
+  case MUON_WIRE_VALUES_SINGLE:
+    return count * 4;
+  case MUON_WIRE_VALUES_BF16:
+    return count * 2;
+  case MUON_WIRE_VALUES_NATURAL:
+    return count + count / 8 + (count % 8 != 0);
+  default:
+    return 0;
+  }
+}
+
+void MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to)
+{
+  if (count == 0) return;
+  if (MuonWireIsLittleEndian()) {
+    memcpy(to, x, (size_t)count * 8);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t bits;
+
+    memcpy(&bits, x + i, 8);
+    MuonWireStore64(to + 8 * i, bits);
+  }
+}
+
+void MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x)
+{
+  if (count == 0) return;
+  from += 8 * first;
+  if (MuonWireIsLittleEndian()) {
+    memcpy(x, from, (size_t)count * 8);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++) {
+    const uint64_t bits = MuonWireLoad64(from + 8 * i);
+
+    memcpy(x + i, &bits, 8);
+  }
+}
+
+void MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to)
+{
+  if (count == 0) return;
+  if (MuonWireIsLittleEndian()) {
+    memcpy(to, x, (size_t)count * 4);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t bits;
+
+    memcpy(&bits, x + i, 4);
+    MuonWireStore32(to + 4 * i, bits);
+  }
+}
+
+void MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x)
+{
+  if (count == 0) return;
+  from += 4 * first;
+  if (MuonWireIsLittleEndian()) {
+    memcpy(x, from, (size_t)count * 4);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++) {
+    const uint32_t bits = MuonWireLoad32(from + 4 * i);
+
+    memcpy(x + i, &bits, 4);
+  }
+}
+
+/* bfloat16 is the upper half of binary32 */
+void MuonWireBF16Encode(uint64_t count, const float *x, unsigned char *to)
+{
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t bits;
+
+    memcpy(&bits, x + i, 4);
+    MuonWireStore16(to + 2 * i, bits >> 16);
+  }
+}
+
+void MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t first, float *x)
+{
+  from += 2 * first;
+  for (uint64_t i = 0; i < count; i++) {
+    const uint32_t bits = MuonWireLoad16(from + 2 * i) << 16;
+
+    memcpy(x + i, &bits, 4);
+  }
+}
+
+/* Eight codes are nine bytes: a word holds seven codes and the lowest bit of the eighth, the last byte the rest of it */
+void MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to)
+{
+  uint32_t carry = 0;
+
+  for (; count >= 8; count -= 8, codes += 8, to += 9) {
+    uint64_t word = 0;
+
+    for (unsigned i = 0; i < 8; i++) word |= (uint64_t)codes[i] << (9 * i);
+    MuonWireStore64(to, word);
+    to[8] = (unsigned char)(codes[7] >> 1);
+  }
+  if (count == 0) return;
+  for (unsigned i = 0; i < (unsigned)count; i++) {
+    carry |= (uint32_t)codes[i] << i;
+    to[i] = (unsigned char)(carry & 255);
+    carry >>= 8;
+  }
+  to[count] = (unsigned char)carry;
+}
+
+/* Code i of a group starts at bit i of byte i */
+void MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes)
+{
+  for (from += first / 8 * 9; count >= 8; count -= 8, codes += 8, from += 9) {
+    const uint64_t word = MuonWireLoad64(from);
+
+    for (unsigned i = 0; i < 7; i++) codes[i] = (uint16_t)(word >> (9 * i) & 511);
+    codes[7] = (uint16_t)(word >> 63 | (uint64_t)from[8] << 1);
+  }
+  for (unsigned i = 0; i < (unsigned)count; i++) codes[i] = (uint16_t)(MuonWireLoad16(from + i) >> i & 511);
+}
+
+static MuonWireResult MuonWireNaturalValidate(uint64_t count, const unsigned char *from)
+{
+  const unsigned tail = (unsigned)(count % 8);
+  uint16_t       codes[MUON_WIRE_CHUNK];
+  unsigned       bad = 0;
+
+  if (tail != 0 && from[count + count / 8] >> tail != 0) return MUON_WIRE_CORRUPT;
+  for (uint64_t first = 0; first < count && bad == 0; first += MUON_WIRE_CHUNK) {
+    const unsigned chunk = count - first < MUON_WIRE_CHUNK ? (unsigned)(count - first) : MUON_WIRE_CHUNK;
+
+    MuonWireNaturalDecode(chunk, from, first, codes);
+    for (unsigned i = 0; i < chunk; i++) bad |= (unsigned)((codes[i] & 255) == 255) | (unsigned)(codes[i] == 256);
+  }
+  return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
+}
+
+MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from)
+{
+  unsigned bad = 0;
+
+  switch (values) {
+  case MUON_WIRE_VALUES_DOUBLE:
+    for (uint64_t i = 0; i < count; i++) bad |= (unsigned)((MuonWireLoad64(from + 8 * i) >> 52 & 2047) == 2047);
+    break;
+  case MUON_WIRE_VALUES_SINGLE:
+    for (uint64_t i = 0; i < count; i++) bad |= (unsigned)((MuonWireLoad32(from + 4 * i) >> 23 & 255) == 255);
+    break;
+  case MUON_WIRE_VALUES_BF16:
+    for (uint64_t i = 0; i < count; i++) bad |= (unsigned)((MuonWireLoad16(from + 2 * i) >> 7 & 255) == 255);
+    break;
+  case MUON_WIRE_VALUES_NATURAL:
+    return MuonWireNaturalValidate(count, from);
+  default:
+    return MUON_WIRE_CORRUPT;
+  }
+  return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
+}
