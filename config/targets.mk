@@ -2,7 +2,8 @@
 
 PYTHON3 ?= python3
 TESTS   ?=
-J       ?= 1
+# Tests at a time
+J       ?= 2
 
 .PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks help info
 
@@ -11,8 +12,12 @@ lib: $(LIBRARY) $(GENERATED)
 programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
 fuzzers: $(FUZZ_PROGRAMS)
 
-test: programs
-	@$(PYTHON3) config/runtests.py --build $(BUILD) -j $(J) $(TESTS)
+RUNTESTS = $(PYTHON3) config/runtests.py --build $(BUILD) -j $(J) --make $(MAKE) --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+           --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
+
+# The runner builds the programs it needs, so that one which does not compile fails alone
+test:
+	@$(RUNTESTS) $(TESTS)
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+#TEST timeoutfactor: 1
+"""Tests the test runner: what it must accept and, above all, what it must not."""
+
+import os
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "config"))
+import runtests  # noqa: E402
+
+
+def source(block):
+  return "int main(void) {return 0;}\n\n/*TEST\n\n" + block + "\nTEST*/\n"
+
+
+class Compare(unittest.TestCase):
+  def differs(self, a, b, tolerance=0.0):
+    return bool(runtests.compare(a, b, tolerance))
+
+  def test_exact(self):
+    self.assertFalse(self.differs("a 1.0\nb\n", "a  1.0 \nb\n\n"))
+    self.assertTrue(self.differs("a 1.0\n", "a 1.00\n"))
+    self.assertTrue(self.differs("a\n", "a\nb\n"))
+    self.assertTrue(self.differs("a\nb\n", "a\n"))
+    self.assertTrue(self.differs("a\n", ""))
+    self.assertTrue(self.differs("", "a\n"))
+
+  def test_tolerance(self):
+    self.assertFalse(self.differs("x 1.0 y 2e-3", "x 1.0000001 y 2.0000001e-3", 1e-6))
+    self.assertTrue(self.differs("x 1.0", "x 1.00001", 1e-6))
+    self.assertTrue(self.differs("x 1.0", "x -1.0", 1e-6))
+    self.assertTrue(self.differs("x 1.0", "y 1.0000001", 1e-6))
+    self.assertTrue(self.differs("x 1.0 2.0", "x 1.0", 1e-6))
+    self.assertTrue(self.differs("x 1.0", "x nan", 1e-6))
+    self.assertTrue(self.differs("x 1.0", "x inf", 1e-6))
+    self.assertTrue(self.differs("x 0.0", "x 1e-30", 1e-6))
+    self.assertTrue(self.differs("x 1e300", "x 1e999", 1e-6))
+
+  def test_integers_are_exact(self):
+    self.assertTrue(self.differs("1000000 bytes", "1000001 bytes", 1e-3))
+    self.assertFalse(self.differs("1000000. bytes", "1000001. bytes", 1e-3))
+
+  def test_digits_of_words_are_text(self):
+    self.assertTrue(self.differs("h0.attn", "h1.attn", 10.0))
+    self.assertTrue(self.differs("v1.5x", "v1.6x", 10.0))
+
+  def test_split_output(self):
+    text = "one\n#PETSc Option Table entries:\n-foo 3\n#End of PETSc Option Table entries\nWARNING! There are options you set that were not used!\n" \
+           "There are 2 unused database options. They are:\nOption left: name:-foo value: 3 source: command line\nOption left: name:-bar (no value)\n" \
+           "[ 1] 16 bytes\n      [1]  main() at e.c:11\ntwo\n"
+    own, unused, memory = runtests.split_output(text)
+    self.assertEqual(own, "one\ntwo\n")
+    self.assertEqual(unused, ["-foo", "-bar"])
+    self.assertEqual(len(memory), 2)
+
+
+class Grammar(unittest.TestCase):
+  def read(self, block):
+    return runtests.read_tests("tests/ex2.c", source(block))
+
+  def test_nesting(self):
+    tests = self.read("""
+  build:
+    requires: double
+
+  testset:
+    nsize: {{1 2}}
+    args: -m 24
+    output_file: output/ex2_1.out
+    test:
+      suffix: ns
+      args: -t newtonschulz
+    test:
+      suffix: svd
+      args: -t svd -s {{lapack cross}shared output}
+
+  test:
+    # no suffix
+    requires: !complex
+""")
+    self.assertEqual([t.full for t in tests], [
+      "ex2_ns+nsize-1", "ex2_ns+nsize-2", "ex2_svd+nsize-1_s-lapack", "ex2_svd+nsize-1_s-cross", "ex2_svd+nsize-2_s-lapack", "ex2_svd+nsize-2_s-cross", "ex2_1"
+    ])
+    self.assertEqual(tests[3].keys["args"], "-m 24 -t svd -s cross")
+    self.assertEqual(tests[3].keys["nsize"], "1")
+    self.assertEqual(tests[3].output, "tests/output/ex2_1.out")
+    self.assertEqual(tests[6].keys["requires"], "double !complex")
+    self.assertEqual(tests[6].output, "tests/output/ex2_1.out")
+
+  def test_separate_output(self):
+    tests = self.read("\n  test:\n    suffix: a\n    nsize: {{1 2}}\n    args: -x {{u v}separate output}\n")
+    self.assertEqual([t.output for t in tests], ["tests/output/ex2_a_x-u.out", "tests/output/ex2_a_x-v.out"] * 2)
+
+  def test_refusals(self):
+    for block in (
+      "  test:\n    nonsense: 1\n", "  test:\n    suffix: a\n    suffix: b\n", "  test:\n  test:\n", "  testset:\n    args: -x\n", "  test:\n    args: {{a b}wrong}\n", "  test:\n    what\n",
+      "  build:\n    requires: double\n", "  args: -x\n", "  test:\n    args: -x {{ }}\n", "  test:\n    test:\n      suffix: a\n"
+    ):
+      with self.assertRaises(runtests.TestError, msg=block):
+        self.read("\n" + block)
+    with self.assertRaises(runtests.TestError):
+      runtests.read_tests("tests/a.c", "/*TEST\n  test:\n")
+    self.assertEqual(runtests.read_tests("tests/a.c", "int main(void);\n"), [])
+
+  def test_scripts(self):
+    test, = runtests.read_script("tests/install/run-make.sh", "#!/bin/sh\n#TEST requires: cmake\n")
+    self.assertEqual((test.full, test.keys["requires"]), ("install_make", "cmake"))
+    with self.assertRaises(runtests.TestError):
+      runtests.read_script("tests/run-x.sh", "#!/bin/sh\n")
+
+
+class Requirements(unittest.TestCase):
+  config = runtests.Config("#define PETSC_HAVE_HYPRE 1\n#define PETSC_USE_INFO 1\n", "", "double", "real")
+
+  def test_requirements(self):
+    missing = self.config.missing
+    self.assertIsNone(missing("double !complex hypre defined(PETSC_USE_INFO) sh !single"))
+    self.assertEqual(missing("single"), ("build", "single"))
+    self.assertEqual(missing("!double"), ("build", "!double"))
+    self.assertEqual(missing("debug"), ("build", "debug"))
+    self.assertEqual(missing("double cuda"), ("package", "cuda"))
+    self.assertEqual(missing("mumps"), ("package", "mumps"))
+    self.assertEqual(missing("complex"), ("package", "complex"))
+    self.assertEqual(missing("no-such-program"), ("program", "no-such-program"))
+
+
+class Running(unittest.TestCase):
+  """With shell scripts as programs and without MPI."""
+
+  def setUp(self):
+    self.folder = tempfile.TemporaryDirectory()
+    self.build = self.folder.name
+    os.makedirs(os.path.join(self.build, "tests"))
+    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
+    self.runner = runtests.Runner(options)
+
+  def tearDown(self):
+    self.folder.cleanup()
+
+  def outcome(self, script, **keys):
+    name = os.path.join(self.build, "tests", "p")
+    with open(name, "w") as f:
+      f.write("#!/bin/sh\n" + script + "\n")
+    os.chmod(name, 0o755)
+    test = runtests.Test("p_1", "", "tests/p.c", dict({"nsize": "0"}, **keys), "tests/output/no-such-output.out", "output_file" in keys)
+    return self.runner.run(test)
+
+  def test_status(self):
+    self.assertEqual(self.outcome("exit 0")[0], "pass")
+    self.assertEqual(self.outcome("exit 3"), ("fail", ["exit status 3"]))
+
+  def test_missing_program(self):
+    test = runtests.Test("q_1", "", "tests/q.c", {}, "tests/output/q_1.out")
+    self.assertEqual(self.runner.run(test)[0], "fail")
+
+  def test_missing_output(self):
+    self.assertEqual(self.outcome("exit 0", output_file="output/x.out")[0], "fail")
+
+  def test_unused_and_memory(self):
+    self.assertEqual(self.outcome("echo 'Option left: name:-foo value: 3'")[0], "fail")
+    self.assertEqual(self.outcome("echo 'Option left: name:-foo value: 3'", unused="-foo")[0], "pass")
+    self.assertEqual(self.outcome("echo '[ 0] 16 bytes main() at e.c:11'")[0], "fail")
+
+  def test_environment(self):
+    self.assertEqual(self.outcome('test "$A" = "b c" && test "$1" = "$PETSCMUON_DIR"', env="'A=b c'", args="${PETSCMUON_DIR}")[0], "pass")
+
+  def test_error(self):
+    self.assertEqual(self.outcome("echo the ratio is bad >&2; exit 62", error="ratio is bad")[0], "pass")
+    self.assertEqual(self.outcome("echo the ratio is fine >&2; exit 62", error="ratio is bad")[0], "fail")
+    self.assertEqual(self.outcome("echo the ratio is bad >&2", error="ratio is bad")[0], "fail")
+
+  def test_time_limit_ends_children(self):
+    self.runner.limit, runtests.GRACE = 1.0, 1.0
+    mark = os.path.join(self.build, "alive")
+    # The grandchild leaves the process group and ignores the polite signal, as the ranks of an MPI job may
+    script = "setsid sh -c 'trap \"\" TERM; while :; do date +%%s%%N > %s; sleep 0.1; done' &\nwait" % mark
+    start = time.monotonic()
+    outcome, lines = self.outcome(script)
+    self.assertEqual((outcome, lines[0]), ("fail", "still running after 1 s"))
+    self.assertLess(time.monotonic() - start, 15.0)
+    time.sleep(0.3)
+    with open(mark) as f:
+      before = f.read()
+    time.sleep(0.5)
+    with open(mark) as f:
+      self.assertEqual(before, f.read())
+
+  def test_skips(self):
+    self.assertEqual(self.outcome("exit 0", requires="cuda"), ("skip", ["requires cuda"]))
+    self.assertEqual(self.outcome("exit 0", requires="no-such-program")[0], "fail")
+    self.assertEqual(self.outcome("exit 0", requires="single"), ("other", ["requires single"]))
+    self.assertEqual(self.outcome("exit 0", SKIP="too slow")[0], "fail")
+    self.assertEqual(self.outcome("exit 0", SKIP="needs kokkos")[0], "skip")
+
+  def test_oracle(self):
+    self.assertEqual(self.outcome("exit 0", oracle="no_such_oracle.py")[0], "fail")
+
+
+if __name__ == "__main__":
+  unittest.main()
