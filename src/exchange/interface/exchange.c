@@ -1,0 +1,632 @@
+#include "../muonexchangepost.h" /*I "petscmuonexchange.h" I*/
+
+PetscClassId      MUONEXCHANGE_CLASSID;
+PetscLogEvent     MUON_Exchange;
+PetscFunctionList MuonExchangeList              = NULL;
+PetscBool         MuonExchangeRegisterAllCalled = PETSC_FALSE;
+
+const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
+const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
+
+/*
+   The legal ways up, in the order of MuonExchangeMode: first where one rank serves an item, then where every rank does. The default is the first that is legal; messages that
+   cannot be summed leave only gather. MuonExchangeSetMode() prints the same table.
+*/
+static const PetscBool MuonExchangeLegal[2][3] = {
+  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE},
+  {PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE}
+};
+
+/*@C
+  MuonExchangeRegister - Adds a type of `MuonExchange`
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ name     - name of the new type
+- function - routine that makes a `MuonExchange` one of this type
+
+  Level: advanced
+
+.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeRegisterAll()`
+@*/
+PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function)(MuonExchange))
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeInitializePackage());
+  PetscCall(PetscFunctionListAdd(&MuonExchangeList, name, function));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeCreate - Creates an exchange of messages between workers and servers
+
+  Collective
+
+  Input Parameter:
+. comm - the communicator of the workers; every rank is one, and the servers are among them
+
+  Output Parameter:
+. exchange - the new exchange
+
+  Level: intermediate
+
+  Note:
+  Messages travel on a duplicate of `comm` that the exchange owns.
+
+.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeSetItems()`, `MuonExchangeDestroy()`
+@*/
+PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
+{
+  MuonExchange ex;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(exchange, 2);
+  *exchange = NULL;
+  PetscCall(MuonExchangeInitializePackage());
+  PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
+  ex->mode       = MUON_EXCHANGE_MODE_REDUCE;
+  ex->assignment = MUON_EXCHANGE_ASSIGNMENT_LPT;
+  PetscCall(MuonExchangePostCreate_Private(comm, &ex->post));
+  *exchange = ex;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetType - Chooses who serves which layer
+
+  Logically Collective
+
+  Input Parameters:
++ exchange - the exchange
+- type     - `MUONEXCHANGESHARDED` (the default), `MUONEXCHANGESTAR` or `MUONEXCHANGEREPLICATED`
+
+  Options Database Key:
+. -muon_exchange_type (star|replicated|sharded) - sets the type
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeGetType()`, `MuonExchangeRegister()`
+@*/
+PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
+{
+  PetscErrorCode (*create)(MuonExchange);
+  PetscBool match;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
+  if (match == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFunctionListFind(MuonExchangeList, type, &create));
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type '%s' of MuonExchange (option -%smuon_exchange_type): star, replicated and sharded are known, and what MuonExchangeRegister() added", type,
+             ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "");
+  PetscTryTypeMethod(exchange, destroy);
+  PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
+  exchange->everywhere   = PETSC_FALSE;
+  exchange->moderesolved = PETSC_FALSE;
+  exchange->setupcalled  = PETSC_FALSE;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
+  PetscCall((*create)(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetType - Gets the type of an exchange
+
+  Not Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Output Parameter:
+. type - its type, `NULL` where none was set yet
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`
+@*/
+PetscErrorCode MuonExchangeGetType(MuonExchange exchange, MuonExchangeType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  *type = ((PetscObject)exchange)->type_name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetOptionsPrefix - Sets the prefix of an exchange's options
+
+  Logically Collective
+
+  Input Parameters:
++ exchange - the exchange
+- prefix   - what precedes every option's name, without a leading hyphen
+
+  Level: advanced
+
+.seealso: `MuonExchange`, `MuonExchangeGetOptionsPrefix()`, `MuonExchangeSetFromOptions()`
+@*/
+PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange exchange, const char prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)exchange, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetOptionsPrefix - Gets the prefix of an exchange's options
+
+  Not Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Output Parameter:
+. prefix - the prefix, owned by the exchange
+
+  Level: advanced
+
+.seealso: `MuonExchange`, `MuonExchangeSetOptionsPrefix()`
+@*/
+PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange exchange, const char *prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(prefix, 2);
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)exchange, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)exchange)->type_name == NULL) PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESHARDED));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetFromOptions - Sets an exchange from the options database
+
+  Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Options Database Keys:
++ -muon_exchange_type (star|replicated|sharded)   - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)   - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin)      - how owners are chosen, see `MuonExchangeSetAssignment()`
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeSetMode()`, `MuonExchangeSetAssignment()`, `MuonExchangeSetOptionsPrefix()`
+@*/
+PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
+{
+  MuonExchangeMode       mode;
+  MuonExchangeAssignment assignment;
+  const char            *type;
+  char                   name[256];
+  PetscBool              flg;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCall(MuonExchangeSetDefaultType_Private(exchange));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  assignment = exchange->assignment;
+  type       = ((PetscObject)exchange)->type_name;
+  PetscObjectOptionsBegin((PetscObject)exchange);
+  PetscCall(PetscOptionsFList("-muon_exchange_type", "Who serves which layer", "MuonExchangeSetType", MuonExchangeList, type, name, sizeof(name), &flg));
+  if (flg == PETSC_TRUE) PetscCall(MuonExchangeSetType(exchange, name));
+  PetscCall(PetscOptionsEnum("-muon_exchange_mode", "How the contributions go up", "MuonExchangeSetMode", MuonExchangeModes, (PetscEnum)mode, (PetscEnum *)&mode, &flg));
+  if (flg == PETSC_TRUE) PetscCall(MuonExchangeSetMode(exchange, mode));
+  PetscCall(PetscOptionsEnum("-muon_exchange_assignment", "How owners are chosen", "MuonExchangeSetAssignment", MuonExchangeAssignments, (PetscEnum)assignment, (PetscEnum *)&assignment, &flg));
+  if (flg == PETSC_TRUE) PetscCall(MuonExchangeSetAssignment(exchange, assignment));
+  PetscTryTypeMethod(exchange, setfromoptions, PetscOptionsObject);
+  PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)exchange, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetMode - Chooses how the workers' contributions reach the servers
+
+  Logically Collective
+
+  Input Parameters:
++ exchange - the exchange
+- mode     - `MUON_EXCHANGE_MODE_REDUCE`, `MUON_EXCHANGE_MODE_ALLREDUCE` or `MUON_EXCHANGE_MODE_GATHER`
+
+  Options Database Key:
+. -muon_exchange_mode (reduce|allreduce|gather) - sets the mode
+
+  Level: intermediate
+
+  Notes:
+  What is legal, and what is the default where no mode was set\:
+.vb
+                  messages that can be summed (identity)    other messages
+                  reduce     allreduce   gather             gather
+    star          default    -           legal              default
+    sharded       default    -           legal              default
+    replicated    -          default     legal              default
+.ve
+  Any other combination is an error on all ranks when the optimizer is set up.
+
+  With gather, sums run in the order of the ranks, and the same run gives the same bits whoever serves a layer. The sums of MPI in the other modes agree to rounding.
+
+.seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeGetMode()`, `MuonExchangeSetType()`
+@*/
+PetscErrorCode MuonExchangeSetMode(MuonExchange exchange, MuonExchangeMode mode)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(exchange, mode, 2);
+  PetscCheck((int)mode >= 0 && (int)mode <= (int)MUON_EXCHANGE_MODE_GATHER, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown mode %d of MuonExchange: a MuonExchangeMode was expected", (int)mode);
+  exchange->mode    = mode;
+  exchange->modeset = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetMode - Gets how the workers' contributions reach the servers
+
+  Not Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Output Parameter:
+. mode - the mode that was set, else the default for the messages of the optimizer, or for messages that can be summed where no optimizer has used the exchange yet
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeSetMode()`
+@*/
+PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(mode, 2);
+  if (exchange->modeset == PETSC_TRUE || exchange->moderesolved == PETSC_TRUE) *mode = exchange->mode;
+  else *mode = exchange->everywhere == PETSC_TRUE ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MuonExchangeResolveMode - The mode of a step: the one that was set, if it is legal, else the default
+
+   summable says whether the messages are plain arrays that can be added; culprit names, for the error, what makes them something else
+*/
+PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
+{
+  const PetscBool *legal;
+  const char      *prefix;
+  char             choices[64] = "";
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCall(MuonExchangeSetDefaultType_Private(exchange));
+  legal  = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : 0];
+  prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
+  if (exchange->modeset == PETSC_FALSE) {
+    exchange->mode         = summable == PETSC_FALSE ? MUON_EXCHANGE_MODE_GATHER : legal[MUON_EXCHANGE_MODE_REDUCE] == PETSC_TRUE ? MUON_EXCHANGE_MODE_REDUCE : MUON_EXCHANGE_MODE_ALLREDUCE;
+    exchange->moderesolved = PETSC_TRUE;
+  }
+  for (int m = 0; m < 3; m++) {
+    if (legal[m] == PETSC_FALSE || (summable == PETSC_FALSE && m != MUON_EXCHANGE_MODE_GATHER)) continue;
+    if (choices[0] != '\0') PetscCall(PetscStrlcat(choices, ", ", sizeof(choices)));
+    PetscCall(PetscStrlcat(choices, MuonExchangeModes[m], sizeof(choices)));
+  }
+  PetscCheck(legal[exchange->mode] == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s; legal here: %s", prefix, MuonExchangeModes[exchange->mode], prefix,
+             ((PetscObject)exchange)->type_name, choices);
+  PetscCheck(summable == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_GATHER, PetscObjectComm((PetscObject)exchange), PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix,
+             MuonExchangeModes[exchange->mode], culprit != NULL ? culprit : "this optimizer", prefix, ((PetscObject)exchange)->type_name, choices);
+  *mode = exchange->mode;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetAssignment - Chooses how the owners of the layers are found
+
+  Logically Collective
+
+  Input Parameters:
++ exchange   - the exchange
+- assignment - `MUON_EXCHANGE_ASSIGNMENT_LPT` (the default) or `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN`
+
+  Options Database Key:
+. -muon_exchange_assignment (lpt|roundrobin) - sets the assignment
+
+  Level: intermediate
+
+  Note:
+  It matters to `MUONEXCHANGESHARDED` only. With lpt the most loaded of J ranks has at most 4/3 - 1/(3J) times the load that it has in the best of all assignments.
+
+.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MUONEXCHANGESHARDED`
+@*/
+PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssignment assignment)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(exchange, assignment, 2);
+  PetscCheck((int)assignment >= 0 && (int)assignment <= (int)MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown assignment %d of MuonExchange: a MuonExchangeAssignment was expected", (int)assignment);
+  if (assignment != exchange->assignment) exchange->setupcalled = PETSC_FALSE;
+  exchange->assignment = assignment;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetAssignment - Gets how the owners of the layers are found
+
+  Not Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Output Parameter:
+. assignment - the assignment
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeSetAssignment()`
+@*/
+PetscErrorCode MuonExchangeGetAssignment(MuonExchange exchange, MuonExchangeAssignment *assignment)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(assignment, 2);
+  *assignment = exchange->assignment;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonExchangeSetItems - Says what is served: the layers, with what it costs to serve them
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ exchange - the exchange
+. n        - number of items, zero is legal
+. names    - name of each item, which settles ties
+. cost     - work of serving each item, in any unit
+- bytes    - size of each item, which settles ties of the cost
+
+  Level: intermediate
+
+  Note:
+  All ranks pass the same: each finds the owners by itself, without a message.
+
+.seealso: `MuonExchange`, `MuonExchangeSetUp()`, `MuonExchangeGetOwner()`, `MuonExchangeSetAssignment()`
+@*/
+PetscErrorCode MuonExchangeSetItems(MuonExchange exchange, PetscInt n, const char *const names[], const PetscLogDouble cost[], const PetscLogDouble bytes[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(exchange, n, 2);
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Number of items %" PetscInt_FMT " of MuonExchange must not be negative", n);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCheck(cost[i] >= 0 && cost[i] <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Cost %g of item %s of MuonExchange must be finite and not negative", (double)cost[i], names[i]);
+    PetscCheck(bytes[i] >= 0 && bytes[i] <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Size %g of item %s of MuonExchange must be finite and not negative", (double)bytes[i], names[i]);
+  }
+  PetscCall(MuonExchangeReset(exchange));
+  PetscCall(PetscStrNArrayallocpy(n, names, &exchange->names));
+  PetscCall(PetscMalloc2(n, &exchange->cost, n, &exchange->bytes));
+  PetscCall(PetscArraycpy(exchange->cost, cost, n));
+  PetscCall(PetscArraycpy(exchange->bytes, bytes, n));
+  exchange->nitems   = n;
+  exchange->itemsset = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetUp - Finds the owners of the items
+
+  Logically Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Level: intermediate
+
+  Note:
+  Nothing is sent: every rank finds the same owners.
+
+.seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeGetOwner()`, `MuonExchangeServes()`
+@*/
+PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
+{
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  if (exchange->setupcalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(exchange->itemsset == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetUp()");
+  PetscCall(MuonExchangeSetDefaultType_Private(exchange));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)exchange), &rank));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)exchange), &size));
+  PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
+  PetscCall(PetscMalloc4(exchange->nitems, &exchange->owner, exchange->nitems, &exchange->order, exchange->nitems, &exchange->place, size + 1, &exchange->first));
+  for (PetscInt i = 0; i < exchange->nitems; i++) exchange->owner[i] = rank;
+  if (exchange->everywhere == PETSC_FALSE) PetscUseTypeMethod(exchange, assign);
+  /* Counting sort by owner, which keeps the items of an owner in the order of their numbers */
+  PetscCall(PetscArrayzero(exchange->first, size + 1));
+  for (PetscInt i = 0; i < exchange->nitems; i++) {
+    PetscCheck(exchange->owner[i] >= 0 && exchange->owner[i] < size, PetscObjectComm((PetscObject)exchange), PETSC_ERR_PLIB, "Type %s gives item %s to rank %d of %d", ((PetscObject)exchange)->type_name, exchange->names[i], exchange->owner[i], size);
+    exchange->first[exchange->owner[i] + 1]++;
+  }
+  for (PetscMPIInt r = 0; r < size; r++) exchange->first[r + 1] += exchange->first[r];
+  for (PetscInt i = 0; i < exchange->nitems; i++) {
+    exchange->place[i]                  = exchange->first[exchange->owner[i]]++;
+    exchange->order[exchange->place[i]] = i;
+  }
+  for (PetscMPIInt r = size; r > 0; r--) exchange->first[r] = exchange->first[r - 1];
+  exchange->first[0] = 0;
+  PetscCall(MuonExchangePostSetUp_Private(exchange));
+  exchange->setupcalled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetOwner - Gets the rank that serves an item
+
+  Not Collective
+
+  Input Parameters:
++ exchange - the exchange, after `MuonExchangeSetUp()`
+- item     - number of the item
+
+  Output Parameter:
+. owner - the rank; where every rank serves the item, the calling one
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeServes()`, `MuonExchangeSetItems()`
+@*/
+PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscMPIInt *owner)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscAssertPointer(owner, 3);
+  PetscCheck(exchange->setupcalled == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonExchangeSetUp() must be called first");
+  PetscCheck(item >= 0 && item < exchange->nitems, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Item %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", item, exchange->nitems);
+  *owner = exchange->owner[item];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeServes - Says whether this rank serves an item
+
+  Not Collective
+
+  Input Parameters:
++ exchange - the exchange, after `MuonExchangeSetUp()`
+- item     - number of the item
+
+  Output Parameter:
+. serves - whether the calling rank serves it
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeGetOwner()`
+@*/
+PetscErrorCode MuonExchangeServes(MuonExchange exchange, PetscInt item, PetscBool *serves)
+{
+  PetscMPIInt owner;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(serves, 3);
+  PetscCall(MuonExchangeGetOwner(exchange, item, &owner));
+  *serves = owner == exchange->post->transport.rank ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The items in the order in which a worker puts them, and a server those that it serves */
+PetscErrorCode MuonExchangeGetOrder(MuonExchange exchange, const PetscInt *order[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCheck(exchange->setupcalled == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonExchangeSetUp() must be called first");
+  *order = exchange->order;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeView - Prints an exchange
+
+  Collective
+
+  Input Parameters:
++ exchange - the exchange
+- viewer   - the viewer, `NULL` for the standard output
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `PetscViewer`, `MuonExchangeCreate()`
+@*/
+PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
+{
+  PetscBool        isascii, isstring;
+  PetscLogDouble   memory;
+  double           local, sum, largest;
+  MuonExchangeMode mode;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)exchange), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(exchange, 1, viewer, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
+  if (isascii == PETSC_TRUE) {
+    PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)exchange, viewer));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall(MuonExchangeGetMode(exchange, &mode));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: %s%s\n", MuonExchangeModes[mode], exchange->modeset == PETSC_TRUE ? "" : " (default)"));
+    PetscTryTypeMethod(exchange, view, viewer);
+    PetscCall(MuonExchangeGetMemory(exchange, &memory));
+    local = (double)memory;
+    PetscCallMPI(MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)exchange)));
+    PetscCallMPI(MPI_Allreduce(&local, &largest, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)exchange)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "buffers of messages: %.0f bytes, %.0f of them on the rank that has most\n", sum, largest));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+  } else if (isstring == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " MuonExchangeType: %s", ((PetscObject)exchange)->type_name != NULL ? ((PetscObject)exchange)->type_name : "not set"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeReset - Frees the items and the buffers of an exchange, and keeps its options
+
+  Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeDestroy()`
+@*/
+PetscErrorCode MuonExchangeReset(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCall(MuonExchangePostReset_Private(exchange->post));
+  PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
+  PetscCall(PetscFree2(exchange->cost, exchange->bytes));
+  PetscCall(PetscStrNArrayDestroy(exchange->nitems, &exchange->names));
+  exchange->nitems      = 0;
+  exchange->itemsset    = PETSC_FALSE;
+  exchange->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeDestroy - Destroys an exchange
+
+  Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Level: intermediate
+
+.seealso: `MuonExchange`, `MuonExchangeCreate()`
+@*/
+PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
+{
+  PetscFunctionBegin;
+  if (*exchange == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscValidHeaderSpecific(*exchange, MUONEXCHANGE_CLASSID, 1);
+  if (--((PetscObject)*exchange)->refct > 0) {
+    *exchange = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonExchangeReset(*exchange));
+  PetscTryTypeMethod(*exchange, destroy);
+  PetscCall(MuonExchangePostDestroy_Private(&(*exchange)->post));
+  PetscCall(PetscHeaderDestroy(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

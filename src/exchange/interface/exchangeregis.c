@@ -1,0 +1,82 @@
+#include <petscmuon/private/muonexchangeimpl.h>
+
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Replicated(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Sharded(MuonExchange);
+
+static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
+
+/*@C
+  MuonExchangeRegisterAll - Registers all types of `MuonExchange` in the library
+
+  Not Collective; No Fortran Support
+
+  Level: advanced
+
+.seealso: `MuonExchange`, `MuonExchangeRegister()`, `MuonExchangeInitializePackage()`
+@*/
+PetscErrorCode MuonExchangeRegisterAll(void)
+{
+  PetscFunctionBegin;
+  if (MuonExchangeRegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonExchangeRegisterAllCalled = PETSC_TRUE;
+  PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGESHARDED, MuonExchangeCreate_Sharded));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonExchangeInitializePackage - Initializes the `MuonExchange` package; called by `MuonExchangeCreate()` and `PetscMuonInitialize()`
+
+  Not Collective; No Fortran Support
+
+  Level: developer
+
+.seealso: `MuonExchange`, `MuonExchangeFinalizePackage()`
+@*/
+PetscErrorCode MuonExchangeInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (MuonExchangePackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonExchangePackageInitialized = PETSC_TRUE;
+  PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
+  PetscCall(MuonExchangeRegisterAll());
+  PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
+  {
+    PetscClassId classids[1];
+
+    classids[0] = MUONEXCHANGE_CLASSID;
+    PetscCall(PetscInfoProcessClass("muonexchange", 1, classids));
+  }
+  {
+    PetscBool opt, pkg;
+    char      logList[256];
+
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
+    if (opt == PETSC_TRUE) {
+      PetscCall(PetscStrInList("muonexchange", logList, ',', &pkg));
+      if (pkg == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONEXCHANGE_CLASSID));
+    }
+  }
+  PetscCall(PetscRegisterFinalize(MuonExchangeFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonExchangeFinalizePackage - Finalizes the `MuonExchange` package; called from `PetscFinalize()`
+
+  Not Collective; No Fortran Support
+
+  Level: developer
+
+.seealso: `MuonExchange`, `MuonExchangeInitializePackage()`
+@*/
+PetscErrorCode MuonExchangeFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListDestroy(&MuonExchangeList));
+  MuonExchangePackageInitialized = PETSC_FALSE;
+  MuonExchangeRegisterAllCalled  = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
