@@ -24,6 +24,7 @@ LIBRARY      := $(BUILD)/lib/libpetscmuon.$(SL_LINKER_SUFFIX)
 SONAME       := $(notdir $(LIBRARY)).$(MAJOR_MINOR)
 INTERNAL     := $(BUILD)/libpetscmuon_internal.a
 CONF_H       := $(BUILD)/include/petscmuonconf.h
+KEYS_H       := $(BUILD)/include/petscmuonkeys.h
 PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
 CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
@@ -31,7 +32,7 @@ GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
 
 comma        := ,
 
-# ---- Flags
+# Flags
 # SANITIZE and WERROR are set by the targets of the same names, and by hand
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1)
 WARN         := -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
@@ -59,8 +60,8 @@ MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
 Q            := $(if $(V),,@)
 say          = $(if $(V),,@printf '  %-8s %s\n' $1 $2)
 
-# ---- Objects and the library
-$(OBJ)/%.o: %.c | $(GENERATED)
+# Objects and the library
+$(OBJ)/%.o: %.c | $(GENERATED) $(KEYS_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(PCC) $(call flags_of,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -83,7 +84,7 @@ $(OBJ)/sources.list: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(LIB_SRC) > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
 
-# ---- Programs
+# Programs
 # A test names what else it is made of in its TEST block: `link: internal` takes the archive in place of the library,
 # `sources: tutorials/nanogpt/model.c` adds objects.
 BLOCK_KEYS   := $(shell awk '/^ *(link|sources): / {key = $$1; $$1 = ""; gsub(/^ +| +$$/, ""); gsub(/ +/, ","); print FILENAME "=" key $$0}' $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) /dev/null)
@@ -111,7 +112,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
 
-# ---- Fuzzers: the wire room alone, under clang's sanitizers
+# Fuzzers: the wire room alone, under clang's sanitizers
 FUZZ_CC       ?= clang
 FUZZ_FLAGS    := -g -O1 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
 FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -120,7 +121,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(
 	$(call say,FUZZ,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^)
 
-# ---- Generated files
+# Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
 $(CONF_H): config/generate.sh config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
@@ -128,6 +129,10 @@ $(CONF_H): config/generate.sh config/petsc.mk config/rules.mk $(VERSION_H) $(PET
 	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_ARCH_DIR='$(PETSC_ARCH_DIR)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' SLEPC_ARCH_DIR='$(SLEPC_ARCH_DIR)' PETSC_LIBS='$(PETSC_LIBS)' SLEPC_LIBS='$(SLEPC_LIBS)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
+
+# The option keys that the sources read
+$(KEYS_H): config/keys.sh $(LIB_SRC) $(OBJ)/sources.list | $(CONF_H)
+	@sh config/keys.sh $(LIB_SRC) > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
 
 ALL_OBJ := $(LIB_OBJ) $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
 -include $(wildcard $(ALL_OBJ:.o=.d))

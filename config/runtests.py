@@ -21,6 +21,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
 LIMIT = 120.0  # seconds a test
 GRACE = 5.0  # seconds between asking a process to end and making it end
 
@@ -40,7 +41,7 @@ class TestError(Exception):
   """A TEST block that does not follow the grammar."""
 
 
-# ---------------------------------------------------------------- the grammar
+# the grammar
 def block_lines(text):
   """The lines between /*TEST and TEST*/, with their numbers; None where there is no block."""
   lines, inside, seen = [], False, False
@@ -192,7 +193,7 @@ def read_script(source, text):
   return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
 
 
-# ---------------------------------------------------------------- what this build has
+# what this build has
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
@@ -246,7 +247,7 @@ def numpy_python():
   return _numpy_python[0]
 
 
-# ---------------------------------------------------------------- comparing
+# comparing
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 
 
@@ -317,7 +318,7 @@ def split_output(text):
   return "\n".join(own) + ("\n" if own else ""), unused, memory
 
 
-# ---------------------------------------------------------------- running
+# running
 def descendants(pid):
   """The processes below pid. Open MPI gives each rank a process group of its own, so that the group of mpiexec does not reach them."""
   children = {}
@@ -393,7 +394,6 @@ class Runner:
     self.build = os.path.abspath(options.build)
     self.update = options.update
     self.limit = options.limit
-    self.mpiexec = shlex.split(options.mpiexec)
     petscconf = self.read(options.petscconf)
     precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
     scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
@@ -403,18 +403,14 @@ class Runner:
       if name in ("PETSC_OPTIONS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
         del self.env[name]
     self.env.update({
-      "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": options.mpiexec, "PYTHON3": sys.executable,
+      "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir,
+      "MPIEXEC_COMMAND": options.mpiexec,
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
-      "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
-      # Open MPI: more ranks than cores, as root, in a container, without ssh
-      "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-      "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_opal_signal": "",
-      "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"
+      # Open MPI prints a stack for each signal otherwise
+      "OMPI_MCA_opal_signal": ""
     })
-    if not shutil.which("ssh") and not shutil.which("rsh"):
-      self.env["OMPI_MCA_plm_rsh_agent"] = "/bin/false"
     if options.sanitize:
       # Open MPI and what it loads keep memory until the process ends; -malloc_dump watches ours
       self.env.update({"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"})
@@ -504,7 +500,7 @@ class Runner:
     if "oracle" in keys:
       args += ["-oracle_dir", "."]
     nsize = int(keys.get("nsize", "1"))
-    launch = [] if nsize == 0 else self.mpiexec + ["-n", str(nsize)]
+    launch = [] if nsize == 0 else [MPIEXEC, "-n", str(nsize)]
     env, limit = self.environment(test), self.time_limit(test)
     if "error" in keys:
       return self.run_failing(test, folder, launch, [program] + args, env, limit, max(nsize, 1))
@@ -580,7 +576,7 @@ def tail(text, lines=40):
   return text.rstrip().splitlines()[-lines:]
 
 
-# ---------------------------------------------------------------- all of it
+# all of it
 def collect(root=ROOT):
   """All tests, and (source, problem) of the blocks that cannot be read."""
   tests, problems = [], []
@@ -631,12 +627,17 @@ def main():
   parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a test may take")
   parser.add_argument("--sanitize", action="store_true", help="the programs are built with the address sanitizer")
   parser.add_argument("--update", action="store_true", help="write the expected outputs")
+  parser.add_argument("--check", action="store_true", help="only the tests of the tutorials whose suffix starts with check")
   parser.add_argument("--list", action="store_true", help="print the names and end")
   options = parser.parse_args()
   options.jobs = max(1, options.jobs)
 
   tests, problems = collect()
   tests = [test for test in tests if selected(test, options.patterns)]
+  if options.check:
+    tests = [test for test in tests if test.source.startswith("tutorials" + os.sep) and test.keys.get("suffix", "").startswith("check")]
+  if options.sanitize:
+    tests = [test for test in tests if test.source.endswith(".c") and not test.full.startswith("fuzz_")]
   if options.list:
     print("\n".join(test.full for test in tests))
     return 0

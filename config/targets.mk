@@ -1,33 +1,96 @@
 # What a user asks for
 
-PYTHON3 ?= python3
-TESTS   ?=
+PYTHON3      ?= python3
+# Names of tests or of programs, globs allowed
+TESTS        ?=
 # Tests at a time
-J       ?= 2
+J            ?= 2
+# Ranks of quickstart and benchmarks
+NP           ?= 2
+FUZZ_SECONDS ?= 60
+PREFIX       ?= /usr/local
+QUICKSTART_OPTIONS ?=
 
 .PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks help info
 
 all: lib
+	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
 lib: $(LIBRARY) $(GENERATED)
 programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
 fuzzers: $(FUZZ_PROGRAMS)
 
-RUNTESTS = $(PYTHON3) config/runtests.py --build $(BUILD) -j $(J) --make $(MAKE) --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+# The runner builds the programs it needs, so that one which does not compile fails alone
+RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
-# The runner builds the programs it needs, so that one which does not compile fails alone
 test:
-	@$(RUNTESTS) $(TESTS)
+	@$(RUNTESTS) -j $(J) $(TESTS)
+
+# The tests of the tutorials that are called check
+check: lib
+	@echo "Running PetscMuon check examples to verify correct installation"
+	@echo "Using PETSC_DIR=$(PETSC_DIR), PETSC_ARCH=$(PETSC_ARCH), SLEPC_DIR=$(SLEPC_DIR)"
+	@$(RUNTESTS) --check
+	@echo "Completed PetscMuon check examples"
+
+sanitize:
+	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-sanitize SANITIZE=1
+
+fuzz: fuzzers
+	@for f in $(FUZZ_PROGRAMS); do \
+	  mkdir -p $$f.corpus && $$f -max_total_time=$(FUZZ_SECONDS) $$f.corpus $(wildcard $(FUZZ_SRC:%.c=%.corpus)) || exit 1; \
+	done
+
+# The training run on the headers of the user's own PETSc
+RUN        = MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $(NP)
+QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_DIR)/include
+quickstart: lib $(NANOGPT)
+	@$(QUICKSTART) $(QUICKSTART_OPTIONS)
+quickstart-controls: lib $(NANOGPT)
+	@$(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
+
+benchmarks: lib $(BENCH_PROGRAMS)
+	@for b in $(BENCH_PROGRAMS); do echo "== $$b"; $(RUN) $$b $(BENCHMARK_OPTIONS) || exit 1; done
+
+# Installation
+DEST = $(DESTDIR)$(PREFIX)
+install: lib
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon
+	install -m 644 $(wildcard include/*.h) $(CONF_H) $(DEST)/include
+	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
+	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
+	ln -sf $(notdir $(LIBRARY)).$(VERSION) $(DEST)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DEST)/lib/$(notdir $(LIBRARY))
+	install -m 644 $(PC) $(DEST)/lib/pkgconfig
+	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
+	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt) LICENSE) $(DEST)/share/petscmuon
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
 
+# Every build folder, or the one that BUILD names
 clean:
-	rm -rf $(or $(BUILD),build-*)
+	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
+
+info: $(CONF_H)
+	@echo "PetscMuon $(VERSION) in $(BUILD)"
+	@echo "PETSc     $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH)"
+	@echo "SLEPc     $(SLEPC_VERSION): SLEPC_DIR=$(SLEPC_DIR)"
+	@echo "compiler  $(PCC) $(PCC_FLAGS)"
+	@echo "link      $(BASE_LIBS)"
+	@echo "mpiexec   $(MPIEXEC)"
 
 help:
-	@echo "make                      the library in \$$(BUILD), build-\$$PETSC_ARCH or build-installed by default"
-	@echo "make lib ROOMS=\"wire sys\" some rooms of it only"
-	@echo "make programs             tests, tutorials and benchmarks"
-	@echo "make test TESTS=glob J=2  the tests whose names match"
-	@echo "V=1 prints the commands, SANITIZE=1 and WERROR=1 change them"
+	@echo "make                       the library, in \$$(BUILD): build-\$$PETSC_ARCH, or build-installed"
+	@echo "make check                 a few small runs"
+	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
+	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
+	@echo "make benchmarks            the tables behind the README's figures; NP=2 ranks"
+	@echo "make install               PREFIX=/usr/local DESTDIR="
+	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
+	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
+	@echo "make checkstyle            the rules of the code's form"
+	@echo "make info                  what was found; make clean removes build-*"
+	@echo
+	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"
+	@echo "CFLAGS, CPPFLAGS and LDFLAGS are added, ROOMS=\"wire kernels\" restricts the library to some rooms."
