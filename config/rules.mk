@@ -114,7 +114,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 
 # Fuzzers: the wire room alone, under clang's sanitizers
 FUZZ_CC       ?= clang
-FUZZ_FLAGS    := -g -O1 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
+FUZZ_FLAGS    := -g -O1 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
 FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(GENERATED)
 	@mkdir -p $(@D)
