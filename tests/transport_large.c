@@ -1,0 +1,149 @@
+/*
+   The transport beyond 2 GiB: counts and displacements, without moving the bytes.
+
+   The calls of MPI are intercepted and check what they are given. The buffers are large but hardly touched, so that they take address space and no memory.
+*/
+#include <muontransport.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int      failures = 0;
+static uint64_t sent, received; /* by the intercepted calls */
+static int      moved;          /* how many there were */
+static uint64_t claimed;        /* what the other ranks announce, see below */
+
+#define Check(condition) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+      failures++; \
+    } \
+  } while (0)
+
+static uint64_t Bytes(int count, MPI_Datatype type)
+{
+  int bytes;
+
+  MPI_Type_size(type, &bytes);
+  Check(count >= 0);
+  return (uint64_t)count * (uint64_t)bytes;
+}
+
+int MPI_Gatherv(const void *send, int count, MPI_Datatype type, void *recv, const int counts[], const int starts[], MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+  (void)send, (void)recv, (void)root, (void)comm;
+  Check(starts[0] == 0);
+  sent     = Bytes(count, type);
+  received = Bytes(counts[0], recvtype);
+  moved++;
+  return MPI_SUCCESS;
+}
+
+int MPI_Allgatherv(const void *send, int count, MPI_Datatype type, void *recv, const int counts[], const int starts[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+  return MPI_Gatherv(send, count, type, recv, counts, starts, recvtype, 0, comm);
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+  if (type == MPI_UINT64_T) return PMPI_Bcast(buffer, count, type, root, comm);
+  sent = received = Bytes(count, type);
+  moved++;
+  return MPI_SUCCESS;
+}
+
+int MPI_Alltoallv(const void *send, const int sendcounts[], const int sendstarts[], MPI_Datatype type, void *recv, const int counts[], const int starts[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+  (void)send, (void)recv, (void)comm;
+  Check(starts[0] == 0);
+  Check(Bytes(sendstarts[0], type) == 3 * (uint64_t)INT_MAX / 64 * 64);
+  sent     = Bytes(sendcounts[0], type);
+  received = Bytes(counts[0], recvtype);
+  moved++;
+  return MPI_SUCCESS;
+}
+
+/* The size that arrives is another one than was sent where the test says so */
+int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+  const int err = PMPI_Allgather(send, count, type, recv, recvcount, recvtype, comm);
+
+  if (claimed != 0) *(uint64_t *)recv = claimed;
+  return err;
+}
+
+/* A sum of many entries: the pieces follow one another */
+static uint64_t summed;
+static char    *base;
+
+int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+  (void)op, (void)comm;
+  Check((const char *)send == base + summed);
+  Check((char *)recv == base + 1 + summed);
+  summed += Bytes(count, type);
+  moved++;
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+  const uint64_t     large = 3 * (uint64_t)INT_MAX, start = large / 64 * 64; /* 6 GiB, and its last whole unit */
+  MuonTransport      t;
+  MuonTransportInbox inbox;
+  unsigned char     *send;
+
+  MPI_Init(&argc, &argv);
+  Check(MuonTransportInit(&t, MPI_COMM_SELF) == MPI_SUCCESS);
+  Check(MuonTransportInboxInit(&t, &inbox) == MPI_SUCCESS);
+  send = (unsigned char *)malloc((size_t)(start + large + 64));
+  if (send == NULL) {
+    fprintf(stderr, "12 GiB of address space are needed, and none of it is used\n");
+    return 1;
+  }
+
+  Check(MuonTransportGather(&t, 0, send, large, &inbox) == MPI_SUCCESS);
+  Check(sent == MuonTransportPadded(large) && received == sent && inbox.bytes[0] == large && inbox.capacity == sent);
+  Check(MuonTransportAllGather(&t, send, large, &inbox) == MPI_SUCCESS);
+  Check(sent == MuonTransportPadded(large) && received == sent);
+  Check(MuonTransportBroadcast(&t, 0, send, large, &inbox) == MPI_SUCCESS);
+  Check(sent == MuonTransportPadded(large));
+  Check(MuonTransportAllToAll(&t, send, &start, &large, &inbox) == MPI_SUCCESS);
+  Check(sent == MuonTransportPadded(large) && received == sent);
+  Check(moved == 4);
+  Check(t.bytes == 4 * (8 + MuonTransportPadded(large)));
+
+  /* 2^31 units are one more than an int counts: an error before the call, from the size that is sent and from those that arrive */
+  Check(MuonTransportAllGather(&t, NULL, (uint64_t)INT_MAX * 64 + 1, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(MuonTransportAllGather(&t, NULL, UINT64_MAX, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  claimed = (uint64_t)INT_MAX * 64 + 1;
+  Check(MuonTransportAllGather(&t, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  claimed = UINT64_MAX;
+  Check(MuonTransportAllGather(&t, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(moved == 4);
+
+  moved   = 0;
+  base    = (char *)send;
+  t.bytes = 0;
+  Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, base, base + 1, large + 5, MPI_SIGNED_CHAR) == MPI_SUCCESS);
+  Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
+  Check(moved == 4 && summed == large + 5 && t.bytes == large + 5);
+
+  free(send);
+  MuonTransportInboxFree(&inbox);
+  MuonTransportFree(&t);
+  if (failures == 0) printf("ok\n");
+  MPI_Finalize();
+  return failures != 0;
+}
+
+/*TEST
+
+  link: internal
+
+  test:
+    output_file: output/transport_ok.out
+
+TEST*/

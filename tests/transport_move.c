@@ -1,0 +1,182 @@
+/*
+   The transport: every message arrives as it was sent, sums are sums, and the counts agree with those of the profiling interface.
+*/
+#include <muontransport.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "mpicount.h"
+
+static int failures = 0;
+
+#define Check(condition) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+      failures++; \
+    } \
+  } while (0)
+
+static uint32_t Mix(uint32_t a, uint32_t b, uint32_t c)
+{
+  uint32_t h = a * 2654435761u + b * 2246822519u + c * 3266489917u;
+
+  h ^= h >> 15;
+  h *= 2246822519u;
+  h ^= h >> 13;
+  return h;
+}
+
+/* Sizes about the unit, with empty messages among them */
+static uint64_t Size(int round, int from, int to)
+{
+  const uint32_t h = Mix((uint32_t)round, (uint32_t)from, (uint32_t)to);
+
+  return h % 4 == 0 ? 0 : h % 4 == 1 ? (uint64_t)MUON_TRANSPORT_UNIT * (h / 4 % 4) : h / 4 % (round < 20 ? 300 : 30000);
+}
+
+static unsigned char Byte(int round, int from, int to, uint64_t i)
+{
+  return (unsigned char)Mix((uint32_t)(round * 64 + from), (uint32_t)to, (uint32_t)i);
+}
+
+static uint64_t Units(uint64_t bytes)
+{
+  return 64 * ((bytes + 63) / 64);
+}
+
+static void CheckMessage(const MuonTransportInbox *inbox, int round, int from, int to)
+{
+  const uint64_t bytes = Size(round, from, to);
+  uint64_t       wrong = 0;
+
+  Check(inbox->bytes[from] == bytes);
+  for (uint64_t i = 0; i < bytes; i++) wrong += inbox->data[inbox->offset[from] + i] != Byte(round, from, to, i);
+  for (uint64_t i = bytes; i < Units(bytes); i++) wrong += inbox->data[inbox->offset[from] + i] != 0;
+  Check(wrong == 0);
+}
+
+int main(int argc, char **argv)
+{
+  enum {
+    LENGTH = 1000
+  };
+  MuonTransport      t;
+  MuonTransportInbox inbox;
+  unsigned char     *send;
+  uint64_t          *offset, *bytes;
+  double             in[2][LENGTH], out[2][LENGTH], record[3], *records;
+  int                rank, size, all;
+
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  send    = (unsigned char *)malloc((size_t)size * 40000);
+  offset  = (uint64_t *)malloc((size_t)size * sizeof(uint64_t));
+  bytes   = (uint64_t *)malloc((size_t)size * sizeof(uint64_t));
+  records = (double *)malloc((size_t)size * sizeof(record));
+  Check(MuonTransportInit(&t, MPI_COMM_WORLD) == MPI_SUCCESS);
+  Check(MuonTransportInboxInit(&t, &inbox) == MPI_SUCCESS);
+  mpicount_reset();
+
+  for (int round = 0; round < 40; round++) {
+    const int root  = round % size;
+    uint64_t  at    = 0, expected = 0;
+    long      calls = 0;
+
+    /* All to all, the packets with and without gaps between them */
+    for (int r = 0; r < size; r++) {
+      offset[r] = at;
+      bytes[r]  = Size(round, rank, r);
+      for (uint64_t i = 0; i < bytes[r]; i++) send[at + i] = Byte(round, rank, r, i);
+      memset(send + at + bytes[r], 0xAA, (size_t)(Units(bytes[r]) - bytes[r]));
+      at += Units(bytes[r]) + (round % 3 == 0 ? 64 : 0);
+      expected += 8 + Units(bytes[r]);
+    }
+    t.bytes = t.calls = 0;
+    mpicount_reset();
+    Check(MuonTransportAllToAll(&t, send, offset, bytes, &inbox) == MPI_SUCCESS);
+    calls += 2;
+    for (int r = 0; r < size; r++) CheckMessage(&inbox, round, r, rank);
+    Check(t.bytes == expected);
+
+    /* One to many, many to one, all to all the same */
+    bytes[0] = Size(round, rank, 0);
+    for (uint64_t i = 0; i < bytes[0]; i++) send[i] = Byte(round, rank, 0, i);
+    Check(MuonTransportGather(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
+    expected += 8 + Units(bytes[0]);
+    for (int r = 0; r < size && rank == root; r++) CheckMessage(&inbox, round, r, 0);
+    memset(send + bytes[0], 0xAA, 64);
+    Check(MuonTransportAllGather(&t, send, bytes[0], &inbox) == MPI_SUCCESS);
+    expected += 8 + Units(bytes[0]);
+    for (int r = 0; r < size; r++) CheckMessage(&inbox, round, r, 0);
+    memset(send + bytes[0], 0xAA, 64);
+    Check(MuonTransportBroadcast(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
+    if (rank == root) expected += 8 + Units(bytes[0]);
+    else CheckMessage(&inbox, round, root, 0);
+    for (int r = 0; r < size && rank != root; r++) Check(r == root || inbox.bytes[r] == 0);
+    calls += 6;
+
+    /* Two sums under way at once; integers, so that they are exact */
+    for (int i = 0; i < LENGTH; i++) {
+      in[0][i]  = rank * 1000 + i;
+      in[1][i]  = (rank + 1) * (double)(i - 500);
+      out[0][i] = out[1][i] = -1;
+    }
+    Check(MuonTransportSumStart(&t, root, in[0], rank == root ? out[0] : NULL, LENGTH, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], LENGTH / 2, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 0, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
+    for (int i = 0; i < LENGTH; i++) {
+      Check(out[0][i] == (rank == root ? 1000. * size * (size - 1) / 2 + (double)size * i : -1));
+      Check(out[1][i] == (i < LENGTH / 2 ? size * (size + 1) / 2. * (i - 500) : -1));
+    }
+    expected += 8 * (LENGTH + LENGTH / 2);
+    calls += 2;
+
+    for (int i = 0; i < 3; i++) record[i] = 10 * rank + i + 0.5;
+    Check(MuonTransportShare(&t, record, records, 3, MPI_DOUBLE) == MPI_SUCCESS);
+    for (int r = 0; r < size; r++) {
+      for (int i = 0; i < 3; i++) Check(records[3 * r + i] == 10 * r + i + 0.5);
+    }
+    expected += 24;
+    calls++;
+
+    Check(t.bytes == expected);
+    Check((long)t.calls == calls);
+    Check(mpicount.sent == (long long)expected);
+    for (int k = 0; k < MPICOUNT_KINDS; k++) calls -= mpicount.calls[k];
+    Check(calls == 0);
+    Check(mpicount.calls[MPICOUNT_OTHER] == 0);
+  }
+
+  /* Many sums at once make the requests grow */
+  for (int i = 0; i < LENGTH; i++) in[0][i] = i - 1., out[0][i] = 0;
+  for (int i = 0; i < LENGTH; i++) Check(MuonTransportSumStart(&t, i % size, &in[0][i], &out[0][i], 1, MPI_DOUBLE) == MPI_SUCCESS);
+  Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
+  for (int i = 0; i < LENGTH; i++) Check(i % size != rank || out[0][i] == size * (i - 1.));
+
+  /* A packet that begins within a unit is refused before anything is sent */
+  for (int r = 0; r < size; r++) offset[r] = bytes[r] = 8;
+  Check(MuonTransportAllToAll(&t, send, offset, bytes, &inbox) == MUON_TRANSPORT_ARGUMENT);
+
+  MuonTransportInboxFree(&inbox);
+  MuonTransportFree(&t);
+  free(records);
+  free(bytes);
+  free(offset);
+  free(send);
+  PMPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0 && all == 0) printf("ok\n");
+  MPI_Finalize();
+  return all != 0;
+}
+
+/*TEST
+
+  link: internal
+
+  test:
+    nsize: {{1 2 3 4 5}}
+    output_file: output/transport_ok.out
+
+TEST*/
