@@ -42,18 +42,21 @@ PETSC_INTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 PETSC_INTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /*
-   The one way to SLEPc's SVD: starts SLEPc when first used, answers a zero, empty or non-finite matrix itself.
+   The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure to need it on all ranks), answers a zero, empty or non-finite matrix itself.
 
    MuonSVDCompute() gives the nsv largest singular triples of the sequential dense matrix A: sigma[] decreasing, U (m x nsv) and V (n x nsv)
    column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1 (the canonical rank when nsv = min(m,n)); the arrays
-   past count are not set. The caller's A is not modified.
+   past count are not set. Either of U and V may be NULL. The caller's A is not modified.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
+PETSC_INTERN PetscErrorCode MuonSVDStart(void);
 PETSC_INTERN PetscErrorCode MuonSVDCreate(MPI_Comm, MuonSVD *);
+PETSC_INTERN PetscErrorCode MuonSVDSetWorkspace(MuonSVD, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const char[]);
 PETSC_INTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
 PETSC_INTERN PetscErrorCode MuonSVDCompute(MuonSVD, Mat, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_INTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
