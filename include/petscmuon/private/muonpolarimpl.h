@@ -1,0 +1,39 @@
+#pragma once
+
+#include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuonpolar.h>
+
+PETSC_INTERN PetscLogEvent MUON_Polar;
+PETSC_INTERN PetscBool     MuonPolarRegisterAllCalled;
+
+struct _MuonPolarOps {
+  PetscErrorCode (*apply)(MuonPolar, Mat, Mat); /* for finite input that is not zero; leaves the output alone where it sets a status */
+  PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
+  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
+  PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
+  PetscErrorCode (*view)(MuonPolar, PetscViewer);
+  PetscErrorCode (*reset)(MuonPolar);
+  PetscErrorCode (*destroy)(MuonPolar);
+};
+
+struct _p_MuonPolar {
+  PETSCHEADER(struct _MuonPolarOps);
+  PetscInt      steps;        /* PETSC_DETERMINE: what the coefficients were made for */
+  char         *coefficients; /* NULL: the default of the type */
+  MuonStatus    status;
+  MuonWorkspace work;
+  void         *data;
+};
+
+PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
+
+/* Scratch that the object shares with others; it makes its own where none was given */
+PETSC_INTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
+PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
+
+/* The names in a list of types, for messages */
+PETSC_INTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
+/* Errors unless the matrix is sequential and dense, and unless there are two of the same shape */
+PETSC_INTERN PetscErrorCode MuonCheckMat_Private(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode MuonCheckMats_Private(PetscObject, Mat, Mat);
