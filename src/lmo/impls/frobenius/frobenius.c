@@ -1,0 +1,71 @@
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include "../../../kernels/muonpolarkernels.h"
+
+static PetscErrorCode MuonLMONorm_Frobenius(MuonLMO lmo, Mat X, PetscReal *norm)
+{
+  const PetscScalar *x;
+  PetscInt           m, n, ldx;
+  double             r;
+  int                exponent;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, &m, &n));
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetArrayRead(X, &x));
+  r     = MuonKernelNorm((size_t)m, (size_t)n, x, (size_t)ldx, &exponent);
+  *norm = (PetscReal)ldexp(r, exponent);
+  PetscCall(MatDenseRestoreArrayRead(X, &x));
+  PetscCall(PetscLogFlops(2.0 * m * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOApply_Frobenius(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+{
+  const PetscScalar *g;
+  PetscScalar       *d;
+  PetscInt           m, n, ldg, ldd;
+  double             r;
+  int                exponent;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(G, &m, &n));
+  PetscCall(MatDenseGetLDA(G, &ldg));
+  PetscCall(MatDenseGetLDA(D, &ldd));
+  PetscCall(MatDenseGetArrayRead(G, &g));
+  PetscCall(MatDenseGetArrayWrite(D, &d));
+  r     = MuonKernelNorm((size_t)m, (size_t)n, g, (size_t)ldg, &exponent);
+  *dual = (PetscReal)ldexp(r, exponent);
+  /* A zero matrix over 1 is zero */
+  MuonKernelDivide((size_t)m, (size_t)n, g, (size_t)ldg, r > 0.0 ? -r : 1.0, exponent, d, (size_t)ldd);
+  PetscCall(MatDenseRestoreArrayWrite(D, &d));
+  PetscCall(MatDenseRestoreArrayRead(G, &g));
+  PetscCall(PetscLogFlops(3.0 * m * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOGetFlops_Frobenius(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  *flops = 3.0 * m * n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MUONLMOFROBENIUS - "frobenius" - the Frobenius norm, which is its own dual
+
+  Level: intermediate
+
+  Note:
+  The minimizer is $-G / \|G\|_F$. The norm is accumulated in double, without overflow or underflow on the way.
+
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MUONLMOMAX`
+M*/
+PETSC_EXTERN PetscErrorCode MuonLMOCreate_Frobenius(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  lmo->ops->apply    = MuonLMOApply_Frobenius;
+  lmo->ops->norm     = MuonLMONorm_Frobenius;
+  lmo->ops->dualnorm = MuonLMONorm_Frobenius;
+  lmo->ops->getflops = MuonLMOGetFlops_Frobenius;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

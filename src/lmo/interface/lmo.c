@@ -1,0 +1,532 @@
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
+
+/*@
+  MuonLMOCreate - Creates a linear minimization oracle over the unit ball of a matrix norm
+
+  Collective; No Fortran support
+
+  Input Parameter:
+. comm - communicator of the object
+
+  Output Parameter:
+. lmo - the new object
+
+  Level: intermediate
+
+  Note:
+  The oracle works on sequential matrices and communicates nothing, so that any rank of `comm` may call it alone.
+
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonLMODestroy()`
+@*/
+PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
+{
+  MuonLMO l;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(lmo, 2);
+  *lmo = NULL;
+  PetscCall(MuonLMOInitializePackage());
+  PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization oracle", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
+  l->polar  = NULL;
+  l->status = MUON_STATUS_OK;
+  l->dual   = 0.0;
+  l->work   = NULL;
+  l->data   = NULL;
+  *lmo      = l;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOSetType - Sets the norm whose unit ball the oracle minimizes over
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ lmo  - the object
+- type - a known norm, see `MuonLMOType`
+
+  Options Database Key:
+. -lmo_type type - the norm, `spectral` by default
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOType`, `MuonLMOGetType()`, `MuonLMORegister()`
+@*/
+PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
+{
+  PetscErrorCode (*create)(MuonLMO);
+  PetscBool same;
+  char      names[256];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, type, &same));
+  if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFunctionListFind(MuonLMOList, type, &create));
+  PetscCall(MuonListNames_Private(MuonLMOList, sizeof(names), names));
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
+  PetscTryTypeMethod(lmo, destroy);
+  PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
+  lmo->data = NULL;
+  PetscCall((*create)(lmo));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOGetType - Gets the norm whose unit ball the oracle minimizes over
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Output Parameter:
+. type - name of the norm, `NULL` as long as none is set
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOType`, `MuonLMOSetType()`
+@*/
+PetscErrorCode MuonLMOGetType(MuonLMO lmo, MuonLMOType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  *type = ((PetscObject)lmo)->type_name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOSetOptionsPrefix - Sets what goes before the keys `-lmo_...` of this object and of its `MuonPolar`
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ lmo    - the object
+- prefix - the prefix, without a leading hyphen
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOGetOptionsPrefix()`, `MuonLMOSetFromOptions()`
+@*/
+PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)lmo, prefix));
+  if (lmo->polar != NULL) PetscCall(MuonPolarSetOptionsPrefix(lmo->polar, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOGetOptionsPrefix - Gets what goes before the keys `-lmo_...` of this object
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Output Parameter:
+. prefix - the prefix
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOSetOptionsPrefix()`
+@*/
+PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO lmo, const char *prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)lmo, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOSetFromOptions - Sets the norm and its parameters from the options database
+
+  Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Options Database Keys:
++ -lmo_type type       - the norm, see `MuonLMOType`
+- -lmo_polar_type type - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
+
+  Level: intermediate
+
+  Note:
+  It may be called again behind another prefix: keys that are not given there leave what was set before.
+
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetOptionsPrefix()`
+@*/
+PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
+{
+  const char *old = ((PetscObject)lmo)->type_name;
+  char        type[256];
+  PetscBool   set;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscObjectOptionsBegin((PetscObject)lmo);
+  PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
+  if (set == PETSC_TRUE) PetscCall(MuonLMOSetType(lmo, type));
+  else if (old == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOGetPolar - Gets the object that computes polar factors for the norms that need one
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Output Parameter:
+. polar - borrowed from `lmo`, made at the first call
+
+  Level: intermediate
+
+  Note:
+  Norms other than `MUONLMOSPECTRAL` do not use it.
+
+.seealso: `MuonLMO`, `MuonPolar`, `MUONLMOSPECTRAL`
+@*/
+PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(polar, 2);
+  if (lmo->polar == NULL) {
+    PetscCall(MuonPolarCreate(PetscObjectComm((PetscObject)lmo), &lmo->polar));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)lmo->polar, (PetscObject)lmo, 1));
+    PetscCall(PetscObjectSetOptions((PetscObject)lmo->polar, ((PetscObject)lmo)->options));
+    PetscCall(MuonPolarSetOptionsPrefix(lmo->polar, ((PetscObject)lmo)->prefix));
+    PetscCall(MuonPolarSetWorkspace(lmo->polar, lmo->work));
+  }
+  *polar = lmo->polar;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Type, scratch memory and status before an operation on the finite entries of G; finite tells whether to go on */
+static PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  if (lmo->work == NULL) {
+    MuonWorkspace work;
+
+    PetscCall(MuonWorkspaceCreate(&work));
+    PetscCall(MuonLMOSetWorkspace(lmo, work));
+    PetscCall(MuonWorkspaceDestroy(&work));
+  }
+  PetscCall(MuonMatIsFinite_Private(G, finite));
+  lmo->status = *finite == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOApply - Minimizes the inner product with a matrix over the unit ball of the norm
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object
+- G   - the matrix, `MATSEQDENSE`, of any shape and leading dimension; it is not modified
+
+  Output Parameter:
+. D - another matrix of the same shape: a minimizer of $\langle G, D \rangle$ over $\|D\| \le 1$
+
+  Level: intermediate
+
+  Notes:
+  For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest step of length $t$. The result for a zero matrix is zero.
+  An approximate `MuonPolar` makes the oracle of the spectral norm approximate.
+
+  `MuonLMOGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
+
+.seealso: `MuonLMO`, `MuonLMOSharp()`, `MuonLMOGetStatus()`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
+@*/
+PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
+{
+  PetscReal dual = 0.0;
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
+  PetscValidHeaderSpecific(D, MAT_CLASSID, 3);
+  PetscCall(MuonCheckMats_Private((PetscObject)lmo, G, D));
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, D, 0));
+  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, apply, G, D, &dual);
+  if (lmo->status == MUON_STATUS_OK) lmo->dual = dual;
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, D, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOSharp - Applies the sharp operator of the norm
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object
+- G   - the matrix, `MATSEQDENSE`, of any shape and leading dimension; it is not modified
+
+  Output Parameter:
+. S - another matrix of the same shape, $G^\sharp = \mathrm{argmax}_Z\, \langle G, Z \rangle - \|Z\|^2 / 2$
+
+  Level: advanced
+
+  Notes:
+  $G^\sharp = -\|G\|_* D$ with the matrix $D$ of `MuonLMOApply()`: it points along `G`, the other way than $D$, and $\langle G, G^\sharp \rangle = \|G\|_*^2 = \|G^\sharp\|^2$.
+
+  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value for it elsewhere; there is no second decomposition.
+
+.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOGetStatus()`
+@*/
+PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOApply(lmo, G, S));
+  if (lmo->status == MUON_STATUS_OK) PetscCall(MatScale(S, -lmo->dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOComputeNorm - Computes the norm of a matrix
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object
+- X   - the matrix, `MATSEQDENSE`
+
+  Output Parameter:
+. norm - the norm, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOComputeDualNorm()`, `MuonLMOGetStatus()`
+@*/
+PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
+{
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscAssertPointer(norm, 3);
+  PetscCall(MuonCheckMat_Private((PetscObject)lmo, X));
+  PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
+  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, norm, X, norm);
+  if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOComputeDualNorm - Computes the dual norm of a matrix
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object
+- G   - the matrix, `MATSEQDENSE`
+
+  Output Parameter:
+. dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`
+
+  Level: intermediate
+
+  Note:
+  For the spectral norm this is the nuclear norm by a singular value decomposition, far more expensive than a step of an optimizer.
+
+.seealso: `MuonLMO`, `MuonLMOComputeNorm()`, `MuonLMOGetStatus()`
+@*/
+PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
+{
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
+  PetscAssertPointer(dual, 3);
+  PetscCall(MuonCheckMat_Private((PetscObject)lmo, G));
+  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, G, dual);
+  if (lmo->status != MUON_STATUS_OK) *dual = (PetscReal)NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOGetStatus - Tells how the last operation of this rank on a matrix ended
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Output Parameter:
+. status - `MUON_STATUS_OK`, `MUON_STATUS_NANORINF` or `MUON_STATUS_LMO`
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOSharp()`, `MuonLMOComputeNorm()`, `MuonLMOComputeDualNorm()`, `MuonStatus`
+@*/
+PetscErrorCode MuonLMOGetStatus(MuonLMO lmo, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(status, 2);
+  *status = lmo->status;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOGetFlops - Gets the floating point operations of one `MuonLMOApply()`
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object
+. m   - rows of the matrix
+- n   - columns of the matrix
+
+  Output Parameter:
+. flops - the operations, as `-log_view` counts them
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonPolarGetFlops()`
+@*/
+PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(flops, 4);
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscUseTypeMethod(lmo, getflops, m, n, flops);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOGetLastDual(MuonLMO lmo, PetscReal *dual)
+{
+  PetscFunctionBegin;
+  *dual = lmo->dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceReference(work));
+  PetscCall(MuonWorkspaceDestroy(&lmo->work));
+  lmo->work = work;
+  if (lmo->polar != NULL) PetscCall(MuonPolarSetWorkspace(lmo->polar, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
+{
+  size_t size = 0;
+
+  PetscFunctionBegin;
+  if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &size));
+  *bytes = (PetscLogDouble)size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOView - Prints the norm and what computes it
+
+  Collective; No Fortran support
+
+  Input Parameters:
++ lmo    - the object
+- viewer - where to print, `NULL` for standard output
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOSetFromOptions()`
+@*/
+PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
+{
+  PetscBool ascii, string;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)lmo), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(lmo, 1, viewer, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  if (ascii == PETSC_TRUE) {
+    PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscTryTypeMethod(lmo, view, viewer);
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+  } else if (string == PETSC_TRUE) {
+    PetscCall(PetscViewerStringSPrintf(viewer, " %-10.10s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOReset - Frees the scratch memory of the object and keeps its options
+
+  Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMODestroy()`
+@*/
+PetscErrorCode MuonLMOReset(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscTryTypeMethod(lmo, reset);
+  if (lmo->polar != NULL) PetscCall(MuonPolarReset(lmo->polar));
+  PetscCall(MuonWorkspaceDestroy(&lmo->work));
+  lmo->status = MUON_STATUS_OK;
+  lmo->dual   = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMODestroy - Destroys the object
+
+  Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Level: intermediate
+
+.seealso: `MuonLMO`, `MuonLMOCreate()`
+@*/
+PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
+{
+  PetscFunctionBegin;
+  if (*lmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscValidHeaderSpecific(*lmo, MUONLMO_CLASSID, 1);
+  if (--((PetscObject)*lmo)->refct > 0) {
+    *lmo = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonLMOReset(*lmo));
+  PetscTryTypeMethod(*lmo, destroy);
+  PetscCall(MuonPolarDestroy(&(*lmo)->polar));
+  PetscCall(PetscHeaderDestroy(lmo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,102 @@
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+
+PetscClassId      MUONLMO_CLASSID;
+PetscFunctionList MuonLMOList              = NULL;
+PetscBool         MuonLMORegisterAllCalled = PETSC_FALSE;
+PetscLogEvent     MUON_LMO;
+
+static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
+
+/*@C
+  MuonLMORegister - Adds a norm to the linear minimization oracles that `MuonLMOSetType()` knows
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ name     - name of the new type
+- function - routine that fills an object with the type's operations
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMORegisterAll()`
+@*/
+PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(MuonLMO))
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOInitializePackage());
+  PetscCall(PetscFunctionListAdd(&MuonLMOList, name, function));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMORegisterAll - Registers the linear minimization oracles of the library
+
+  Not Collective; No Fortran support
+
+  Level: developer
+
+.seealso: `MuonLMO`, `MuonLMORegister()`
+@*/
+PetscErrorCode MuonLMORegisterAll(void)
+{
+  PetscFunctionBegin;
+  if (MuonLMORegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLMORegisterAllCalled = PETSC_TRUE;
+  PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral));
+  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max));
+  PetscCall(MuonLMORegister(MUONLMOFROBENIUS, MuonLMOCreate_Frobenius));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOInitializePackage - Registers the class `MuonLMO`, its types and its log event
+
+  Logically Collective; No Fortran support
+
+  Level: developer
+
+  Note:
+  `MuonLMOCreate()` calls it.
+
+.seealso: `MuonLMO`, `MuonLMOFinalizePackage()`
+@*/
+PetscErrorCode MuonLMOInitializePackage(void)
+{
+  PetscBool excluded, known;
+  char      list[256];
+
+  PetscFunctionBegin;
+  if (MuonLMOPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLMOPackageInitialized = PETSC_TRUE;
+  PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
+  PetscCall(MuonLMORegisterAll());
+  PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
+  /* The ranks that own a layer compute, the others do not */
+  PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));
+  PetscCall(PetscInfoProcessClass("muonlmo", 1, &MUONLMO_CLASSID));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", list, sizeof(list), &known));
+  if (known == PETSC_TRUE) {
+    PetscCall(PetscStrInList("muonlmo", list, ',', &excluded));
+    if (excluded == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONLMO_CLASSID));
+  }
+  PetscCall(PetscRegisterFinalize(MuonLMOFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOFinalizePackage - Forgets what `MuonLMOInitializePackage()` registered; called by `PetscFinalize()`
+
+  Logically Collective; No Fortran support
+
+  Level: developer
+
+.seealso: `MuonLMO`, `MuonLMOInitializePackage()`
+@*/
+PetscErrorCode MuonLMOFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListDestroy(&MuonLMOList));
+  MuonLMOPackageInitialized = PETSC_FALSE;
+  MuonLMORegisterAllCalled  = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
