@@ -83,9 +83,11 @@ uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, 
 uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
 MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
-/* Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection */
+/*
+   Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection. Validate is a full
+   check: exactly count positions, increasing, below entries, padding zero
+*/
 void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
-/* Full check: exactly count positions, increasing, below entries, padding zero */
 MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
 
 /* Walks the positions of a validated section in increasing order */

@@ -1,0 +1,92 @@
+/*
+   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns, count, then values and positions): it is encoded,
+   is valid, and decodes to what was said.
+*/
+#include "../wire_corpus.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct {
+  const uint8_t *data;
+  size_t         size;
+} Input;
+
+/* The next bytes of the input as a number; zeros when it is used up */
+static uint64_t Take(Input *input, unsigned bytes)
+{
+  uint64_t word = 0;
+
+  for (unsigned b = 0; b < bytes && input->size > 0; b++) {
+    word |= (uint64_t)input->data[0] << 8 * b;
+    input->data++;
+    input->size--;
+  }
+  return word;
+}
+
+/* Bits that mean no value lose the top of their exponent, so that they mean a finite one */
+static double TakeValue(Input *input, unsigned values)
+{
+  uint32_t bits;
+  double   x;
+
+  if (values == MUON_WIRE_VALUES_DOUBLE) {
+    const uint64_t wide = Take(input, 8);
+
+    x = FromBits64(wide);
+    return x - x == 0 ? x : FromBits64(wide & ~((uint64_t)1 << 62));
+  }
+  bits = (uint32_t)Take(input, values == MUON_WIRE_VALUES_SINGLE ? 4 : 2);
+  if (values == MUON_WIRE_VALUES_NATURAL) return NaturalValue((bits & 255) == 255 ? bits & 383 : (bits & 511) == 256 ? 0 : bits & 511);
+  if (values == MUON_WIRE_VALUES_BF16) bits <<= 16;
+  x = FromBits32(bits);
+  return x - x == 0 ? x : FromBits32(bits & ~((uint32_t)1 << 30));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static const unsigned forms[4] = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE}, codecs[4] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW};
+  Input                 input;
+  Content               content, back;
+  unsigned char        *message;
+  unsigned              values, kind;
+  uint64_t              rows, columns, entries, count, kept = 0;
+  size_t                length;
+
+  input.data = data;
+  input.size = size;
+  values     = (unsigned)Take(&input, 1) % 4;
+  kind       = (unsigned)Take(&input, 1) % 4;
+  rows       = Take(&input, 1) % 32;
+  columns    = Take(&input, 1) % 32;
+  entries    = rows * columns;
+  count      = Take(&input, 2);
+  memset(&content, 0, sizeof(content));
+  if (kind == 0) count = entries;
+  if (kind == 1) count %= (rows < columns ? rows : columns) + 1;
+  if (kind >= 2) count %= entries + 1;
+  content.header.layer   = 1;
+  content.header.form    = (uint8_t)forms[kind];
+  content.header.indices = (uint8_t)codecs[kind];
+  content.header.values  = (uint8_t)values;
+  content.header.count   = count;
+  content.rows           = rows;
+  content.columns        = columns;
+  ContentAllocate(&content);
+  Check(MuonWirePayloadBytes(&content.header, rows, columns, &content.header.bytes) == MUON_WIRE_OK, "size");
+  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = TakeValue(&input, values);
+  /* Gaps as far as they leave room for the positions behind */
+  for (uint64_t k = 0; kind >= 2 && kept < count; k++) {
+    k += Take(&input, 1) % (entries - k - (count - kept) + 1);
+    content.positions[kept++] = k;
+  }
+  length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;
+  message = (unsigned char *)Allocate(length);
+  ContentEncode(&content, message);
+  Check(ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
+  Check(ContentEqual(&content, &back), "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
+  ContentFree(&back);
+  ContentFree(&content);
+  free(message);
+  return 0;
+}

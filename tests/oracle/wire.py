@@ -1,0 +1,533 @@
+"""The wire format PMW1 a second time, written from src/wire/README.md and independent of the C code.
+
+    wire.py DIR           check what tests/wire_oracle.c wrote into DIR, and that wire_vectors.h beside this file is what --emit prints
+    wire.py --emit        print wire_vectors.h: packets for tests/wire_vectors.c to read, good ones with their contents and bad ones
+    wire.py --tables      print src/wire/muonwirecrctables.h
+    wire.py --seeds DIR   write the seed corpora of the fuzzers, DIR/TARGET.corpus
+"""
+import os
+import random
+import struct
+import sys
+
+import numpy as np
+
+DENSE, SPARSE, LOWRANK = 0, 1, 2
+NONE, BITMAP, RAW = 0, 1, 2
+DOUBLE, SINGLE, BF16, NATURAL = 0, 1, 2, 3
+POLYNOMIAL = 0x82F63B78
+
+
+class Corrupt(Exception):
+    pass
+
+
+def refuse_if(condition, reason):
+    if condition:
+        raise Corrupt(reason)
+
+
+# ---- CRC-32C
+
+def crc_table():
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (POLYNOMIAL if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+TABLE = crc_table()
+
+
+def crc32c(data):
+    register = 0xFFFFFFFF
+    for byte in data:
+        register = register >> 8 ^ TABLE[(register ^ byte) & 255]
+    return register ^ 0xFFFFFFFF
+
+
+# ---- Sections: bit streams are integers, so that none of the C code's shifts and masks appear here
+
+def pack_bits(fields, width):
+    stream = 0
+    for i, field in enumerate(fields):
+        stream |= field << (width * i)
+    return stream.to_bytes(-(-width * len(fields) // 8), 'little')
+
+
+def unpack_bits(section, width, number):
+    stream = int.from_bytes(section, 'little')
+    refuse_if(stream >> (width * number) != 0, 'padding')
+    return [stream >> (width * i) & ((1 << width) - 1) for i in range(number)]
+
+
+def index_width(entries):
+    width = 1
+    while 256 ** width < entries:
+        width += 1
+    return width
+
+
+def positions_bytes(indices, entries, count):
+    return {NONE: 0, BITMAP: -(-entries // 8), RAW: count * index_width(entries)}[indices]
+
+
+def encode_positions(indices, entries, positions):
+    if indices == BITMAP:
+        kept = set(positions)
+        return pack_bits([int(k in kept) for k in range(entries)], 1)
+    width = index_width(entries)
+    return b''.join(p.to_bytes(width, 'little') for p in positions)
+
+
+def decode_positions(indices, entries, count, section):
+    if indices == BITMAP:
+        positions = [k for k, bit in enumerate(unpack_bits(section, 1, entries)) if bit]
+        refuse_if(len(positions) != count, 'number of bits')
+        return positions
+    width = index_width(entries)
+    positions = [int.from_bytes(section[width * i:width * (i + 1)], 'little') for i in range(count)]
+    refuse_if(any(p >= entries for p in positions), 'position')
+    refuse_if(any(a >= b for a, b in zip(positions, positions[1:])), 'order')
+    return positions
+
+
+def values_bytes(values, number):
+    return {DOUBLE: 8 * number, SINGLE: 4 * number, BF16: 2 * number, NATURAL: -(-9 * number // 8)}[values]
+
+
+def encode_values(values, x):
+    x = np.asarray(x, dtype=np.float64)
+    if values == DOUBLE:
+        return x.astype('<f8').tobytes()
+    if values == SINGLE:
+        return x.astype('<f4').tobytes()
+    if values == BF16:
+        return b''.join(x.astype('<f4').tobytes()[4 * i + 2:4 * i + 4] for i in range(len(x)))
+    codes = []
+    for value in x:
+        mantissa, exponent = np.frexp(abs(value))
+        assert value == 0 or mantissa == 0.5
+        codes.append(0 if value == 0 else 256 * int(value < 0) + int(exponent) - 1 + 127)
+    return pack_bits(codes, 9)
+
+
+def decode_values(values, number, section):
+    if values == NATURAL:
+        codes = unpack_bits(section, 9, number)
+        refuse_if(any(code % 256 == 255 or code == 256 for code in codes), 'natural code')
+        return np.array([(-1.0) ** (code // 256) * 2.0 ** (code % 256 - 127) if code else 0.0 for code in codes], dtype=np.float64)
+    if values == BF16:
+        section = b''.join(b'\0\0' + section[2 * i:2 * i + 2] for i in range(number))
+    x = np.frombuffer(section, dtype='<f8' if values == DOUBLE else '<f4')
+    refuse_if(not np.isfinite(x).all(), 'not finite')
+    return x.astype(np.float64)
+
+
+# ---- Messages and packets
+
+class Message:
+    """What a message says of a layer: positions is None but in sparse messages, x are the values in the order of the section"""
+
+    def __init__(self, layer, rows, columns, form, indices, values, count, positions, x):
+        self.layer, self.rows, self.columns = layer, rows, columns
+        self.form, self.indices, self.values, self.count = form, indices, values, count
+        self.positions, self.x = positions, np.asarray(x, dtype=np.float64)
+
+    def encode(self):
+        payload = b'' if self.positions is None else encode_positions(self.indices, self.rows * self.columns, self.positions)
+        payload += encode_values(self.values, self.x)
+        return struct.pack('<IBBBBQQ', self.layer, self.form, self.indices, self.values, 0, self.count, len(payload)) + payload
+
+    def says(self, other):
+        return (self.layer, self.form, self.indices, self.values, self.count, self.positions) == (other.layer, other.form, other.indices, other.values, other.count, other.positions) and self.x.tobytes() == other.x.tobytes()
+
+
+def decode_message(data, layer, rows, columns):
+    refuse_if(len(data) < 24, 'truncated header')
+    got, form, indices, values, parameter, count, size = struct.unpack('<IBBBBQQ', data[:24])
+    entries = rows * columns
+    refuse_if(size != len(data) - 24, 'length')
+    refuse_if(parameter != 0, 'parameter')
+    refuse_if(got != layer, 'layer')
+    refuse_if(form > LOWRANK or indices > RAW or values > NATURAL, 'unknown codec')
+    refuse_if((form == SPARSE) != (indices != NONE), 'positions')
+    if form == DENSE:
+        refuse_if(count != entries, 'count')
+        number = count
+    elif form == SPARSE:
+        refuse_if(count > entries, 'count')
+        number = count
+    else:
+        refuse_if(count > min(rows, columns), 'rank')
+        number = count * (rows + columns)
+    head = positions_bytes(indices, entries, count)
+    refuse_if(size != head + values_bytes(values, number), 'size')
+    positions = decode_positions(indices, entries, count, data[24:24 + head]) if form == SPARSE else None
+    return Message(layer, rows, columns, form, indices, values, count, positions, decode_values(values, number, data[24 + head:]))
+
+
+def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=0, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+    """The arguments behind messages are for packets that break a rule"""
+    body = b''.join(m.encode() for m in messages) if body is None else body
+    head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
+    return head + struct.pack('<I', crc32c(head)) + body
+
+
+def decode_packet(data, sender, direction, step, layers):
+    """The status and the messages; layers gives (layer, rows, columns) of each message"""
+    refuse_if(len(data) < 56, 'truncated header')
+    magic, major, _, header, flags, got_sender, got_direction, status, number, reserved, got_step, size, body_crc, head_crc = struct.unpack('<4sBBHIIIIIIQQII', data[:56])
+    body = data[56:]
+    refuse_if(magic != b'PMW1' or major != 1, 'version')
+    refuse_if(head_crc != crc32c(data[:52]), 'header CRC')
+    refuse_if(header != 56 or flags != 0 or reserved != 0, 'header')
+    refuse_if((got_sender, got_direction, got_step) != (sender, direction, step), 'not expected')
+    refuse_if(size != len(body), 'length')
+    refuse_if(body_crc != crc32c(body), 'payload CRC')
+    refuse_if(status != 0 and number != 0, 'status')
+    pieces = []
+    while body and len(pieces) < number:
+        refuse_if(len(body) < 24, 'truncated message')
+        end = 24 + struct.unpack('<Q', body[16:24])[0]
+        refuse_if(end > len(body), 'truncated payload')
+        pieces.append(body[:end])
+        body = body[end:]
+    refuse_if(body or len(pieces) != number, 'messages')
+    refuse_if(status == 0 and number != len(layers), 'number of messages')
+    return status, [decode_message(piece, *layer) for piece, layer in zip(pieces, layers)]
+
+
+# ---- What this program gives to the C code
+
+def random_values(draw, values, number):
+    x = []
+    while len(x) < number:
+        if values == NATURAL:
+            code = draw.getrandbits(9)
+            if code % 256 == 255 or code == 256:
+                continue
+            x.append((-1.0) ** (code // 256) * 2.0 ** (code % 256 - 127) if code else 0.0)
+            continue
+        bits = draw.getrandbits(64)
+        if values == DOUBLE:
+            value = struct.unpack('<d', struct.pack('<Q', bits))[0]
+        else:
+            value = struct.unpack('<f', struct.pack('<I', bits & (0xFFFFFFFF if values == SINGLE else 0xFFFF0000)))[0]
+        if np.isfinite(value):
+            x.append(value)
+    return x
+
+
+def random_message(draw, rows, columns, form, indices, values, count):
+    number = count * (rows + columns) if form == LOWRANK else count
+    positions = sorted(draw.sample(range(rows * columns), count)) if form == SPARSE else None
+    return Message(draw.getrandbits(32), rows, columns, form, indices, values, count, positions, random_values(draw, values, number))
+
+
+def good_packets():
+    draw = random.Random(1)
+    packets = [('example', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, SPARSE, BITMAP, NATURAL, 2, [1, 6], [-2.0, 0.5])])]
+    for values, name in enumerate(('double', 'single', 'bf16', 'natural')):
+        messages = [random_message(draw, 3, 5, DENSE, NONE, values, 15), random_message(draw, 5, 11, SPARSE, BITMAP, values, 13), random_message(draw, 30, 20, SPARSE, RAW, values, 9), random_message(draw, 4, 3, LOWRANK, NONE, values, 2)]
+        packets.append((name, draw.getrandbits(32), values % 2, 0, draw.getrandbits(64), messages))
+    edges = [random_message(draw, 1, 1, SPARSE, RAW, NATURAL, 1), random_message(draw, 16, 16, SPARSE, RAW, BF16, 2), random_message(draw, 1, 257, SPARSE, RAW, BF16, 2), random_message(draw, 8, 8, SPARSE, BITMAP, BF16, 64)]
+    edges += [Message(5, 7, 3, SPARSE, BITMAP, SINGLE, 0, [], []), Message(6, 7, 3, SPARSE, RAW, SINGLE, 0, [], []), Message(7, 7, 3, LOWRANK, NONE, NATURAL, 0, None, []), Message(8, 0, 3, DENSE, NONE, DOUBLE, 0, None, [])]
+    packets.append(('edges', 0, 1, 0, 0, edges))
+    packets.append(('values', 1, 0, 0, 1, [Message(1, 2, 3, DENSE, NONE, DOUBLE, 6, None, [0.0, -0.0, 5e-324, -1.7976931348623157e308, 1.0, -1 / 3]),
+                                           Message(2, 2, 2, DENSE, NONE, SINGLE, 4, None, [-0.0, 2.0 ** -149, 2.0 ** 127, -1.5]),
+                                           Message(3, 1, 4, DENSE, NONE, BF16, 4, None, [-0.0, 2.0 ** -133, 2.0 ** 127 * 1.9921875, -1.5]),
+                                           Message(4, 1, 9, DENSE, NONE, NATURAL, 9, None, [0.0, 2.0 ** -126, 2.0 ** 127, -2.0 ** -126, -2.0 ** 127, 1.0, -1.0, 0.0, -2.0])]))
+    packets.append(('poison', 2, 0, 4, 9, []))
+    packets.append(('silent', 2, 0, 0, 9, []))
+    return packets
+
+
+def bad_packets():
+    """Each breaks one rule of the format; sender 3, direction 0, step 7, one layer F20C3F36 of 2 x 4"""
+    layer = 0xF20C3F36
+
+    def message(form=SPARSE, indices=BITMAP, values=NATURAL, count=2, payload=b'\x42\x80\xfd\x00', parameter=0, size=None, name=layer):
+        return struct.pack('<IBBBBQQ', name, form, indices, values, parameter, count, len(payload) if size is None else size) + payload
+
+    def packet(**change):
+        body = change.pop('body', message())
+        return encode_packet(change.pop('sender', 3), change.pop('direction', 0), change.pop('status', 0), change.pop('step', 7), [], body=body, **{'number': 1, **change})
+
+    def doubles(*x):
+        return struct.pack('<%dd' % len(x), *x)
+
+    good = message()
+    raw = b'\x80\xfd\x00'
+    return [
+        ('magic', packet(magic=b'PMW2')),
+        ('major 0', packet(major=0)),
+        ('major 2', packet(major=2)),
+        ('header length 0', packet(header=0)),
+        ('header length 55', packet(header=55)),
+        ('header length 64', packet(header=64)),
+        ('flag', packet(flags=1)),
+        ('last flag', packet(flags=1 << 31)),
+        ('reserved', packet(reserved=1)),
+        ('sender', packet(sender=4)),
+        ('direction', packet(direction=1)),
+        ('step', packet(step=8)),
+        ('status with messages', packet(status=1)),
+        ('status with bytes', packet(status=1, number=0)),
+        ('no message announced', packet(number=0)),
+        ('two messages announced', packet(number=2)),
+        ('most messages', packet(number=2 ** 32 - 1)),
+        ('bytes too few', packet(size=len(good) - 1)),
+        ('bytes too many', packet(size=len(good) + 1)),
+        ('no bytes', packet(size=0)),
+        ('most bytes', packet(size=2 ** 64 - 1)),
+        ('bytes that wrap', packet(size=2 ** 64 - 56)),
+        ('a byte behind', packet(body=good + b'\0')),
+        ('half a header behind', packet(body=good + good[:12])),
+        ('payload too long by one', packet(body=message(size=5))),
+        ('payload too short by one', packet(body=message(size=3))),
+        ('no payload', packet(body=message(size=0))),
+        ('most payload', packet(body=message(size=2 ** 64 - 1))),
+        ('payload that wraps', packet(body=message(size=2 ** 64 - 24))),
+        ('layer', packet(body=message(name=layer ^ 1))),
+        ('parameter', packet(body=message(parameter=1))),
+        ('sign form', packet(body=message(form=3))),
+        ('form 255', packet(body=message(form=255))),
+        ('rice positions', packet(body=message(indices=3))),
+        ('ANS positions', packet(body=message(indices=4))),
+        ('positions 255', packet(body=message(indices=255))),
+        ('coded natural', packet(body=message(values=4))),
+        ('sign values', packet(body=message(values=5))),
+        ('values 255', packet(body=message(values=255))),
+        ('sparse without positions', packet(body=message(indices=NONE, payload=raw))),
+        ('dense with positions', packet(body=message(form=DENSE, count=8, payload=b'\xff' + bytes(9)))),
+        ('low rank with positions', packet(body=message(form=LOWRANK, count=1, payload=b'\x80' + bytes(7)))),
+        ('count 0', packet(body=message(count=0))),
+        ('count 1', packet(body=message(count=1))),
+        ('count 3', packet(body=message(count=3))),
+        ('count 9', packet(body=message(count=9, payload=b'\xff' + bytes(11)))),
+        ('most count', packet(body=message(count=2 ** 64 - 1))),
+        ('count that wraps', packet(body=message(count=2 ** 61 + 2, values=DOUBLE, payload=b'\x42' + doubles(1, 2)))),
+        ('dense count', packet(body=message(form=DENSE, indices=NONE, count=7, payload=bytes(8)))),
+        ('rank 3', packet(body=message(form=LOWRANK, indices=NONE, count=3, values=BF16, payload=bytes(36)))),
+        ('rank that wraps', packet(body=message(form=LOWRANK, indices=NONE, count=2 ** 63, values=BF16, payload=b''))),
+        ('one bit', packet(body=message(payload=b'\x40' + raw))),
+        ('three bits', packet(body=message(payload=b'\x43' + raw))),
+        ('padding of natural', packet(body=message(payload=b'\x42\x80\xfd\x04'))),
+        ('last padding of natural', packet(body=message(payload=b'\x42\x80\xfd\x80'))),
+        ('raw decreasing', packet(body=message(indices=RAW, payload=b'\x06\x01' + raw))),
+        ('raw twice', packet(body=message(indices=RAW, payload=b'\x06\x06' + raw))),
+        ('raw past the end', packet(body=message(indices=RAW, payload=b'\x01\x08' + raw))),
+        ('raw 255', packet(body=message(indices=RAW, payload=b'\x01\xff' + raw))),
+        ('code 255', packet(body=message(payload=b'\x42' + pack_bits([255, 1], 9)))),
+        ('code 511', packet(body=message(payload=b'\x42' + pack_bits([1, 511], 9)))),
+        ('negative zero', packet(body=message(payload=b'\x42' + pack_bits([1, 256], 9)))),
+        ('double NaN', packet(body=message(values=DOUBLE, payload=b'\x42' + doubles(1, float('nan'))))),
+        ('double infinity', packet(body=message(values=DOUBLE, payload=b'\x42' + doubles(float('-inf'), 1)))),
+        ('single NaN', packet(body=message(values=SINGLE, payload=b'\x42' + struct.pack('<2I', 0x7F800001, 0)))),
+        ('single infinity', packet(body=message(values=SINGLE, payload=b'\x42' + struct.pack('<2I', 0, 0xFF800000)))),
+        ('bf16 NaN', packet(body=message(values=BF16, payload=b'\x42' + struct.pack('<2H', 0, 0x7FC0)))),
+        ('bf16 infinity', packet(body=message(values=BF16, payload=b'\x42' + struct.pack('<2H', 0x7F80, 0)))),
+        ('header checksum', packet()[:52] + b'\0\0\0\0' + good),
+        ('payload checksum', packet()[:56] + message(payload=b'\x42\x80\xfb\x00')),
+        ('empty', b''),
+        ('header alone', packet()[:56]),
+        ('header cut', packet()[:55]),
+    ]
+
+
+TYPES = """typedef struct {
+  uint32_t        layer;
+  uint8_t         form, indices, values;
+  uint64_t        rows, columns, count, numbers; /* numbers: how many values there are */
+  const uint64_t *positions, *bits;              /* of the values as binary64 */
+} VectorMessage;
+
+typedef struct {
+  const char          *name;
+  uint32_t             sender, direction, status;
+  uint64_t             step;
+  size_t               messages;
+  const VectorMessage *message;
+  const char          *packet; /* hexadecimal */
+} VectorPacket;
+
+"""
+
+
+def emit():
+    lines = ['/*', '   Packets that tests/oracle/wire.py wrote; `python3 tests/oracle/wire.py --emit` prints this file.', '*/', '#pragma once', '', '#include <stddef.h>', '#include <stdint.h>', '', '// clang-format off', '']
+    lines += TYPES.splitlines()
+
+    def array(name, items):
+        items = list(items)
+        lines.append('static const uint64_t %s[] = {' % name)
+        lines.extend('  ' + ', '.join(items[i:i + 8]) + (',' if i + 8 < len(items) else '') for i in range(0, len(items), 8))
+        lines.append('};')
+
+    def packet(name, data, *fields):
+        text = data.hex()
+        return '  {"%s", %s, ' % (name, ', '.join(fields)) + ('\n   '.join('"%s"' % text[i:i + 160] for i in range(0, len(text), 160)) or '""') + '}'
+
+    good = []
+    for p, (name, sender, direction, status, step, messages) in enumerate(good_packets()):
+        rows = []
+        for m, message in enumerate(messages):
+            if message.positions:
+                array('positions%d_%d' % (p, m), (str(k) for k in message.positions))
+            if len(message.x) > 0:
+                array('bits%d_%d' % (p, m), ('UINT64_C(0x%016x)' % bits for bits in message.x.view('<u8')))
+            fields = (message.layer, message.form, message.indices, message.values, message.rows, message.columns, message.count, len(message.x))
+            rows.append('  {0x%08x, %d, %d, %d, %d, %d, %d, %d, ' % fields + ('positions%d_%d, ' % (p, m) if message.positions else 'NULL, ') + ('bits%d_%d}' % (p, m) if len(message.x) > 0 else 'NULL}'))
+        if rows:
+            lines += ['static const VectorMessage messages%d[] = {' % p, ',\n'.join(rows), '};']
+        good.append(packet(name, encode_packet(sender, direction, status, step, messages), '0x%08x' % sender, str(direction), str(status), 'UINT64_C(0x%016x)' % step, str(len(messages)), 'messages%d' % p if rows else 'NULL'))
+    bad = [packet(name, data, '3', '0', '0', '7', '1', 'NULL') for name, data in bad_packets()]
+    lines += ['', 'static const VectorPacket good_packets[] = {', ',\n'.join(good), '};']
+    lines += ['', '/* Each breaks one rule; the receiver expects one message of 2 x 4 entries of the layer F20C3F36 */', 'static const VectorPacket bad_packets[] = {', ',\n'.join(bad), '};']
+    return '\n'.join(lines) + '\n'
+
+
+STRIDE = 1024
+
+
+def tables():
+    slices = [TABLE]
+    for k in range(7):
+        slices.append([word >> 8 ^ TABLE[word & 255] for word in slices[-1]])
+
+    def through_zeros(register):
+        for _ in range(STRIDE):
+            register = register >> 8 ^ TABLE[register & 255]
+        return register
+
+    bits = [through_zeros(1 << i) for i in range(32)]
+    stride = []
+    for k in range(4):
+        stride.append([])
+        for byte in range(256):
+            word = 0
+            for i in range(8):
+                if byte >> i & 1:
+                    word ^= bits[8 * k + i]
+            stride[-1].append(word)
+    lines = ['/*', '   Tables of CRC-32C; `python3 tests/oracle/wire.py --tables` prints this file.', '*/', '#pragma once', '', '#include "muonwirecrc.h"', '', '#define MUON_WIRE_CRC_STRIDE %d' % STRIDE]
+
+    def table(comment, guard, name, rows):
+        lines.extend(['', '/* %s */' % comment] + guard + ['static const uint32_t %s[%d][256] = {' % (name, len(rows))])
+        for r, row in enumerate(rows):
+            for i in range(0, 256, 20):
+                lines.append(('  {' if i == 0 else '   ') + ', '.join('0x%08X' % word for word in row[i:i + 20]) + (',' if i + 20 < 256 else '},' if r + 1 < len(rows) else '}};'))
+        if guard:
+            lines.append('#endif')
+
+    table('[k][b]: the register after byte b and k bytes of zero', [], 'MuonWireCRCSlices', slices)
+    table('[k][b]: what byte b of the register, its k-th from below, leaves after MUON_WIRE_CRC_STRIDE bytes of zero', ['#if defined(MUON_WIRE_HAVE_SSE42)'], 'MuonWireCRCStride', stride)
+    return '\n'.join(lines) + '\n'
+
+
+def seeds(folder):
+    for target in ('packet', 'message', 'roundtrip'):
+        os.makedirs(os.path.join(folder, target + '.corpus'), exist_ok=True)
+
+    def write(target, name, data):
+        with open(os.path.join(folder, target + '.corpus', name), 'wb') as file:
+            file.write(data)
+
+    draw = random.Random(2)
+    write('packet', 'poison', encode_packet(3, 0, 4, 7, []))
+    write('packet', 'silent', encode_packet(3, 0, 0, 7, []))
+    forms = (('dense', DENSE, NONE, 6), ('bitmap', SPARSE, BITMAP, 2), ('raw', SPARSE, RAW, 2), ('lowrank', LOWRANK, NONE, 1))
+    for values, codec in enumerate(('double', 'single', 'bf16', 'natural')):
+        messages = [random_message(draw, 2, 3, form, indices, values, count) for _, form, indices, count in forms]
+        for message, (name, _, _, _) in zip(messages, forms):
+            message.layer = 1
+            write('message', name + '_' + codec, bytes([2, 3]) + message.encode())
+        write('packet', codec, encode_packet(3, 0, 0, 7, messages))
+        write('roundtrip', codec, bytes([values, 2, 2, 3, 2]) + bytes(range(48)))
+
+
+# ---- What the C code gives to this program
+
+def check(folder):
+    with open(os.path.join(folder, 'cases.txt')) as file:
+        words = [line.split() for line in file]
+    packets = []
+    for line in words:
+        if line[0] == 'packet':
+            packets.append((line[1], [int(word) for word in line[2:]], []))
+        elif line[0] == 'message':
+            packets[-1][2].append([int(word) for word in line[1:]] + [None, []])
+        elif line[0] == 'positions':
+            packets[-1][2][-1][-2] = [int(word) for word in line[1:]]
+        else:
+            assert line[0] == 'values', line
+            packets[-1][2][-1][-1] = [float.fromhex(word) for word in line[1:]]
+    assert len(packets) >= 7, 'too few packets'
+    codecs = set()
+    for name, (sender, direction, status, step, number), messages in packets:
+        with open(os.path.join(folder, name + '.packet'), 'rb') as file:
+            data = file.read()
+        expected = [Message(layer, rows, columns, form, indices, values, count, positions if form == SPARSE else None, x) for layer, rows, columns, form, indices, values, count, positions, x in messages]
+        assert number == len(expected), name
+        got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in expected])
+        assert got_status == status, name
+        for i, (a, b) in enumerate(zip(got, expected)):
+            assert a.says(b), '%s: message %d says something else' % (name, i)
+            codecs.add((a.form, a.indices, a.values))
+        assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
+    assert len(codecs) == 16, 'only the codecs %s occur' % sorted(codecs)
+
+    with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
+        data = file.read()
+    cases = {name: (head, messages) for name, head, messages in packets}
+    names = [name for name, _, _ in packets]
+    at = seen = accepted = 0
+    while at < len(data):
+        which, verdict, size = struct.unpack('<BBI', data[at:at + 6])
+        packet = data[at + 6:at + 6 + size]
+        at += 6 + size
+        (sender, direction, _, step, _), messages = cases[names[which]]
+        try:
+            decode_packet(packet, sender, direction, step, [message[:3] for message in messages])
+            mine, why = 1, 'accepted'
+        except Corrupt as reason:
+            mine, why = 0, reason
+        assert mine == verdict, 'mutation %d of %s: %s here, %s there' % (seen, names[which], why, 'accepted' if verdict else 'refused')
+        seen += 1
+        accepted += mine
+    assert seen >= 1000 and 0 < accepted < seen, 'mutations: %d, %d of them accepted' % (seen, accepted)
+
+    for name, sender, direction, status, step, messages in good_packets():
+        data = encode_packet(sender, direction, status, step, messages)
+        got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in messages])
+        assert got_status == status and all(a.says(b) for a, b in zip(got, messages)), name
+    for name, data in bad_packets():
+        try:
+            decode_packet(data, 3, 0, 7, [(0xF20C3F36, 2, 4)])
+        except Corrupt:
+            continue
+        raise AssertionError('accepted: ' + name)
+    here = os.path.dirname(os.path.abspath(__file__))
+    for path, text in (('wire_vectors.h', emit()), ('../../src/wire/muonwirecrctables.h', tables())):
+        with open(os.path.join(here, path)) as file:
+            assert file.read() == text, path + ' is not what wire.py prints'
+
+
+def main():
+    if sys.argv[1:] == ['--emit']:
+        sys.stdout.write(emit())
+    elif sys.argv[1:] == ['--tables']:
+        sys.stdout.write(tables())
+    elif len(sys.argv) == 3 and sys.argv[1] == '--seeds':
+        seeds(sys.argv[2])
+    elif len(sys.argv) == 2 and not sys.argv[1].startswith('-'):
+        check(sys.argv[1])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == '__main__':
+    main()

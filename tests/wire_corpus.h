@@ -1,0 +1,341 @@
+/*
+   What the tests of the wire share: messages as what they say (positions and values), their bytes, and back, through every codec.
+*/
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "muonwire.h"
+
+#define Check(condition, ...) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, __VA_ARGS__); \
+      fprintf(stderr, "\n"); \
+      abort(); \
+    } \
+  } while (0)
+
+/* values are binary64 whatever the codec: each of them holds what the others can say */
+typedef struct {
+  MuonWireMessage header;
+  uint64_t        rows, columns, numbers;
+  uint64_t       *positions;
+  double         *values;
+} Content;
+
+static inline uint64_t Random64(uint64_t *state)
+{
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+static inline void *Allocate(size_t bytes)
+{
+  void *p = malloc(bytes > 0 ? bytes : 1);
+
+  Check(p != NULL, "no memory");
+  return p;
+}
+
+static inline double FromBits64(uint64_t bits)
+{
+  double x;
+
+  memcpy(&x, &bits, 8);
+  return x;
+}
+
+static inline double FromBits32(uint32_t bits)
+{
+  float x;
+
+  memcpy(&x, &bits, 4);
+  return (double)x;
+}
+
+/* A natural code by its definition */
+static inline double NaturalValue(unsigned code)
+{
+  const double power = (code & 255) == 0 ? 0 : ldexp(1.0, (int)(code & 255) - 127);
+
+  return code >> 8 != 0 ? -power : power;
+}
+
+static inline uint16_t NaturalCode(double x)
+{
+  int exponent;
+
+  if (x == 0) return 0;
+  Check(frexp(fabs(x), &exponent) == 0.5, "%g is no power of two", x);
+  return (uint16_t)((x < 0 ? 256 : 0) + exponent - 1 + 127);
+}
+
+static inline double RandomValue(unsigned values, uint64_t *state)
+{
+  for (;;) {
+    const uint64_t bits = Random64(state);
+    double         x;
+
+    if (values == MUON_WIRE_VALUES_NATURAL) {
+      if ((bits & 255) == 255 || (bits & 511) == 256) continue;
+      return NaturalValue((unsigned)(bits & 511));
+    }
+    if (values == MUON_WIRE_VALUES_DOUBLE) x = FromBits64(bits);
+    else x = FromBits32((uint32_t)bits & (values == MUON_WIRE_VALUES_BF16 ? 0xFFFF0000u : 0xFFFFFFFFu));
+    if (x - x == 0) return x;
+  }
+}
+
+static inline void ContentAllocate(Content *content)
+{
+  const MuonWireMessage *header = &content->header;
+
+  content->numbers   = header->form == MUON_WIRE_LOWRANK ? header->count * (content->rows + content->columns) : header->count;
+  content->positions = header->form == MUON_WIRE_SPARSE ? (uint64_t *)Allocate((size_t)header->count * 8) : NULL;
+  content->values    = (double *)Allocate((size_t)content->numbers * 8);
+}
+
+static inline void ContentFree(Content *content)
+{
+  free(content->positions);
+  free(content->values);
+}
+
+static inline int ContentEqual(const Content *a, const Content *b)
+{
+  const MuonWireMessage *g = &a->header, *h = &b->header;
+
+  if (g->layer != h->layer || g->form != h->form || g->indices != h->indices || g->values != h->values || g->count != h->count || g->bytes != h->bytes) return 0;
+  if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
+  return g->form != MUON_WIRE_SPARSE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
+}
+
+/* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely */
+static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
+{
+  uint64_t kept = 0;
+
+  content->header.layer   = layer;
+  content->header.form    = (uint8_t)form;
+  content->header.indices = (uint8_t)indices;
+  content->header.values  = (uint8_t)values;
+  content->header.count   = count;
+  content->rows           = rows;
+  content->columns        = columns;
+  ContentAllocate(content);
+  Check(MuonWirePayloadBytes(&content->header, rows, columns, &content->header.bytes) == MUON_WIRE_OK, "form %u, codecs %u and %u, count %d", form, indices, values, (int)count);
+  if (form == MUON_WIRE_SPARSE) {
+    for (uint64_t k = 0; kept < count; k++) {
+      if (Random64(state) % (rows * columns - k) < count - kept) content->positions[kept++] = k;
+    }
+  }
+  for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = RandomValue(values, state);
+}
+
+/* Writes the whole message, 24 + header.bytes bytes */
+static inline void ContentEncode(const Content *content, unsigned char *to)
+{
+  const MuonWireMessage *header  = &content->header;
+  const uint64_t         entries = content->rows * content->columns, numbers = content->numbers;
+
+  MuonWireMessageWrite(to, header);
+  to += MUON_WIRE_MESSAGE_HEADER;
+  if (header->form == MUON_WIRE_SPARSE) {
+    unsigned char *bitmap = (unsigned char *)Allocate((size_t)(entries + 7) / 8);
+
+    memset(bitmap, 0, (size_t)(entries + 7) / 8);
+    for (uint64_t i = 0; i < header->count; i++) bitmap[content->positions[i] / 8] = (unsigned char)(bitmap[content->positions[i] / 8] | 1 << (content->positions[i] % 8));
+    MuonWireIndicesEncode((MuonWireIndices)header->indices, entries, header->count, bitmap, to);
+    to += MuonWireIndicesBytes((MuonWireIndices)header->indices, entries, header->count);
+    free(bitmap);
+  }
+  if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, content->values, to);
+  else if (header->values == MUON_WIRE_VALUES_NATURAL) {
+    uint16_t *codes = (uint16_t *)Allocate((size_t)numbers * 2);
+
+    for (uint64_t i = 0; i < numbers; i++) codes[i] = NaturalCode(content->values[i]);
+    MuonWireNaturalEncode(numbers, codes, to);
+    free(codes);
+  } else {
+    float *singles = (float *)Allocate((size_t)numbers * 4);
+
+    for (uint64_t i = 0; i < numbers; i++) singles[i] = (float)content->values[i];
+    if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(numbers, singles, to);
+    else MuonWireBF16Encode(numbers, singles, to);
+    free(singles);
+  }
+}
+
+/* Decodes a message if it is valid, the values in runs of at most 24 so that their first argument is used */
+static inline MuonWireResult ContentDecode(Content *content, const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns)
+{
+  const MuonWireMessage *header = &content->header;
+  const unsigned char   *from   = bytes + MUON_WIRE_MESSAGE_HEADER;
+
+  content->rows    = rows;
+  content->columns = columns;
+  if (MuonWireMessageValidate(bytes, length, layer, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  ContentAllocate(content);
+  if (header->form == MUON_WIRE_SPARSE) {
+    MuonWireIndexReader reader;
+
+    MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, rows * columns, header->count, from);
+    for (uint64_t i = 0; i < header->count; i++) {
+      content->positions[i] = MuonWireIndexReaderNext(&reader);
+      Check(content->positions[i] < rows * columns, "position %d", (int)i);
+      Check(i == 0 || content->positions[i] > content->positions[i - 1], "position %d", (int)i);
+    }
+    Check(MuonWireIndexReaderNext(&reader) == rows * columns, "no position is left");
+    from += MuonWireIndicesBytes((MuonWireIndices)header->indices, rows * columns, header->count);
+  }
+  for (uint64_t first = 0; first < content->numbers; first += 24) {
+    const uint64_t count = content->numbers - first < 24 ? content->numbers - first : 24;
+    double        *x     = content->values + first;
+
+    if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesDecode(count, from, first, x);
+    else if (header->values == MUON_WIRE_VALUES_NATURAL) {
+      uint16_t codes[24];
+
+      MuonWireNaturalDecode(count, from, first, codes);
+      for (uint64_t i = 0; i < count; i++) x[i] = NaturalValue(codes[i]);
+    } else {
+      float singles[24];
+
+      if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(count, from, first, singles);
+      else MuonWireBF16Decode(count, from, first, singles);
+      for (uint64_t i = 0; i < count; i++) x[i] = (double)singles[i];
+    }
+    for (uint64_t i = 0; i < count; i++) Check(x[i] - x[i] == 0, "value %d is not finite", (int)(first + i));
+  }
+  return MUON_WIRE_OK;
+}
+
+/* A valid message and what it decodes to are two forms of the same: encoding gives the bytes back */
+static inline MuonWireResult CheckCanonical(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns)
+{
+  Content        content;
+  unsigned char *again;
+
+  if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  again = (unsigned char *)Allocate(length);
+  memset(again, 0xA5, length);
+  ContentEncode(&content, again);
+  Check(memcmp(again, bytes, length) == 0, "form %d, codecs %d and %d, %d x %d", content.header.form, content.header.indices, content.header.values, (int)rows, (int)columns);
+  free(again);
+  ContentFree(&content);
+  return MUON_WIRE_OK;
+}
+
+/* Seals a packet of these messages; the caller frees it */
+static inline unsigned char *PacketOf(const MuonWirePacket *who, const Content *contents, uint32_t messages, size_t *length)
+{
+  MuonWirePacket header = *who;
+  unsigned char *packet, *to;
+
+  header.messages = messages;
+  header.bytes    = 0;
+  for (uint32_t i = 0; i < messages; i++) header.bytes += MUON_WIRE_MESSAGE_HEADER + contents[i].header.bytes;
+  *length = MUON_WIRE_PACKET_HEADER + (size_t)header.bytes;
+  packet  = (unsigned char *)Allocate(*length);
+  memset(packet, 0xA5, *length);
+  to = packet + MUON_WIRE_PACKET_HEADER;
+  for (uint32_t i = 0; i < messages; i++) {
+    ContentEncode(&contents[i], to);
+    to += MUON_WIRE_MESSAGE_HEADER + contents[i].header.bytes;
+  }
+  MuonWirePacketSeal(packet, &header);
+  return packet;
+}
+
+static inline void Put(unsigned char *to, unsigned bytes, uint64_t word)
+{
+  for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> 8 * b & 255);
+}
+
+/* Makes both checksums fit what the packet says now */
+static inline void Rectify(unsigned char *packet, size_t length)
+{
+  Put(packet + 48, 4, MuonWireCRC32C(0, packet + 56, length - 56));
+  Put(packet + 52, 4, MuonWireCRC32C(0, packet, 52));
+}
+
+/* Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the whole */
+static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t length, const MuonWirePacket *expected, const Content *contents, uint32_t messages)
+{
+  MuonWireResult       result = MUON_WIRE_OK;
+  MuonWirePacket       header;
+  const unsigned char *from = packet + MUON_WIRE_PACKET_HEADER;
+
+  if (MuonWirePacketOpen(packet, length, expected, &header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  Check(header.bytes == length - MUON_WIRE_PACKET_HEADER, "%d bytes", (int)length);
+  Check(header.status == 0 || header.messages == 0, "status %d", (int)header.status);
+  if (header.messages != messages && header.status == 0) result = MUON_WIRE_CORRUPT;
+  for (uint32_t i = 0; i < header.messages; i++) {
+    MuonWireMessage message;
+    const size_t    rest = (size_t)(packet + length - from);
+
+    Check(MuonWireMessageRead(from, rest, &message) == MUON_WIRE_OK, "message %d of an open packet", (int)i);
+    if (i < messages && CheckCanonical(from, MUON_WIRE_MESSAGE_HEADER + (size_t)message.bytes, contents[i].header.layer, contents[i].rows, contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
+    from += MUON_WIRE_MESSAGE_HEADER + message.bytes;
+  }
+  Check(from == packet + length, "the messages do not end with the packet");
+  return result;
+}
+
+/* A set of packets with every form and codec and their edges */
+#define CORPUS_PACKETS  8
+#define CORPUS_MESSAGES 8
+
+typedef struct {
+  const char    *name;
+  MuonWirePacket who;
+  uint32_t       messages;
+  Content        contents[CORPUS_MESSAGES];
+} CorpusPacket;
+
+static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
+{
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent"};
+  uint64_t                 state                 = which;
+  uint32_t                 m                     = 0;
+  Content                 *c                     = packet->contents;
+
+  packet->name          = names[which];
+  packet->who.sender    = which + 2;
+  packet->who.direction = which % 2;
+  packet->who.status    = which == 6 ? 4 : 0;
+  packet->who.messages  = 0;
+  packet->who.step      = UINT64_C(1000000007) * which;
+  packet->who.bytes     = 0;
+  if (which < 4) {
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 3, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, which, 15, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 15, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, which, 11, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, which, 5, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 3, 4, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, which, 2, &state);
+  } else if (which == 4) {
+    ContentRandom(&c[m++], 1, 8, 8, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 64, &state);
+    ContentRandom(&c[m++], 2, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 0, &state);
+    ContentRandom(&c[m++], 3, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_DOUBLE, 0, &state);
+    ContentRandom(&c[m++], 4, 7, 5, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
+    ContentRandom(&c[m++], 5, 0, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_BF16, 0, &state);
+    ContentRandom(&c[m++], 6, 16, 16, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_BF16, 3, &state);
+    ContentRandom(&c[m++], 7, 1, 257, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_NATURAL, 3, &state);
+    ContentRandom(&c[m++], 8, 1, 1, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_NATURAL, 1, &state);
+  } else if (which == 5) {
+    ContentRandom(&c[m++], 1, 2, 4, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 2, &state);
+  }
+  packet->messages = m;
+}
+
+static inline void CorpusPacketDestroy(CorpusPacket *packet)
+{
+  for (uint32_t i = 0; i < packet->messages; i++) ContentFree(&packet->contents[i]);
+}

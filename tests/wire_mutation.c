@@ -1,0 +1,147 @@
+/*
+   Damaged packets: every single bit flipped and every length. With the checksums as they came all are refused; with the checksums made to fit the damage they
+   are refused, or are another message that decodes within its bounds and encodes to the same bytes.
+
+   The bytes end where readable memory ends, so that reading one too many is a fault.
+*/
+#include <sys/mman.h>
+#include <unistd.h>
+#include "wire_corpus.h"
+
+static unsigned char *wall; /* the first byte that cannot be read */
+
+static void WallCreate(void)
+{
+  const size_t   page  = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *pages = (unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  Check((void *)pages != MAP_FAILED, "no memory");
+  Check(mprotect(pages + 2 * page, page, PROT_NONE) == 0, "no wall");
+  wall = pages + 2 * page;
+}
+
+static MuonWireResult AtTheWall(const unsigned char *packet, size_t length, const CorpusPacket *from)
+{
+  Check(length <= 4096, "%d bytes", (int)length);
+  if (length > 0) memcpy(wall - length, packet, length);
+  return PacketCheck(wall - length, length, &from->who, from->contents, from->messages);
+}
+
+/* Damages length bytes of a field in the message or header at; the verdict must be refusal */
+static void RefusedField(unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, unsigned bytes, uint64_t value, const char what[])
+{
+  unsigned char before[8];
+  uint64_t      old = 0;
+
+  memcpy(before, packet + at, bytes);
+  for (unsigned b = 0; b < bytes; b++) old |= (uint64_t)before[b] << 8 * b;
+  if (bytes < 8) value &= ((uint64_t)1 << 8 * bytes) - 1;
+  if (value == old) return;
+  Put(packet + at, bytes, value);
+  Rectify(packet, length);
+  Check(AtTheWall(packet, length, from) == MUON_WIRE_CORRUPT, "%s: %s at %d became %g", from->name, what, (int)at, (double)value);
+  memcpy(packet + at, before, bytes);
+  Rectify(packet, length);
+}
+
+static void RefusedValues(unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, unsigned bytes, const char what[])
+{
+  uint64_t value = 0;
+
+  for (unsigned b = 0; b < bytes; b++) value |= (uint64_t)packet[at + b] << 8 * b;
+  RefusedField(packet, length, from, at, bytes, 0, what);
+  RefusedField(packet, length, from, at, bytes, 1, what);
+  RefusedField(packet, length, from, at, bytes, value - 1, what);
+  RefusedField(packet, length, from, at, bytes, value + 1, what);
+  RefusedField(packet, length, from, at, bytes, UINT64_MAX, what);
+  RefusedField(packet, length, from, at, bytes, UINT64_MAX - value, what);
+  for (unsigned b = 0; b < 8 * bytes; b++) {
+    RefusedField(packet, length, from, at, bytes, (uint64_t)1 << b, what);
+    RefusedField(packet, length, from, at, bytes, value + ((uint64_t)1 << b), what);
+    RefusedField(packet, length, from, at, bytes, UINT64_MAX << b, what);
+  }
+}
+
+int main(void)
+{
+  uint64_t refused = 0, accepted = 0;
+
+  WallCreate();
+  for (unsigned which = 0; which < CORPUS_PACKETS; which++) {
+    CorpusPacket   from;
+    unsigned char *packet, *longer;
+    size_t         length, at = MUON_WIRE_PACKET_HEADER;
+
+    CorpusPacketCreate(&from, which);
+    packet = PacketOf(&from.who, from.contents, from.messages, &length);
+    longer = (unsigned char *)Allocate(length + 1);
+    Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, as it is", from.name);
+
+    /* Damage that the checksums find, without exception */
+    for (size_t bit = 0; bit < 8 * length; bit++) {
+      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
+      Check(AtTheWall(packet, length, &from) == MUON_WIRE_CORRUPT, "%s, bit %d", from.name, (int)bit);
+      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
+    }
+    for (size_t cut = 0; cut < length; cut++) {
+      Check(AtTheWall(packet, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
+      if (cut < MUON_WIRE_PACKET_HEADER) continue;
+      memcpy(longer, packet, cut);
+      Rectify(longer, cut);
+      Check(AtTheWall(longer, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d and their checksum", from.name, (int)cut, (int)length);
+      Put(longer + 40, 8, cut - MUON_WIRE_PACKET_HEADER);
+      Rectify(longer, cut);
+      Check(AtTheWall(longer, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d that say so", from.name, (int)cut, (int)length);
+    }
+    memcpy(longer, packet, length);
+    for (unsigned last = 0; last < 256; last++) {
+      longer[length] = (unsigned char)last;
+      Check(AtTheWall(longer, length + 1, &from) == MUON_WIRE_CORRUPT, "%s, a byte more", from.name);
+    }
+
+    /* Damage that the checksums agree with */
+    for (size_t bit = 0; bit < 8 * length; bit++) {
+      if (bit / 8 >= 48 && bit / 8 < 56) continue;
+      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
+      Rectify(packet, length);
+      if (AtTheWall(packet, length, &from) == MUON_WIRE_OK) accepted++;
+      else refused++;
+      packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
+      Rectify(packet, length);
+    }
+
+    /* Lengths and counts */
+    RefusedValues(packet, length, &from, 6, 2, "header length");
+    RefusedValues(packet, length, &from, 24, 4, "messages");
+    RefusedValues(packet, length, &from, 40, 8, "bytes");
+    for (uint32_t i = 0; i < from.messages; i++) {
+      RefusedValues(packet, length, &from, at + 8, 8, "count");
+      RefusedValues(packet, length, &from, at + 16, 8, "payload");
+      RefusedField(packet, length, &from, at + 7, 1, 1, "parameter");
+      for (unsigned id = 3; id < 256; id++) {
+        RefusedField(packet, length, &from, at + 4, 1, id, "form");
+        RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
+        if (id > 3) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
+      }
+      at += MUON_WIRE_MESSAGE_HEADER + (size_t)from.contents[i].header.bytes;
+    }
+    Check(at == length, "%s: %d of %d", from.name, (int)at, (int)length);
+    Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, unchanged", from.name);
+    free(longer);
+    free(packet);
+    CorpusPacketDestroy(&from);
+  }
+  /* Flipped bits of values are other values, those of headers nearly always nonsense */
+  Check(refused > 1000 && accepted > 1000, "%d refused, %d accepted", (int)refused, (int)accepted);
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/

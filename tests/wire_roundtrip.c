@@ -1,0 +1,164 @@
+/*
+   Messages of every form, codec and awkward size come back as they were, and their bits lie where the format says.
+*/
+#include "wire_corpus.h"
+
+/* width bits at bit first of a stream, one by one */
+static uint64_t BitsAt(const unsigned char *from, uint64_t first, unsigned width)
+{
+  uint64_t field = 0;
+
+  for (unsigned b = 0; b < width; b++) field |= (uint64_t)(from[(first + b) / 8] >> (first + b) % 8 & 1) << b;
+  return field;
+}
+
+/* A decoder that looks at single bits only */
+static void CheckBits(const Content *content, const unsigned char *message)
+{
+  static const unsigned  widths[4] = {64, 32, 16, 9};
+  const MuonWireMessage *header    = &content->header;
+  const uint64_t         entries   = content->rows * content->columns;
+  const unsigned         width     = widths[header->values];
+  const unsigned char   *from      = message + MUON_WIRE_MESSAGE_HEADER;
+  uint64_t               kept      = 0;
+
+  Check(BitsAt(message, 0, 32) == header->layer && message[4] == header->form && message[5] == header->indices && message[6] == header->values && message[7] == 0, "header");
+  Check(BitsAt(message, 64, 64) == header->count && BitsAt(message, 128, 64) == header->bytes, "header");
+  if (header->indices == MUON_WIRE_INDICES_BITMAP) {
+    for (uint64_t k = 0; k < entries; k++) {
+      const int here = kept < header->count && content->positions[kept] == k;
+
+      Check(BitsAt(from, k, 1) == (uint64_t)here, "bit %d of %d", (int)k, (int)entries);
+      kept += (uint64_t)here;
+    }
+    for (uint64_t k = entries; k < (entries + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d", (int)entries);
+    from += (entries + 7) / 8;
+  } else if (header->indices == MUON_WIRE_INDICES_RAW) {
+    const unsigned bytes = entries <= 256 ? 1 : (entries <= 65536 ? 2 : 3);
+
+    for (uint64_t i = 0; i < header->count; i++) Check(BitsAt(from, 8 * bytes * i, 8 * bytes) == content->positions[i], "index %d", (int)i);
+    from += bytes * header->count;
+  }
+  for (uint64_t i = 0; i < content->numbers; i++) {
+    const uint64_t field = BitsAt(from, width * i, width);
+    double         x;
+
+    if (header->values == MUON_WIRE_VALUES_DOUBLE) x = FromBits64(field);
+    else if (header->values == MUON_WIRE_VALUES_SINGLE) x = FromBits32((uint32_t)field);
+    else if (header->values == MUON_WIRE_VALUES_BF16) x = FromBits32((uint32_t)field << 16);
+    else x = NaturalValue((unsigned)field);
+    Check(memcmp(&x, &content->values[i], 8) == 0, "value %d: %g, not %g", (int)i, x, content->values[i]);
+  }
+  for (uint64_t k = width * content->numbers; k < (width * content->numbers + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d values", (int)content->numbers);
+  Check(from + (width * content->numbers + 7) / 8 == message + MUON_WIRE_MESSAGE_HEADER + header->bytes, "the values do not end with the message");
+}
+
+static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
+{
+  Content        content, back;
+  unsigned char *message;
+  size_t         length;
+
+  ContentRandom(&content, (uint32_t)Random64(state), rows, columns, form, indices, values, count, state);
+  length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;
+  message = (unsigned char *)Allocate(length + 8);
+  memset(message, 0xA5, length + 8);
+  ContentEncode(&content, message);
+  for (unsigned i = 0; i < 8; i++) Check(message[length + i] == 0xA5, "byte %u behind the message was written", i);
+  CheckBits(&content, message);
+  Check(ContentDecode(&back, message, length, content.header.layer, rows, columns) == MUON_WIRE_OK, "form %u, codecs %u and %u, %d of %d x %d", form, indices, values, (int)count, (int)rows, (int)columns);
+  Check(ContentEqual(&content, &back), "form %u, codecs %u and %u, %d of %d x %d", form, indices, values, (int)count, (int)rows, (int)columns);
+  Check(MuonWireMessageValidate(message, length, content.header.layer ^ 1, rows, columns, &back.header) == MUON_WIRE_CORRUPT, "another layer");
+  Check(MuonWireMessageValidate(message, length - 1, content.header.layer, rows, columns, &back.header) == MUON_WIRE_CORRUPT, "a byte less");
+  Check(MuonWireMessageValidate(message, length + 1, content.header.layer, rows, columns, &back.header) == MUON_WIRE_CORRUPT, "a byte more");
+  ContentFree(&back);
+  ContentFree(&content);
+  free(message);
+}
+
+/* Every value of the codecs with few of them; those that the format forbids one by one */
+static void AllValues(void)
+{
+  unsigned char *section = (unsigned char *)Allocate(131072);
+  float         *x       = (float *)Allocate(65536 * sizeof(float));
+  uint16_t       codes[512], back[512];
+  uint64_t       legal = 0;
+
+  for (unsigned bits = 0; bits < 65536; bits++) {
+    const uint32_t word   = (uint32_t)bits << 16;
+    const int      finite = (bits >> 7 & 255) != 255;
+    float          single;
+
+    memcpy(&single, &word, 4);
+    section[0] = (unsigned char)(bits & 255);
+    section[1] = (unsigned char)(bits >> 8);
+    Check(MuonWireValuesValidate(MUON_WIRE_VALUES_BF16, 1, section) == (finite ? MUON_WIRE_OK : MUON_WIRE_CORRUPT), "bf16 %04x", bits);
+    if (finite) x[legal++] = single;
+  }
+  Check(legal == 65536 - 256, "%d finite values", (int)legal);
+  MuonWireBF16Encode(legal, x, section);
+  for (uint64_t i = 0; i < legal; i++) {
+    float single;
+
+    MuonWireBF16Decode(1, section, i, &single);
+    Check(memcmp(&single, &x[i], 4) == 0, "bf16 %g", (double)x[i]);
+  }
+  legal = 0;
+  for (unsigned code = 0; code < 512; code++) {
+    const int fine = (code & 255) != 255 && code != 256;
+
+    section[0] = (unsigned char)(code & 255);
+    section[1] = (unsigned char)(code >> 8);
+    Check(MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, 1, section) == (fine ? MUON_WIRE_OK : MUON_WIRE_CORRUPT), "natural code %u", code);
+    if (fine) codes[legal++] = (uint16_t)code;
+  }
+  Check(legal == 509, "%d codes", (int)legal);
+  MuonWireNaturalEncode(legal, codes, section);
+  Check(MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, legal, section) == MUON_WIRE_OK, "all codes");
+  for (uint64_t first = 0; first < legal; first += 8) {
+    MuonWireNaturalDecode(legal - first, section, first, back);
+    Check(memcmp(back, codes + first, (size_t)(legal - first) * 2) == 0, "codes from %d on", (int)first);
+  }
+  free(section);
+  free(x);
+}
+
+int main(void)
+{
+  static const uint64_t counts[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 264, 300};
+  uint64_t              state    = 3;
+
+  AllValues();
+  for (unsigned values = 0; values < 4; values++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+      RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
+      for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
+        const uint64_t least = counts[i] < counts[j] ? counts[i] : counts[j];
+
+        if (counts[j] <= counts[i]) {
+          RoundTrip(1, counts[i], MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, counts[j], &state);
+          RoundTrip(counts[i], 1, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, counts[j], &state);
+        }
+        if (counts[i] * counts[j] < 5000) RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least, &state);
+        RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least > 0, &state);
+      }
+    }
+    for (uint64_t i = 0; i < 40; i++) {
+      const uint64_t rows = 1 + Random64(&state) % 300, columns = 1 + Random64(&state) % 300, count = Random64(&state) % (rows * columns + 1);
+
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, count, &state);
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, count / 16, &state);
+    }
+  }
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/

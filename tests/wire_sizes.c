@@ -1,0 +1,125 @@
+/*
+   Sizes: the formulas against counting bits one by one, and everything that is no message.
+*/
+#include "wire_corpus.h"
+
+static uint64_t Whole(uint64_t bits)
+{
+  uint64_t bytes = 0;
+
+  while (8 * bytes < bits) bytes++;
+  return bytes;
+}
+
+/* Bytes of the number of the last entry, found by dividing it away */
+static uint64_t WidthOf(uint64_t entries)
+{
+  uint64_t width = 0;
+
+  for (uint64_t last = entries > 0 ? entries - 1 : 0; last > 0; last /= 256) width++;
+  return width > 0 ? width : 1;
+}
+
+static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, MuonWireResult expected)
+{
+  MuonWireMessage header;
+  uint64_t        bytes = 1;
+
+  header.layer   = 0;
+  header.form    = (uint8_t)form;
+  header.indices = (uint8_t)indices;
+  header.values  = (uint8_t)values;
+  header.count   = count;
+  header.bytes   = 77;
+  Check(MuonWirePayloadBytes(&header, rows, columns, &bytes) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
+  Check(expected == MUON_WIRE_OK || bytes == 0, "bytes of no message");
+  return bytes;
+}
+
+static void Refused(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count)
+{
+  (void)Payload(form, indices, values, rows, columns, count, MUON_WIRE_CORRUPT);
+}
+
+int main(void)
+{
+  static const uint64_t bits[4] = {64, 32, 16, 9};
+  static const uint64_t edges[] = {0, 1, 2, 255, 256, 257, 65535, 65536, 65537, (uint64_t)1 << 24, ((uint64_t)1 << 24) + 1, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 1, (uint64_t)1 << 48, ((uint64_t)1 << 48) + 1, (uint64_t)1 << 56};
+  const uint64_t        most = UINT64_MAX, limit = (uint64_t)1 << 56;
+
+  for (unsigned values = 0; values < 4; values++) {
+    for (uint64_t count = 0; count < 100; count++) Check(MuonWireValuesBytes((MuonWireValues)values, count) == Whole(bits[values] * count), "codec %u, count %d", values, (int)count);
+  }
+  for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+    Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_RAW, edges[i], 10) == 10 * WidthOf(edges[i]), "entries %g", (double)edges[i]);
+    Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, edges[i], 10) == edges[i] / 8 + (edges[i] % 8 > 0), "entries %g", (double)edges[i]);
+    Check(MuonWireIndicesBytes(MUON_WIRE_INDICES_NONE, edges[i], 10) == 0, "entries %g", (double)edges[i]);
+  }
+  for (uint64_t entries = 0; entries < 700; entries++) {
+    for (uint64_t count = 0; count <= entries; count++) {
+      const uint64_t bitmap = Whole(entries), raw = count * WidthOf(entries);
+
+      Check(MuonWireChooseIndices(entries, count) == (raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP), "entries %d, count %d", (int)entries, (int)count);
+    }
+  }
+
+  /* Whole payloads: 12 x 50 has 600 entries, hence raw indices of two bytes */
+  for (unsigned values = 0; values < 4; values++) {
+    Check(Payload(MUON_WIRE_DENSE, 0, values, 12, 50, 600, MUON_WIRE_OK) == Whole(600 * bits[values]), "codec %u", values);
+    for (uint64_t count = 0; count <= 600; count++) {
+      Check(Payload(MUON_WIRE_SPARSE, 1, values, 12, 50, count, MUON_WIRE_OK) == 75 + Whole(count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_SPARSE, 2, values, 12, 50, count, MUON_WIRE_OK) == 2 * count + Whole(count * bits[values]), "codec %u", values);
+    }
+    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_LOWRANK, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(62 * rank * bits[values]), "codec %u", values);
+    Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 599);
+    Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 601);
+    Refused(MUON_WIRE_SPARSE, 1, values, 12, 50, 601);
+    Refused(MUON_WIRE_SPARSE, 2, values, 12, 50, 601);
+    Refused(MUON_WIRE_LOWRANK, 0, values, 12, 50, 13);
+    Refused(MUON_WIRE_LOWRANK, 0, values, 50, 12, 13);
+    Refused(MUON_WIRE_SPARSE, 0, values, 12, 50, 10);
+    for (unsigned indices = 1; indices < 256; indices++) {
+      Refused(MUON_WIRE_DENSE, indices, values, 12, 50, 600);
+      Refused(MUON_WIRE_LOWRANK, indices, values, 12, 50, 3);
+      if (indices > 2) Refused(MUON_WIRE_SPARSE, indices, values, 12, 50, 10);
+    }
+    for (unsigned form = 3; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
+
+    /* Empty layers, and the largest there may be */
+    Check(Payload(MUON_WIRE_DENSE, 0, values, 0, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_SPARSE, 1, values, 0, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_SPARSE, 2, values, 50, 0, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_LOWRANK, 0, values, 50, 0, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_DENSE, 0, values, limit, 1, limit, MUON_WIRE_OK) == limit / 8 * bits[values], "codec %u", values);
+    Check(Payload(MUON_WIRE_SPARSE, 2, values, limit / 2, 2, limit, MUON_WIRE_OK) == 7 * limit + limit / 8 * bits[values], "codec %u", values);
+    Check(Payload(MUON_WIRE_LOWRANK, 0, values, limit >> 28, limit >> 28, limit >> 28, MUON_WIRE_OK) == limit / 4 * bits[values], "codec %u", values);
+    Refused(MUON_WIRE_DENSE, 0, values, limit, 2, 2 * limit);
+    Refused(MUON_WIRE_DENSE, 0, values, limit + 1, 1, limit + 1);
+    Refused(MUON_WIRE_DENSE, 0, values, 1, limit + 1, limit + 1);
+    Refused(MUON_WIRE_DENSE, 0, values, (uint64_t)1 << 32, (uint64_t)1 << 32, 0);
+    Refused(MUON_WIRE_SPARSE, 2, values, (uint64_t)1 << 32, (uint64_t)1 << 32, 0);
+    Refused(MUON_WIRE_SPARSE, 1, values, most, most, 1);
+    Refused(MUON_WIRE_SPARSE, 1, values, 12, 50, most);
+    Refused(MUON_WIRE_SPARSE, 2, values, 12, 50, (uint64_t)1 << 63);
+    Refused(MUON_WIRE_LOWRANK, 0, values, 12, 50, most);
+    Refused(MUON_WIRE_LOWRANK, 0, values, most, most, most);
+    Refused(MUON_WIRE_LOWRANK, 0, values, 0, most, 0);
+    Refused(MUON_WIRE_DENSE, 0, values, 0, 50, 50);
+  }
+  for (unsigned values = 4; values < 256; values++) {
+    Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 600);
+    Refused(MUON_WIRE_SPARSE, 1, values, 12, 50, 10);
+    Refused(MUON_WIRE_LOWRANK, 0, values, 12, 50, 3);
+  }
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/

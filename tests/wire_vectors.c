@@ -1,0 +1,113 @@
+/*
+   Packets that the second implementation of the format wrote: the good ones say what it says that they say and are what this one writes, the bad ones are refused.
+*/
+#include "oracle/wire_vectors.h"
+#include "wire_corpus.h"
+
+static unsigned char *FromHex(const char text[], size_t *length)
+{
+  unsigned char *bytes;
+
+  *length = strlen(text) / 2;
+  bytes   = (unsigned char *)Allocate(*length);
+  for (size_t i = 0; i < *length; i++) {
+    unsigned byte;
+
+    Check(sscanf(text + 2 * i, "%2x", &byte) == 1, "no hexadecimal");
+    bytes[i] = (unsigned char)byte;
+  }
+  return bytes;
+}
+
+static void Expected(const VectorPacket *vector, MuonWirePacket *who)
+{
+  who->sender    = vector->sender;
+  who->direction = vector->direction;
+  who->status    = vector->status;
+  who->messages  = 0;
+  who->step      = vector->step;
+  who->bytes     = 0;
+}
+
+static void ContentOf(const VectorMessage *vector, Content *content)
+{
+  content->header.layer   = vector->layer;
+  content->header.form    = vector->form;
+  content->header.indices = vector->indices;
+  content->header.values  = vector->values;
+  content->header.count   = vector->count;
+  content->rows           = vector->rows;
+  content->columns        = vector->columns;
+  Check(MuonWirePayloadBytes(&content->header, vector->rows, vector->columns, &content->header.bytes) == MUON_WIRE_OK, "size");
+  ContentAllocate(content);
+  Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
+  for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);
+  for (uint64_t i = 0; vector->form == MUON_WIRE_SPARSE && i < vector->count; i++) content->positions[i] = vector->positions[i];
+}
+
+static void Good(const VectorPacket *vector)
+{
+  Content              contents[16];
+  MuonWirePacket       who, header;
+  unsigned char       *packet, *again;
+  const unsigned char *from;
+  size_t               length, size;
+
+  Expected(vector, &who);
+  packet = FromHex(vector->packet, &length);
+  Check(vector->messages <= 16, "%s: too many messages", vector->name);
+  Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "%s", vector->name);
+  Check(header.status == vector->status && header.messages == vector->messages, "%s: status %d, %d messages", vector->name, (int)header.status, (int)header.messages);
+  from = packet + MUON_WIRE_PACKET_HEADER;
+  for (size_t m = 0; m < vector->messages; m++) {
+    const VectorMessage *message = &vector->message[m];
+    MuonWireMessage      read;
+    Content              back;
+
+    ContentOf(message, &contents[m]);
+    Check(MuonWireMessageRead(from, (size_t)(packet + length - from), &read) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
+    size = MUON_WIRE_MESSAGE_HEADER + (size_t)read.bytes;
+    Check(ContentDecode(&back, from, size, message->layer, message->rows, message->columns) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
+    Check(ContentEqual(&back, &contents[m]), "%s, message %d says something else", vector->name, (int)m);
+    ContentFree(&back);
+    from += size;
+  }
+  again = PacketOf(&who, contents, (uint32_t)vector->messages, &size);
+  Check(size == length && memcmp(again, packet, length) == 0, "%s: written here it has other bytes", vector->name);
+  for (size_t m = 0; m < vector->messages; m++) ContentFree(&contents[m]);
+  free(again);
+  free(packet);
+}
+
+static void Bad(const VectorPacket *vector)
+{
+  Content        content;
+  MuonWirePacket who;
+  unsigned char *packet;
+  size_t         length;
+
+  Expected(vector, &who);
+  packet               = FromHex(vector->packet, &length);
+  content.header.layer = 0xF20C3F36u;
+  content.rows         = 2;
+  content.columns      = 4;
+  Check(PacketCheck(packet, length, &who, &content, 1) == MUON_WIRE_CORRUPT, "%s", vector->name);
+  free(packet);
+}
+
+int main(void)
+{
+  for (size_t i = 0; i < sizeof(good_packets) / sizeof(good_packets[0]); i++) Good(&good_packets[i]);
+  for (size_t i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++) Bad(&bad_packets[i]);
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/
