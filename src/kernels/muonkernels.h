@@ -30,20 +30,26 @@ typedef struct {
   uint32_t layer, step, sender, direction;
 } MuonKernelStream;
 void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t first, size_t count, uint32_t *words);
+/* words[4 k ...] = the four words of the block number[k] */
+void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const uint32_t *number, uint32_t *words);
 
 /* 1 when all entries are finite */
 int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
-/* G = previous M + fresh G: the new momentum takes the gradient's place */
+/* G = previous M + fresh G: the new momentum takes the gradient's place; M is not read where previous == 0 */
 void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const MuonKernelScalar *M, size_t ldm, MuonKernelScalar fresh, MuonKernelScalar *G, size_t ldg);
 /* Y = a X + b Y; b == 0 overwrites whatever Y holds */
 void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
 /* rows = T - R in row-major order; R == NULL is zero */
 void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows);
+/* Y = a rows + b Y with rows in row-major order; b == 0 overwrites whatever Y holds */
+void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
+/* kept = the entries in the bitmap (LSB first), compact */
+void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, MuonKernelScalar *kept);
 /* sum of squares and of absolute values, accumulated in double by blocks */
 double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 
-/* bitmap (LSB first, zero padding) of the count entries of largest absolute value, the lowest numbers first among equals; scratch holds MuonKernelSelectScratch() bytes. Returns 0, or 1 where x is not finite */
+/* bitmap (LSB first, zero padding) of the count entries of largest absolute value, the lowest numbers first among equals; scratch holds MuonKernelSelectScratch() bytes. Returns 0, or 1 where x is not finite: then the bitmap is not set */
 size_t MuonKernelSelectScratch(size_t entries);
 int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, unsigned char *bitmap, void *scratch);
 
@@ -52,6 +58,11 @@ int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKerne
 /* the same for the entries in the bitmap only, compact */
 int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);
+void  MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelScalar *x);
+
+/* y = x rounded to binary32, and from there to bfloat16, to nearest even. Return 0, or 1 where a result is not finite */
+int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y);
+int MuonKernelToBF16(size_t count, const MuonKernelScalar *x, float *y);
 
 #if defined(__cplusplus)
 }

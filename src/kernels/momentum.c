@@ -1,0 +1,171 @@
+/*
+   Linear combinations and norms of matrices.
+*/
+#include "muonkernels.h"
+#include <math.h>
+#include <string.h>
+
+/* Independent partial sums: what a compiler needs to make vector code of a sum without reordering it itself */
+#define SUMS 8
+/* Entries of a block whose partial sums are added up before the next one begins */
+#define BLOCK 1024
+
+/* Edge of a tile whose rows and columns are whole cache lines, and columns walked together so that their pages stay in the TLB */
+#define TILE  8
+#define PANEL 64
+
+/* A matrix without gaps is one column */
+static void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2)
+{
+  if (*m == ld1 && *m == ld2) {
+    *m *= *n;
+    *n = *m > 0;
+  }
+}
+
+#if defined(MUON_KERNEL_SINGLE)
+typedef uint32_t Bits;
+  #define EXPONENT_ONE ((uint32_t)1 << 23)
+  #define TOP_BIT      ((uint32_t)1 << 31)
+#else
+typedef uint64_t Bits;
+  #define EXPONENT_ONE ((uint64_t)1 << 52)
+  #define TOP_BIT      ((uint64_t)1 << 63)
+#endif
+
+int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+{
+  Bits infinite = 0;
+
+  Flatten(&m, &n, ldx, ldx);
+  for (size_t j = 0; j < n; j++) {
+    const MuonKernelScalar *x = X + j * ldx;
+
+    for (size_t i = 0; i < m; i++) {
+      Bits bits;
+
+      memcpy(&bits, x + i, sizeof(bits));
+      infinite |= (bits & ~TOP_BIT) + EXPONENT_ONE; /* reaches the top bit exactly where the exponent is the largest */
+    }
+  }
+  return (infinite & TOP_BIT) == 0;
+}
+
+void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const MuonKernelScalar *M, size_t ldm, MuonKernelScalar fresh, MuonKernelScalar *G, size_t ldg)
+{
+  /* Without a previous momentum there need not be an M */
+  if (previous == 0) MuonKernelAxpby(m, n, fresh, G, ldg, 0, G, ldg);
+  else MuonKernelAxpby(m, n, previous, M, ldm, fresh, G, ldg);
+}
+
+void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
+{
+  Flatten(&m, &n, ldx, ldy);
+  for (size_t j = 0; j < n; j++) {
+    const MuonKernelScalar *x = X + j * ldx;
+    MuonKernelScalar       *y = Y + j * ldy;
+
+    if (b == 0) {
+      for (size_t i = 0; i < m; i++) y[i] = a * x[i];
+    } else if (b == 1) {
+      for (size_t i = 0; i < m; i++) y[i] += a * x[i];
+    } else {
+      for (size_t i = 0; i < m; i++) y[i] = a * x[i] + b * y[i];
+    }
+  }
+}
+
+void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows)
+{
+  for (size_t panel = 0; panel < n; panel += PANEL) {
+    const size_t right = panel + PANEL < n ? panel + PANEL : n;
+
+    for (size_t top = 0; top < m; top += TILE) {
+      const size_t bottom = top + TILE < m ? top + TILE : m;
+
+      for (size_t j = panel; j < right; j++) {
+        if (R == NULL) {
+          for (size_t i = top; i < bottom; i++) rows[i * n + j] = T[i + j * ldt];
+        } else {
+          for (size_t i = top; i < bottom; i++) rows[i * n + j] = T[i + j * ldt] - R[i + j * ldr];
+        }
+      }
+    }
+  }
+}
+
+void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
+{
+  for (size_t panel = 0; panel < n; panel += PANEL) {
+    const size_t right = panel + PANEL < n ? panel + PANEL : n;
+
+    for (size_t top = 0; top < m; top += TILE) {
+      const size_t bottom = top + TILE < m ? top + TILE : m;
+
+      for (size_t j = panel; j < right; j++) {
+        if (b == 0) {
+          for (size_t i = top; i < bottom; i++) Y[i + j * ldy] = a * rows[i * n + j];
+        } else {
+          for (size_t i = top; i < bottom; i++) Y[i + j * ldy] = a * rows[i * n + j] + b * Y[i + j * ldy];
+        }
+      }
+    }
+  }
+}
+
+void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, MuonKernelScalar *kept)
+{
+  for (size_t b = 0; 8 * b < entries; b++) {
+    unsigned byte = bitmap[b];
+
+    for (size_t i = 8 * b; byte != 0; i++, byte >>= 1) {
+      if (byte & 1u) *kept++ = x[i];
+    }
+  }
+}
+
+double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+{
+  double total = 0;
+
+  Flatten(&m, &n, ldx, ldx);
+  for (size_t j = 0; j < n; j++) {
+    const MuonKernelScalar *x = X + j * ldx;
+
+    for (size_t i = 0; i < m; i += BLOCK) {
+      const size_t count = m - i < BLOCK ? m - i : BLOCK;
+      double       sum[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
+      size_t       k = 0;
+
+      for (; k + SUMS <= count; k += SUMS) {
+        for (size_t s = 0; s < SUMS; s++) sum[s] += (double)x[i + k + s] * (double)x[i + k + s];
+      }
+      for (; k < count; k++) sum[k % SUMS] += (double)x[i + k] * (double)x[i + k];
+      total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    }
+  }
+  return total;
+}
+
+double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+{
+  double total = 0;
+
+  Flatten(&m, &n, ldx, ldx);
+  for (size_t j = 0; j < n; j++) {
+    const MuonKernelScalar *x = X + j * ldx;
+
+    for (size_t i = 0; i < m; i += BLOCK) {
+      const size_t count = m - i < BLOCK ? m - i : BLOCK;
+      double       sum[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
+      size_t       k = 0;
+
+      for (; k + SUMS <= count; k += SUMS) {
+        for (size_t s = 0; s < SUMS; s++) sum[s] += fabs((double)x[i + k + s]);
+      }
+      for (; k < count; k++) sum[k % SUMS] += fabs((double)x[i + k]);
+      total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    }
+  }
+  return total;
+}

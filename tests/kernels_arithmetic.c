@@ -1,0 +1,213 @@
+/*
+   The kernels on matrices against loops that cannot be wrong, for sizes around those of tiles and blocks and with gaps between columns.
+*/
+#include "kernels_common.h"
+
+static const size_t rows[]    = {0, 1, 2, 7, 8, 9, 17, 100};
+static const size_t columns[] = {0, 1, 3, 63, 64, 65, 130};
+
+typedef struct {
+  size_t            ld, size;
+  MuonKernelScalar *x;
+} Matrix;
+
+/* The gaps hold NaN: whoever reads them shows it */
+static Matrix MatrixCreate(size_t m, size_t n, size_t gap, uint64_t *state)
+{
+  Matrix A;
+
+  A.ld   = m + gap;
+  A.size = A.ld * n;
+  A.x    = (MuonKernelScalar *)Allocate(A.size * sizeof(*A.x));
+  for (size_t k = 0; k < A.size; k++) A.x[k] = (MuonKernelScalar)(k % A.ld < m ? NextNormal(state) : NAN);
+  return A;
+}
+
+static Matrix MatrixCopy(const Matrix *A)
+{
+  Matrix B = *A;
+
+  B.x = (MuonKernelScalar *)Allocate(B.size * sizeof(*B.x));
+  memcpy(B.x, A->x, B.size * sizeof(*B.x));
+  return B;
+}
+
+static void CheckGaps(const Matrix *A, size_t m, const char *what)
+{
+  for (size_t k = 0; k < A->size; k++) {
+    if (k % A->ld >= m) Check(A->x[k] != A->x[k], "%s wrote between the columns", what);
+  }
+}
+
+static void CheckMatrices(size_t m, size_t n, size_t gap, uint64_t *state)
+{
+  const MuonKernelScalar a = (MuonKernelScalar)0.9, b = (MuonKernelScalar)0.1;
+  Matrix                 X = MatrixCreate(m, n, gap, state), Y = MatrixCreate(m, n, 2 * gap, state), Z = MatrixCopy(&Y);
+  MuonKernelScalar      *line    = (MuonKernelScalar *)Allocate(m * n * sizeof(*line));
+  long double            squares = 0, sum = 0;
+
+  /* Two products and a sum, each with a relative rounding error of eps / 2 */
+  MuonKernelMomentum(m, n, a, X.x, X.ld, b, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) {
+      const long double p = (long double)a * X.x[i + j * X.ld], q = (long double)b * Y.x[i + j * Y.ld];
+
+      Check(fabsl(p + q - Z.x[i + j * Z.ld]) <= EPSILON * (fabsl(p) + fabsl(q)), "momentum of %d x %d", (int)m, (int)n);
+    }
+  }
+  CheckGaps(&Z, m, "momentum");
+
+  memcpy(Z.x, Y.x, Y.size * sizeof(*Y.x));
+  MuonKernelMomentum(m, n, 0, NULL, 1, 1, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Check(Z.x[i + j * Z.ld] == Y.x[i + j * Y.ld], "momentum without a previous one");
+  }
+
+  for (size_t k = 0; k < Z.size; k++) Z.x[k] = NAN;
+  MuonKernelAxpby(m, n, -2, X.x, X.ld, 0, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Check(Z.x[i + j * Z.ld] == -2 * X.x[i + j * X.ld], "a multiple of %d x %d", (int)m, (int)n);
+  }
+  CheckGaps(&Z, m, "a multiple");
+  memcpy(Z.x, Y.x, Y.size * sizeof(*Y.x));
+  MuonKernelAxpby(m, n, -2, X.x, X.ld, 1, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Check(Z.x[i + j * Z.ld] == -2 * X.x[i + j * X.ld] + Y.x[i + j * Y.ld], "a sum of %d x %d", (int)m, (int)n);
+  }
+
+  MuonKernelResidualRows(m, n, X.x, X.ld, Y.x, Y.ld, line);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) Check(line[i * n + j] == X.x[i + j * X.ld] - Y.x[i + j * Y.ld], "residual of %d x %d", (int)m, (int)n);
+  }
+  MuonKernelResidualRows(m, n, X.x, X.ld, NULL, 0, line);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) Check(line[i * n + j] == X.x[i + j * X.ld], "rows of %d x %d", (int)m, (int)n);
+  }
+  for (size_t k = 0; k < Z.size; k++) Z.x[k] = NAN;
+  MuonKernelRowsAxpby(m, n, 1, line, 0, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Check(Z.x[i + j * Z.ld] == X.x[i + j * X.ld], "columns of %d x %d", (int)m, (int)n);
+  }
+  CheckGaps(&Z, m, "columns");
+  memcpy(Z.x, Y.x, Y.size * sizeof(*Y.x));
+  MuonKernelRowsAxpby(m, n, 4, line, 1, Z.x, Z.ld);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Check(Z.x[i + j * Z.ld] == 4 * X.x[i + j * X.ld] + Y.x[i + j * Y.ld], "columns added to %d x %d", (int)m, (int)n);
+  }
+  CheckGaps(&Z, m, "columns");
+
+  /* A sum of N terms of one sign in any order has a relative error below N eps */
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) {
+      squares += (long double)X.x[i + j * X.ld] * X.x[i + j * X.ld];
+      sum += fabsl((long double)X.x[i + j * X.ld]);
+    }
+  }
+  Check(fabsl(MuonKernelSumSquares(m, n, X.x, X.ld) - squares) <= (long double)(m * n + 1) * DBL_EPSILON * squares, "sum of squares of %d x %d", (int)m, (int)n);
+  Check(fabsl(MuonKernelSumAbs(m, n, X.x, X.ld) - sum) <= (long double)(m * n) * DBL_EPSILON * sum, "sum of absolute values of %d x %d", (int)m, (int)n);
+
+  Check(MuonKernelIsFinite(m, n, X.x, X.ld) == 1, "%d x %d is finite", (int)m, (int)n);
+  if (m * n > 0) {
+    for (int bad = 0; bad < 3; bad++) {
+      const size_t           at   = bad == 0 ? 0 : bad == 1 ? m - 1 + (n - 1) * X.ld : m / 2 + n / 2 * X.ld;
+      const MuonKernelScalar kept = X.x[at];
+
+      X.x[at] = (MuonKernelScalar)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
+      Check(MuonKernelIsFinite(m, n, X.x, X.ld) == 0, "%d x %d is not finite", (int)m, (int)n);
+      X.x[at] = kept;
+    }
+  }
+  free(X.x);
+  free(Y.x);
+  free(Z.x);
+  free(line);
+}
+
+static void CheckGather(uint64_t *state)
+{
+  for (size_t entries = 0; entries < 200; entries++) {
+    MuonKernelScalar x[200], kept[201];
+    unsigned char    bitmap[25];
+    size_t           count = 0;
+
+    memset(bitmap, 0, sizeof(bitmap));
+    for (size_t i = 0; i < entries; i++) {
+      x[i] = (MuonKernelScalar)i;
+      if (NextBits(state) % 3 == 0) bitmap[i / 8] |= (unsigned char)(1 << i % 8);
+    }
+    for (size_t i = 0; i < 201; i++) kept[i] = -1;
+    MuonKernelGather(entries, x, bitmap, kept);
+    for (size_t i = 0; i < entries; i++) {
+      if (bitmap[i / 8] >> i % 8 & 1) Check(kept[count++] == (MuonKernelScalar)i, "gathered entry %d of %d", (int)i, (int)entries);
+    }
+    Check(kept[count] == -1, "gathered more than there is");
+  }
+}
+
+/* Rounding to p significant bits by scaling and the current mode of rounding, which is to nearest even */
+static double Nearest(double x, int p)
+{
+  int exponent;
+
+  if (x == 0) return x;
+  (void)frexp(x, &exponent);
+  return ldexp(rint(ldexp(x, p - exponent)), exponent - p);
+}
+
+static void CheckRounding(uint64_t *state)
+{
+  const double special[] = {0, 1, 1 + 1.0 / 256, 1 + 3.0 / 256, 1 + 1.0 / 128, 1 - 1.0 / 512, FLT_MIN, FLT_MAX / 2, 3.3895313892515355e38};
+
+  for (int k = 0; k < 20000; k++) {
+    const size_t           specials = sizeof(special) / sizeof(special[0]);
+    const double           draw     = (size_t)k < specials ? special[k] : ldexp(NextNormal(state), (int)(NextBits(state) % 240) - 120);
+    const MuonKernelScalar x        = (MuonKernelScalar)(k % 2 == 0 ? draw : -draw);
+    float                  y, z;
+
+    if (fabs((double)x) < FLT_MIN && x != 0) continue;
+    Check(MuonKernelToSingle(1, &x, &y) == 0 && (double)y == Nearest((double)x, 24), "%.17g to binary32 gave %.9g", (double)x, (double)y);
+    Check(MuonKernelToBF16(1, &x, &z) == 0 && (double)z == Nearest(Nearest((double)x, 24), 8), "%.17g to bf16 gave %.9g", (double)x, (double)z);
+  }
+  {
+    const MuonKernelScalar bad[3] = {(MuonKernelScalar)NAN, (MuonKernelScalar)INFINITY, (MuonKernelScalar)-INFINITY}, largest = (MuonKernelScalar)FLT_MAX;
+    MuonKernelScalar       x[5] = {1, 2, 3, 4, 5};
+    float                  y[5];
+
+    for (int b = 0; b < 3; b++) {
+      for (int at = 0; at < 5; at++) {
+        x[at] = bad[b];
+        Check(MuonKernelToSingle(5, x, y) == 1 && MuonKernelToBF16(5, x, y) == 1, "entry %d is not finite", at);
+        x[at] = 1;
+      }
+    }
+    Check(MuonKernelToSingle(1, &largest, y) == 0 && MuonKernelToBF16(1, &largest, y) == 1, "the largest binary32 rounds to Inf in bf16");
+#if !defined(MUON_KERNEL_SINGLE)
+    x[0] = 1e39;
+    Check(MuonKernelToSingle(1, x, y) == 1 && MuonKernelToBF16(1, x, y) == 1, "1e39 does not fit");
+#endif
+  }
+}
+
+int main(void)
+{
+  uint64_t state = 2;
+
+  for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+      for (size_t gap = 0; gap < 3; gap++) CheckMatrices(rows[r], columns[c], gap, &state);
+    }
+  }
+  CheckGather(&state);
+  CheckRounding(&state);
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/kernels_ok.out
+
+TEST*/

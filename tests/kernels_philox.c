@@ -1,0 +1,91 @@
+/*
+   Philox4x32-10 against the vectors that its authors published (Random123), and the layout of the streams against single blocks.
+   tests/oracle/philox.py computes the same streams a second time.
+*/
+#include "kernels_common.h"
+
+typedef struct {
+  uint32_t counter[4], key[2], out[4];
+} Known;
+
+static const Known known[3] = {
+  {{0, 0, 0, 0},                                     {0, 0},                   {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+  {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+  {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}
+};
+
+static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
+{
+  uint32_t key[2], counter[4], out[4];
+
+  key[0]     = (uint32_t)(stream->seed & 0xffffffff);
+  key[1]     = (uint32_t)(stream->seed >> 32);
+  counter[0] = (uint32_t)(entry / 4);
+  counter[1] = stream->layer;
+  counter[2] = stream->step;
+  counter[3] = stream->sender + (stream->direction == 1 ? 0x80000000u : 0);
+  MuonKernelPhilox(key, counter, out);
+  return out[entry % 4];
+}
+
+int main(int argc, char **argv)
+{
+  static const size_t    counts[] = {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 131, 300};
+  const MuonKernelStream streams[] = {
+    {0,                           0,          0,          0,          0},
+    {1,                           0xF20BDDB7, 7,          3,          0},
+    {0xDEADBEEF12345678u,         0xFFFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF, 1},
+    {(uint64_t)-1,                2166136261, 1000,       0,          1}
+  };
+  uint32_t words[300], number[300], blocks[1200];
+  char     path[4096];
+  FILE    *file;
+
+  for (int v = 0; v < 3; v++) {
+    uint32_t out[4];
+
+    MuonKernelPhilox(known[v].key, known[v].counter, out);
+    Check(memcmp(out, known[v].out, sizeof(out)) == 0, "vector %d", v);
+  }
+  for (size_t s = 0; s < sizeof(streams) / sizeof(streams[0]); s++) {
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+      for (uint64_t first = 0; first < 9; first++) {
+        const uint64_t at = first < 8 ? first : 0x3FFFFFE00u;
+
+        memset(words, 0, sizeof(words));
+        MuonKernelStreamWords(&streams[s], at, counts[c], words);
+        for (size_t k = 0; k < counts[c]; k++) Check(words[k] == WordOf(&streams[s], at + k), "stream %d from %d, word %d", (int)s, (int)first, (int)k);
+        for (size_t k = counts[c]; k < 300; k++) Check(words[k] == 0, "written past %d words", (int)counts[c]);
+      }
+      for (size_t k = 0; k < counts[c]; k++) number[k] = (uint32_t)(k * k * 2654435761u);
+      MuonKernelStreamBlocks(&streams[s], counts[c], number, blocks);
+      for (size_t k = 0; k < 4 * counts[c]; k++) Check(blocks[k] == WordOf(&streams[s], 4 * (uint64_t)number[k / 4] + k % 4), "stream %d, block %d", (int)s, (int)(k / 4));
+    }
+  }
+
+  Check(argc == 3 && strcmp(argv[1], "-oracle_dir") == 0, "usage: %s -oracle_dir folder", argv[0]);
+  snprintf(path, sizeof(path), "%s/philox.txt", argv[2]);
+  file = fopen(path, "w");
+  Check(file != NULL, "cannot write %s", path);
+  for (size_t s = 0; s < sizeof(streams) / sizeof(streams[0]); s++) {
+    for (uint64_t first = 5; first < 50000000000u; first *= 1009) {
+      fprintf(file, "%llu %lu %lu %lu %lu %llu", (unsigned long long)streams[s].seed, (unsigned long)streams[s].layer, (unsigned long)streams[s].step, (unsigned long)streams[s].sender, (unsigned long)streams[s].direction, (unsigned long long)first);
+      MuonKernelStreamWords(&streams[s], first, 100, words);
+      for (size_t k = 0; k < 100; k++) fprintf(file, " %lu", (unsigned long)words[k]);
+      fprintf(file, "\n");
+    }
+  }
+  Check(fclose(file) == 0, "cannot write %s", path);
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    oracle: philox.py
+    output_file: output/kernels_ok.out
+
+TEST*/
