@@ -1,0 +1,67 @@
+#pragma once
+
+#include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuoncompressor.h>
+
+PETSC_INTERN PetscLogEvent MUON_Compress;
+PETSC_INTERN PetscBool     MuonCompressorRegisterAllCalled;
+
+/* For PetscCitationsRegister(), here and in the optimizer */
+PETSC_INTERN const char MuonCitationEF21[];
+PETSC_INTERN PetscBool  MuonCitationEF21Set;
+PETSC_INTERN const char MuonCitationNatural[];
+PETSC_INTERN PetscBool  MuonCitationNaturalSet;
+
+/* What the messages of an m x n layer look like: form and values are a MuonWireForm and a MuonWireValues */
+typedef struct {
+  int        form, values;
+  PetscInt64 count; /* entries, kept entries or rank */
+  PetscBool  exact; /* every message has so many, else at most so many */
+} MuonCompressorLayout;
+
+/*
+   A type turns arrays into payloads; the interface checks, writes the headers and refuses messages that do not fit the layout, so that decode() meets none of them.
+
+   encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
+   decode() does Y = Y + scale C where add is true, and Y = C else.
+*/
+struct _MuonCompressorOps {
+  PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
+  PetscErrorCode (*layout)(MuonCompressor, PetscInt m, PetscInt n, MuonCompressorLayout *);
+  PetscErrorCode (*encode)(MuonCompressor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[]);
+  PetscErrorCode (*decode)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+  PetscErrorCode (*alpha)(MuonCompressor, PetscInt m, PetscInt n, PetscReal *);
+  PetscErrorCode (*commit)(MuonCompressor);
+  PetscErrorCode (*view)(MuonCompressor, PetscViewer);
+  PetscErrorCode (*reset)(MuonCompressor);
+  PetscErrorCode (*destroy)(MuonCompressor);
+};
+
+struct _p_MuonCompressor {
+  PETSCHEADER(struct _MuonCompressorOps);
+  /* what the user chose */
+  PetscReal            ratio;
+  PetscInt             rank;
+  MuonCompressorValues values;
+  PetscInt             paperbits; /* of an index in the paper's accounting */
+  /* whose messages these are */
+  PetscInt64   seed;
+  char        *layer; /* NULL until known */
+  unsigned int layerhash;
+  PetscInt     sender, direction, step;
+
+  PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
+  MuonStatus    status;
+  MuonWorkspace work;
+  void         *data;
+};
+
+PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
+PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
+/* Bits of one message of an m x n layer by the formula of the EF21-Muon paper: a function of the sizes alone */
+PETSC_INTERN PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor, PetscInt, PetscInt, PetscLogDouble *);
+
+/* An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message begins with what was chosen */
+#define MuonCompressorCheck(c, condition, code, key, message, ...) \
+  PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, ((PetscObject)(c))->prefix != NULL ? ((PetscObject)(c))->prefix : "", key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)

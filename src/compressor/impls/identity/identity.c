@@ -1,0 +1,79 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In floating point R + (T - R) is not T: the message is T itself */
+static PetscErrorCode MuonCompressorEncode_Identity(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
+
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  for (PetscInt j = 0; j < n; j++) PetscCall(MuonCompressorValuesEncode_Private(c, codec, m, T + (size_t)j * ldt, 0, payload + (size_t)j * m * sizeof(PetscScalar)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  const MuonWireValues codec  = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
+  const size_t         stride = (size_t)m * sizeof(PetscScalar);
+  PetscScalar         *column = NULL;
+
+  PetscFunctionBegin;
+  if (add == PETSC_TRUE) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, stride, &column));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscScalar *y = Y + (size_t)j * ldy;
+
+    PetscCall(MuonCompressorValuesDecode_Private(codec, m, payload + j * stride, 0, add == PETSC_TRUE ? column : y));
+    if (add == PETSC_TRUE) MuonKernelAxpby((size_t)m, 1, scale, column, (size_t)m, 1, y, (size_t)m);
+  }
+  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * m * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Identity(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "everything, as it is: ratio, rank and values have no meaning for this type\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORIDENTITY - Sends everything, in the precision of `PetscScalar`
+
+   Level: beginner
+
+   Notes:
+   This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends T whatever R is, and the receiver assigns it, so that the copies
+   are equal to the last bit; see `MuonCompressorIsAssignment()`.
+
+   `-compressor_ratio`, `-compressor_rank` and `-compressor_values` have no meaning for this type.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorIsAssignment()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->assignment  = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Identity;
+  c->ops->encode = MuonCompressorEncode_Identity;
+  c->ops->decode = MuonCompressorDecode_Identity;
+  c->ops->alpha  = MuonCompressorAlpha_Identity;
+  c->ops->view   = MuonCompressorView_Identity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

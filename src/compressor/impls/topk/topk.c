@@ -1,0 +1,142 @@
+#include "../../muoncompressorcodec.h"
+
+/* Values decoded at once; a multiple of 8 */
+enum {
+  CHUNK = 512
+};
+
+static PetscErrorCode MuonCompressorLayout_TopK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_SPARSE;
+  layout->values = MuonCompressorCodec_Private(c->values);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)m * n);
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  const size_t         d     = (size_t)m * n;
+  const PetscInt64     kept  = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  MuonWireIndices      indices;
+  PetscScalar         *rows;
+  unsigned char       *bitmap;
+  void                *work;
+
+  PetscFunctionBegin;
+  *count = kept;
+  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, d * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(MuonKernelSelectScratch(d), (size_t)kept * sizeof(PetscScalar)), &work));
+  MuonKernelResidualRows((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, rows);
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
+  if (MuonKernelSelect(d, rows, (size_t)kept, bitmap, work) != 0) {
+    c->status = MUON_STATUS_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  indices = MuonWireChooseIndices(d, (uint64_t)kept);
+  MuonWireIndicesEncode(indices, d, (uint64_t)kept, bitmap, payload);
+  payload += MuonWireIndicesBytes(indices, d, (uint64_t)kept);
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    const MuonKernelStream stream = MuonCompressorStream_Private(c);
+    uint16_t              *codes  = (uint16_t *)work;
+
+    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+    if (MuonKernelNaturalSelected(d, rows, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+    MuonWireNaturalEncode((uint64_t)kept, codes, payload);
+  } else {
+    PetscScalar *values = (PetscScalar *)work;
+
+    MuonKernelGather(d, rows, bitmap, values);
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, payload));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  const uint64_t        d       = (uint64_t)m * (uint64_t)n;
+  const MuonWireValues  codec   = MuonCompressorCodec_Private(c->values);
+  const MuonWireIndices indices = MuonWireChooseIndices(d, (uint64_t)count);
+  const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, d, (uint64_t)count);
+  MuonWireIndexReader   reader;
+  uint64_t              row = 0, end = (uint64_t)n;
+
+  PetscFunctionBegin;
+  if (add == PETSC_FALSE) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * ldy, m));
+  }
+  MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
+  for (PetscInt64 k = 0; k < count; k += CHUNK) {
+    const PetscInt64 some = PetscMin(CHUNK, count - k);
+    PetscScalar      x[CHUNK];
+
+    PetscCall(MuonCompressorValuesDecode_Private(codec, some, values, k, x));
+    for (PetscInt64 i = 0; i < some; i++) {
+      const uint64_t position = MuonWireIndexReaderNext(&reader);
+      PetscScalar   *y;
+
+      /* Positions increase: the row is found without a division, but where rows were skipped */
+      if (position >= end) {
+        row = position - end < (uint64_t)n ? row + 1 : position / (uint64_t)n;
+        end = (row + 1) * (uint64_t)n;
+      }
+      y = Y + row + (size_t)(position - row * (uint64_t)n) * ldy;
+      if (add == PETSC_TRUE) *y += scale * x[i];
+      else *y = x[i];
+    }
+  }
+  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_TopK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  const PetscInt64 d = (PetscInt64)m * n;
+
+  PetscFunctionBegin;
+  *alpha = d > 0 ? MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (PetscReal)MuonCompressorKept_Private(c->ratio, d) / (PetscReal)d : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_TopK(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the entries, values: %s\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORTOPK - Keeps the entries of largest absolute value
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
+-  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
+
+   Level: beginner
+
+   Notes:
+   Of entries of equal absolute value those first in row-major order are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of
+   contraction in the Frobenius norm is the kept part of the entries, 7/8 of it with natural values; in the spectral norm the compressor is not contractive.
+
+   The positions are sent as a bitmap, or as raw numbers where these are smaller.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout = MuonCompressorLayout_TopK;
+  c->ops->encode = MuonCompressorEncode_TopK;
+  c->ops->decode = MuonCompressorDecode_TopK;
+  c->ops->alpha  = MuonCompressorAlpha_TopK;
+  c->ops->view   = MuonCompressorView_TopK;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,626 @@
+#include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
+
+enum {
+  NVALUES = MUON_COMPRESSOR_VALUES_NATURAL + 1
+};
+
+/*@
+   MuonCompressorCreate - Creates a compressor
+
+   Collective
+
+   Input Parameter:
+.  comm - the communicator of those who configure the compressor together; what it computes is local to each of them
+
+   Output Parameter:
+.  newc - the compressor
+
+   Level: intermediate
+
+   Note:
+   There is one object for each layer, direction and sender.
+
+.seealso: `MuonCompressor`, `MuonCompressorSetType()`, `MuonCompressorSetFromOptions()`, `MuonCompressorSetStream()`, `MuonCompressorEncode()`, `MuonCompressorDestroy()`
+@*/
+PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
+{
+  MuonCompressor c;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(newc, 2);
+  PetscCall(MuonCompressorInitializePackage());
+  PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
+  c->ratio     = 0.1;
+  c->rank      = PETSC_DETERMINE;
+  c->values    = MUON_COMPRESSOR_VALUES_SINGLE;
+  c->paperbits = PETSC_DETERMINE;
+  c->status    = MUON_STATUS_OK;
+  PetscCall(MuonNameHash_Private("", &c->layerhash));
+  *newc = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorSetType - Sets what a compressor keeps
+
+   Logically Collective; No Fortran Support
+
+   Input Parameters:
++  c    - the compressor
+-  type - one of the values of `MuonCompressorType`
+
+   Options Database Key:
+.  -compressor (identity|natural|topk|rankk) - the type
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorGetType()`, `MuonCompressorRegister()`, `MuonCompressorSetFromOptions()`
+@*/
+PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
+{
+  PetscErrorCode (*create)(MuonCompressor);
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, type, &same));
+  if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFunctionListFind(MuonCompressorList, type, &create));
+  if (create == NULL) {
+    const char **known;
+    char         names[512];
+    int          count;
+
+    names[0] = '\0';
+    PetscCall(PetscFunctionListGet(MuonCompressorList, &known, &count));
+    for (int i = 0; i < count; i++) {
+      if (i > 0) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
+      PetscCall(PetscStrlcat(names, known[i], sizeof(names)));
+    }
+    PetscCall(PetscFree(known));
+    MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
+  }
+  PetscTryTypeMethod(c, destroy);
+  PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
+  c->data       = NULL;
+  c->assignment = PETSC_FALSE;
+  PetscCall((*create)(c));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A compressor that nobody chose a type for is the default one */
+PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)c)->type_name == NULL) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetType - Gets the type of a compressor
+
+   Not Collective; No Fortran Support
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  type - the type
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`
+@*/
+PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscCall(MuonCompressorSetUp_Private(c));
+  *type = ((PetscObject)c)->type_name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorSetOptionsPrefix - Sets the prefix of the keys that a compressor reads
+
+   Logically Collective; No Fortran Support
+
+   Input Parameters:
++  c      - the compressor
+-  prefix - the prefix, without the leading hyphen
+
+   Level: advanced
+
+   Note:
+   A compressor with the prefix `ef21_server_` reads `-ef21_server_compressor`, `-ef21_server_compressor_ratio` and so on.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetOptionsPrefix()`, `MuonCompressorSetFromOptions()`
+@*/
+PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)c, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetOptionsPrefix - Gets the prefix of the keys that a compressor reads
+
+   Not Collective; No Fortran Support
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  prefix - the prefix, `NULL` where there is none
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorSetOptionsPrefix()`
+@*/
+PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *prefix[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(prefix, 2);
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)c, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetFromOptions - Sets what the options database says of a compressor
+
+   Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Options Database Keys:
++  -compressor (identity|natural|topk|rankk)              - the type, see `MuonCompressorSetType()`
+.  -compressor_ratio r                                    - the part that is kept, see `MuonCompressorSetRatio()`
+.  -compressor_rank k                                     - the rank that is kept, see `MuonCompressorSetRank()`
+.  -compressor_values (native|double|single|bf16|natural) - how kept values are written, see `MuonCompressorSetValues()`
+-  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorSetPaperIndexBits()`
+
+   Level: intermediate
+
+   Notes:
+   The keys stand behind the prefix of the object: `-ef21_compressor_ratio` for the prefix `ef21_`.
+
+   Only what the database holds is changed, so that an object may read behind one prefix and then behind another.
+
+.seealso: `MuonCompressor`, `MuonCompressorSetOptionsPrefix()`, `MuonCompressorSetType()`
+@*/
+PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
+{
+  char      type[256];
+  PetscReal ratio = c->ratio;
+  PetscInt  rank = c->rank, bits = c->paperbits, values = (PetscInt)c->values;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscObjectOptionsBegin((PetscObject)c);
+  PetscCall(PetscOptionsFList("-compressor", "Compressor", "MuonCompressorSetType", MuonCompressorList, ((PetscObject)c)->type_name != NULL ? ((PetscObject)c)->type_name : MUONCOMPRESSORIDENTITY, type, sizeof(type), &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetType(c, type));
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(PetscOptionsReal("-compressor_ratio", "Part that is kept", "MuonCompressorSetRatio", ratio, &ratio, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRatio(c, ratio));
+  PetscCall(PetscOptionsInt("-compressor_rank", "Rank that is kept", "MuonCompressorSetRank", rank, &rank, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRank(c, rank));
+  PetscCall(PetscOptionsEList("-compressor_values", "How kept values are written", "MuonCompressorSetValues", MuonCompressorValuesTypes, NVALUES, MuonCompressorValuesTypes[values], &values, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
+  PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting", "MuonCompressorSetPaperIndexBits", bits, &bits, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
+  PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
+  PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetRatio - Sets the part that a compressor keeps
+
+   Logically Collective
+
+   Input Parameters:
++  c     - the compressor
+-  ratio - the part, in (0, 1]
+
+   Options Database Key:
+.  -compressor_ratio r - the part
+
+   Level: intermediate
+
+   Note:
+   Of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+@*/
+PetscErrorCode MuonCompressorSetRatio(MuonCompressor c, PetscReal ratio)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(c, ratio, 2);
+  MuonCompressorCheck(c, ratio > 0.0 && ratio <= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_ratio", "%g, expected a number in (0, 1]", (double)ratio);
+  c->ratio = ratio;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetRatio - Gets the part that a compressor keeps
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  ratio - the part
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorSetRatio()`
+@*/
+PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(ratio, 2);
+  *ratio = c->ratio;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetRank - Sets the rank that a compressor keeps
+
+   Logically Collective
+
+   Input Parameters:
++  c    - the compressor
+-  rank - the rank, at least 1, or `PETSC_DETERMINE` for what `MuonCompressorSetRatio()` says (the default)
+
+   Options Database Key:
+.  -compressor_rank k - the rank
+
+   Level: intermediate
+
+   Note:
+   A matrix with fewer rows or columns than that is kept whole.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetRank()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`
+@*/
+PetscErrorCode MuonCompressorSetRank(MuonCompressor c, PetscInt rank)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(c, rank, 2);
+  MuonCompressorCheck(c, rank == PETSC_DETERMINE || rank >= 1, PETSC_ERR_ARG_OUTOFRANGE, "_rank", "%" PetscInt_FMT ", expected a rank of at least 1", rank);
+  c->rank = rank;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetRank - Gets the rank that a compressor keeps
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  rank - the rank, `PETSC_DETERMINE` where it follows from the ratio
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorSetRank()`
+@*/
+PetscErrorCode MuonCompressorGetRank(MuonCompressor c, PetscInt *rank)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(rank, 2);
+  *rank = c->rank;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetValues - Sets how the values that a compressor keeps are written
+
+   Logically Collective
+
+   Input Parameters:
++  c      - the compressor
+-  values - one of the values of `MuonCompressorValues`
+
+   Options Database Key:
+.  -compressor_values (native|double|single|bf16|natural) - how they are written
+
+   Level: intermediate
+
+   Notes:
+   The default is single, as the papers count. Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
+
+   It has no meaning for `MUONCOMPRESSORIDENTITY`, which is always native, and for `MUONCOMPRESSORNATURAL`.
+
+.seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorGetValues()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+@*/
+PetscErrorCode MuonCompressorSetValues(MuonCompressor c, MuonCompressorValues values)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(c, values, 2);
+  MuonCompressorCheck(c, (int)values >= 0 && (int)values < NVALUES, PETSC_ERR_ARG_OUTOFRANGE, "_values", "%d, expected a MuonCompressorValues", (int)values);
+  c->values = values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetValues - Gets how the values that a compressor keeps are written
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  values - how they are written
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorSetValues()`
+@*/
+PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *values)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(values, 2);
+  *values = c->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetPaperIndexBits - Sets the price of an index in the accounting of the EF21-Muon paper
+
+   Logically Collective
+
+   Input Parameters:
++  c    - the compressor
+-  bits - how many bits an index counts, or `PETSC_DETERMINE` for the fewest that number the entries of the layer (the default)
+
+   Options Database Key:
+.  -compressor_paper_index_bits bits - the price
+
+   Level: advanced
+
+   Note:
+   It changes one of the three figures of `MuonCompressorGetCost()` and nothing that is sent. The paper charges 26 bits for every layer, which is what its largest needs.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetPaperIndexBits()`, `MuonCompressorGetCost()`
+@*/
+PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor c, PetscInt bits)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(c, bits, 2);
+  MuonCompressorCheck(c, bits == PETSC_DETERMINE || (bits >= 0 && bits <= 64), PETSC_ERR_ARG_OUTOFRANGE, "_paper_index_bits", "%" PetscInt_FMT ", expected a number from 0 to 64", bits);
+  c->paperbits = bits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetPaperIndexBits - Gets the price of an index in the accounting of the EF21-Muon paper
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  bits - how many bits an index counts, `PETSC_DETERMINE` where it follows from the layer
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorSetPaperIndexBits()`
+@*/
+PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor c, PetscInt *bits)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(bits, 2);
+  *bits = c->paperbits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorSetStream - Sets whose messages a compressor writes or reads
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c         - the compressor
+.  seed      - the seed of the run's random numbers
+.  layer     - the name of the layer
+.  sender    - the rank of the sender
+-  direction - 0 for the messages of a worker, 1 for those of a server
+
+   Level: advanced
+
+   Notes:
+   The name is part of every message, as a hash: a message of another layer is refused.
+
+   All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL` and of natural values: Philox4x32-10 with the seed as its key and
+   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). A receiver needs none of them but the name.
+
+.seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
+@*/
+PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const char layer[], PetscInt sender, PetscInt direction)
+{
+  char *name;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(layer, 3);
+  PetscCheck(sender >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Sender %" PetscInt_FMT " of layer %s, expected a rank", sender, layer);
+  PetscCheck(direction == 0 || direction == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Direction %" PetscInt_FMT " of layer %s, expected 0 or 1", direction, layer);
+  PetscCall(PetscStrallocpy(layer, &name));
+  PetscCall(PetscFree(c->layer));
+  c->layer = name;
+  PetscCall(MuonNameHash_Private(layer, &c->layerhash));
+  c->seed      = seed;
+  c->sender    = sender;
+  c->direction = direction;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetStep - Sets the number of the step, which the random numbers depend on
+
+   Not Collective
+
+   Input Parameters:
++  c    - the compressor
+-  step - the number, from 0
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorSetStream()`
+@*/
+PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscCheck(step >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ", expected 0 or more", step);
+  c->step = step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetStatus - Gets how the last `MuonCompressorEncode()` or `MuonCompressorApply()` ended
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  status - `MUON_STATUS_NANORINF` where an entry was not finite, or too large for how values are written; `MUON_STATUS_LMO` where a decomposition failed; else `MUON_STATUS_OK`
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonStatus`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(status, 2);
+  *status = c->status;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scratch memory to be shared with others; a compressor that was given none makes its own */
+PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor c, MuonWorkspace work)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceReference(work));
+  PetscCall(MuonWorkspaceDestroy(&c->work));
+  c->work = work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor c, MuonWorkspace *work)
+{
+  PetscFunctionBegin;
+  if (c->work == NULL) PetscCall(MuonWorkspaceCreate(&c->work));
+  *work = c->work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorView - Shows a compressor
+
+   Collective
+
+   Input Parameters:
++  c      - the compressor
+-  viewer - the viewer, `NULL` for standard output
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorSetFromOptions()`
+@*/
+PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
+{
+  PetscBool ascii, string;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)c), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  if (ascii == PETSC_TRUE) {
+    PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)c, viewer));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    if (c->layer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "layer: %s, sender: %s %" PetscInt_FMT "\n", c->layer, c->direction == 0 ? "worker" : "server", c->sender));
+    PetscTryTypeMethod(c, view, viewer);
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+  } else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)c)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorReset - Drops a compressor's scratch memory and state, keeping what was chosen
+
+   Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorDestroy()`
+@*/
+PetscErrorCode MuonCompressorReset(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscTryTypeMethod(c, reset);
+  PetscCall(MuonWorkspaceDestroy(&c->work));
+  c->status = MUON_STATUS_OK;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorDestroy - Frees a compressor
+
+   Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorCreate()`, `MuonCompressorReset()`
+@*/
+PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  if (*c == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscValidHeaderSpecific(*c, MUONCOMPRESSOR_CLASSID, 1);
+  if (--((PetscObject)*c)->refct > 0) {
+    *c = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonCompressorReset(*c));
+  PetscTryTypeMethod(*c, destroy);
+  PetscCall(PetscFree((*c)->layer));
+  PetscCall(PetscHeaderDestroy(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

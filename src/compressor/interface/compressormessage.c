@@ -1,0 +1,441 @@
+#include "../muoncompressorcodec.h" /*I "petscmuoncompressor.h" I*/
+
+static PetscErrorCode MuonCompressorCheckMat_Private(MuonCompressor c, Mat A, const char what[], PetscInt *m, PetscInt *n)
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
+  MuonCompressorCheck(c, dense == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
+  PetscCall(MatGetSize(A, m, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorCheckSame_Private(MuonCompressor c, Mat A, const char what[], PetscInt m, PetscInt n)
+{
+  PetscInt rows, columns;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCheckMat_Private(c, A, what, &rows, &columns));
+  MuonCompressorCheck(c, rows == m && columns == n, PETSC_ERR_ARG_SIZ, "", "%s is %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, what, rows, columns, m, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The header of a message of count things, its length included */
+static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m, PetscInt n, const MuonCompressorLayout *layout, PetscInt64 count, MuonWireMessage *header)
+{
+  MuonWireResult result;
+
+  PetscFunctionBegin;
+  header->layer   = (uint32_t)c->layerhash;
+  header->form    = (uint8_t)layout->form;
+  header->values  = (uint8_t)layout->values;
+  header->indices = (uint8_t)(layout->form == MUON_WIRE_SPARSE ? MuonWireChooseIndices((uint64_t)m * (uint64_t)n, (uint64_t)count) : MUON_WIRE_INDICES_NONE);
+  header->count   = (uint64_t)count;
+  result          = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
+  MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  /* A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many entries as their product */
+  MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries with natural values", m, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether bytes begin with a header that an object like this one writes for an m x n layer, of a message that ends where they end */
+static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *header, PetscBool *fits)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      expected;
+
+  PetscFunctionBegin;
+  *fits = PETSC_FALSE;
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscUseTypeMethod(c, layout, m, n, &layout);
+  if (MuonWireMessageRead(buf, bytes, header) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (header->count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header->count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header->count, &expected));
+  if (header->layer != expected.layer || header->form != expected.form || header->indices != expected.indices || header->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
+  if (header->bytes != expected.bytes || header->bytes != bytes - MUON_WIRE_MESSAGE_HEADER) PetscFunctionReturn(PETSC_SUCCESS);
+  *fits = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorIsAssignment - Tells whether a receiver gets the matrix itself, to be assigned, and not a difference to be added
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  assignment - `PETSC_TRUE` for `MUONCOMPRESSORIDENTITY`
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorDecodeAdd()`
+@*/
+PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignment)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(assignment, 2);
+  PetscCall(MuonCompressorSetUp_Private(c));
+  *assignment = c->assignment;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetMaxBytes - Gets the most bytes that a message of a layer takes
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c - the compressor
+.  m - rows of the layer
+-  n - its columns
+
+   Output Parameter:
+.  bytes - the most bytes, the header of the message included
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(bytes, 4);
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscUseTypeMethod(c, layout, m, n, &layout);
+  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
+  *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorEncode - Writes the message of a compressed matrix
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c        - the compressor
+.  T        - what the receiver should come to, a `MATSEQDENSE`
+.  R        - what it has, of the same size, or `NULL` for zero
+-  capacity - the bytes that `buf` has room for, at least what `MuonCompressorGetMaxBytes()` says
+
+   Output Parameters:
++  buf   - the message
+-  bytes - how many bytes it takes, 0 where it could not be written
+
+   Level: advanced
+
+   Notes:
+   The message is C(T - R), but T itself where `MuonCompressorIsAssignment()`.
+
+   It takes effect with the receiver's `MuonCompressorDecodeAdd()` (or `MuonCompressorDecode()` for an assignment), which the sender applies to its own copy too, and with
+   `MuonCompressorCommit()`: encoding changes no state, the same call writes the same bytes again.
+
+   Entries that are not finite are no error: look at `MuonCompressorGetStatus()`.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
+@*/
+PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
+{
+  const PetscScalar   *t, *r = NULL;
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+  MuonWorkspace        work;
+  PetscInt             m, n, ldt, ldr = 0;
+  PetscInt64           count = 0;
+  size_t               most;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(T, MAT_CLASSID, 2);
+  if (R != NULL) PetscValidHeaderSpecific(R, MAT_CLASSID, 3);
+  PetscAssertPointer(buf, 5);
+  PetscAssertPointer(bytes, 6);
+  PetscCall(MuonCompressorCheckMat_Private(c, T, "T", &m, &n));
+  if (R != NULL) PetscCall(MuonCompressorCheckSame_Private(c, R, "R", m, n));
+  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+  MuonCompressorCheck(c, capacity >= most, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, most);
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, T, R, 0));
+  c->status = MUON_STATUS_OK;
+  PetscCall(MatDenseGetLDA(T, &ldt));
+  PetscCall(MatDenseGetArrayRead(T, &t));
+  if (R != NULL) {
+    PetscCall(MatDenseGetLDA(R, &ldr));
+    PetscCall(MatDenseGetArrayRead(R, &r));
+  }
+  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, buf + MUON_WIRE_MESSAGE_HEADER);
+  if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
+  PetscCall(MatDenseRestoreArrayRead(T, &t));
+  if (c->status == MUON_STATUS_OK) {
+    PetscUseTypeMethod(c, layout, m, n, &layout);
+    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
+    MuonWireMessageWrite(buf, &header);
+    *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+  } else *bytes = 0;
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorValidate - Tells whether bytes are a message that an object like this one could have written
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c     - the compressor, of the type and with the choices of the sender's
+.  m     - rows of the layer
+.  n     - its columns
+.  bytes - how many bytes came
+-  buf   - the bytes
+
+   Output Parameter:
+.  valid - whether the layer, the codecs, all sizes, positions and values are in order
+
+   Level: advanced
+
+   Note:
+   No byte is trusted, and no number among them is used before it has been checked. After a true answer the message can be decoded.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorDecodeAdd()`
+@*/
+PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
+{
+  MuonWireMessage header;
+  PetscInt64      values;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(valid, 6);
+  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, valid));
+  if (*valid == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageValidate(buf, bytes, header.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) *valid = PETSC_FALSE;
+  else {
+    values = (PetscInt64)header.count * (header.form == MUON_WIRE_LOWRANK ? (PetscInt64)m + n : 1);
+    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, values, buf + bytes - MuonWireValuesBytes((MuonWireValues)header.values, (uint64_t)values), valid));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  MuonWireMessage header;
+  MuonWorkspace   work;
+  PetscScalar    *y;
+  PetscInt        m, n, ldy;
+  PetscBool       valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
+  PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
+  MuonCompressorCheck(c, valid == PETSC_TRUE && MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK, PETSC_ERR_ARG_WRONG, "", "%zu bytes that are not a message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
+  else PetscCall(MatDenseGetArrayWrite(Y, &y));
+  PetscUseTypeMethod(c, decode, m, n, (PetscInt64)header.count, buf + MUON_WIRE_MESSAGE_HEADER, add, scale, y, ldy);
+  if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
+  else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, Y, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorDecode - Overwrites a matrix with what a message holds
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c     - the compressor
+.  bytes - how many bytes the message has
+-  buf   - the message, which `MuonCompressorValidate()` accepts
+
+   Output Parameter:
+.  Y - the matrix, a `MATSEQDENSE` of the size of the layer
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`
+@*/
+PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 4);
+  PetscCall(MuonCompressorDecode_Private(c, PETSC_FALSE, 1.0, bytes, buf, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorDecodeAdd - Adds a multiple of what a message holds to a matrix
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c     - the compressor
+.  scale - the factor
+.  bytes - how many bytes the message has
+.  buf   - the message, which `MuonCompressorValidate()` accepts
+-  Y     - the matrix, a `MATSEQDENSE` of the size of the layer
+
+   Output Parameter:
+.  Y - the matrix, plus scale times the message
+
+   Level: advanced
+
+   Note:
+   The entries that a sparse message leaves out are not touched, and a low-rank message is added by one product of its factors.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`
+@*/
+PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor c, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
+  PetscCall(MuonCompressorDecode_Private(c, PETSC_TRUE, scale, bytes, buf, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorApply - Compresses a matrix: what a receiver of its message would hold
+
+   Not Collective
+
+   Input Parameters:
++  c - the compressor
+-  X - the matrix, a `MATSEQDENSE`
+
+   Output Parameter:
+.  CX - the compressed matrix, of the same size; it may be `X`
+
+   Level: intermediate
+
+   Note:
+   It is `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. Where the status is not `MUON_STATUS_OK`, `CX` is left as it was.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonCompressorGetStatus()`
+@*/
+PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
+{
+  MuonWorkspace  work;
+  unsigned char *buf;
+  size_t         most, bytes;
+  PetscInt       m, n;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscValidHeaderSpecific(CX, MAT_CLASSID, 3);
+  PetscCall(MuonCompressorCheckMat_Private(c, X, "X", &m, &n));
+  PetscCall(MuonCompressorCheckSame_Private(c, CX, "CX", m, n));
+  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_D, most, &buf));
+  PetscCall(MuonCompressorEncode(c, X, NULL, most, buf, &bytes));
+  if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecode(c, bytes, buf, CX));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetCost - Gets what a message costs, in three currencies
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  c     - the compressor
+.  m     - rows of the layer
+.  n     - its columns
+.  bytes - how many bytes the message has
+-  buf   - the message
+
+   Output Parameter:
+.  cost - bits by the formula of the EF21-Muon paper, bits that are sent, and the entropy of the message
+
+   Level: advanced
+
+   Notes:
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes alone.
+
+   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, the entropy of the exponents and one bit a
+   sign for sparse natural values, the entropy of sign and exponent for dense ones and for each factor of a low-rank message, and the full width of all other values.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressorGetMaxBytes()`
+@*/
+PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
+{
+  MuonWireMessage header;
+  PetscBool       fits;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(cost, 6);
+  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, &fits));
+  MuonCompressorCheck(c, fits == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes that are not a message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
+  cost->encoded = 8.0 * (PetscLogDouble)bytes;
+  PetscCall(MuonCompressorEntropy_Private(&header, m, n, buf + MUON_WIRE_MESSAGE_HEADER, &cost->entropy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorCommit - Makes the last message part of the compressor's state
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Level: advanced
+
+   Note:
+   A sender calls it once its message is certain to be used. The types of this release have no state to change.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorCommit(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscTryTypeMethod(c, commit);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetAlpha - Gets the constant of contraction of a compressor
+
+   Not Collective
+
+   Input Parameters:
++  c - the compressor
+.  m - rows of the layer
+-  n - its columns
+
+   Output Parameter:
+.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 in the Frobenius norm for every X, or -1 where none is known
+
+   Level: advanced
+
+   Note:
+   It holds for entries in the normal range of how values are written.
+
+.seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
+@*/
+PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(alpha, 4);
+  PetscCall(MuonCompressorSetUp_Private(c));
+  *alpha = -1.0;
+  PetscTryTypeMethod(c, alpha, m, n, alpha);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

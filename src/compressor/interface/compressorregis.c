@@ -1,0 +1,135 @@
+#include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
+
+PetscClassId      MUONCOMPRESSOR_CLASSID         = 0;
+PetscFunctionList MuonCompressorList             = NULL;
+PetscBool         MuonCompressorRegisterAllCalled = PETSC_FALSE;
+PetscLogEvent     MUON_Compress;
+
+const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
+
+PetscBool  MuonCitationEF21Set = PETSC_FALSE;
+const char MuonCitationEF21[]  = "@misc{GruntkowskaGaponovTovmasyanRichtarik2025,\n"
+                                 "  title  = {Error Feedback for Muon and Friends},\n"
+                                 "  author = {Kaja Gruntkowska and Alexander Gaponov and Zhirayr Tovmasyan and Peter Richtarik},\n"
+                                 "  year   = {2025},\n"
+                                 "  eprint = {2510.00643},\n"
+                                 "  archivePrefix = {arXiv}\n}\n";
+PetscBool  MuonCitationNaturalSet = PETSC_FALSE;
+const char MuonCitationNatural[]  = "@misc{HorvathHoHorvathSahuCaniniRichtarik2019,\n"
+                                    "  title  = {Natural Compression for Distributed Deep Learning},\n"
+                                    "  author = {Samuel Horvath and Chen-Yu Ho and Ludovit Horvath and Atal Narayan Sahu and Marco Canini and Peter Richtarik},\n"
+                                    "  year   = {2019},\n"
+                                    "  eprint = {1905.10988},\n"
+                                    "  archivePrefix = {arXiv}\n}\n";
+
+static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
+
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Natural(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
+
+/*@C
+   MuonCompressorRegister - Adds a type of compressor
+
+   Not Collective; No Fortran Support
+
+   Input Parameters:
++  name     - the name of the new type
+-  function - creates the type's part of an object
+
+   Level: advanced
+
+   Note:
+   `MuonCompressorRegister()` may be called any number of times. The new type is selected with `MuonCompressorSetType()` or `-compressor name`.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorRegisterAll()`, `MuonCompressorSetType()`
+@*/
+PetscErrorCode MuonCompressorRegister(const char name[], PetscErrorCode (*function)(MuonCompressor))
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorInitializePackage());
+  PetscCall(PetscFunctionListAdd(&MuonCompressorList, name, function));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorRegisterAll - Adds the types of compressors that the library brings
+
+   Not Collective; No Fortran Support
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorRegister()`, `MuonCompressorInitializePackage()`
+@*/
+PetscErrorCode MuonCompressorRegisterAll(void)
+{
+  PetscFunctionBegin;
+  if (MuonCompressorRegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonCompressorRegisterAllCalled = PETSC_TRUE;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORIDENTITY, MuonCompressorCreate_Identity));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORNATURAL, MuonCompressorCreate_Natural));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorFinalizePackage - Frees what `MuonCompressorInitializePackage()` made
+
+   Not Collective; No Fortran Support
+
+   Level: developer
+
+   Note:
+   `PetscFinalize()` calls it.
+
+.seealso: `MuonCompressor`, `MuonCompressorInitializePackage()`
+@*/
+PetscErrorCode MuonCompressorFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListDestroy(&MuonCompressorList));
+  MuonCompressorPackageInitialized = PETSC_FALSE;
+  MuonCompressorRegisterAllCalled  = PETSC_FALSE;
+  MuonCitationEF21Set              = PETSC_FALSE;
+  MuonCitationNaturalSet           = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorInitializePackage - Registers the class `MuonCompressor`, its types and its log event
+
+   Not Collective; No Fortran Support
+
+   Level: developer
+
+   Note:
+   `MuonCompressorCreate()` calls it.
+
+.seealso: `MuonCompressor`, `MuonCompressorFinalizePackage()`, `MuonCompressorRegisterAll()`
+@*/
+PetscErrorCode MuonCompressorInitializePackage(void)
+{
+  char      excluded[PETSC_MAX_PATH_LEN];
+  PetscBool set, listed;
+
+  PetscFunctionBegin;
+  if (MuonCompressorPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonCompressorPackageInitialized = PETSC_TRUE;
+  PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
+  PetscCall(MuonCompressorRegisterAll());
+  PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
+  {
+    PetscClassId classids[] = {MUONCOMPRESSOR_CLASSID};
+
+    PetscCall(PetscInfoProcessClass("muoncompressor", 1, classids));
+  }
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", excluded, sizeof(excluded), &set));
+  if (set == PETSC_TRUE) {
+    PetscCall(PetscStrInList("muoncompressor", excluded, ',', &listed));
+    if (listed == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONCOMPRESSOR_CLASSID));
+  }
+  PetscCall(PetscRegisterFinalize(MuonCompressorFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

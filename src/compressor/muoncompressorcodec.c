@@ -1,0 +1,157 @@
+#include "muoncompressorcodec.h"
+
+/* Values converted at once; a multiple of 8, because eight natural codes fill whole bytes */
+enum {
+  CHUNK = 512
+};
+
+PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
+{
+  PetscInt64 kept;
+  double     r = (double)ratio;
+
+  /* In single precision the nearest number to 0.7 lies below it; half a unit in the last place gives a ratio what was meant */
+  if (PetscDefined(USE_REAL_SINGLE)) r *= 1.0 + 0.5 * PETSC_MACHINE_EPSILON;
+  kept = (PetscInt64)(r * (double)most + 1e-9);
+  if (kept < 1) kept = 1;
+  return kept < most ? kept : most;
+}
+
+MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)
+{
+  MuonKernelStream stream;
+
+  stream.seed      = (uint64_t)c->seed;
+  stream.layer     = (uint32_t)c->layerhash;
+  stream.step      = (uint32_t)c->step;
+  stream.sender    = (uint32_t)c->sender;
+  stream.direction = (uint32_t)c->direction;
+  return stream;
+}
+
+MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
+{
+  switch (values) {
+  case MUON_COMPRESSOR_VALUES_DOUBLE:
+    return MUON_WIRE_VALUES_DOUBLE;
+  case MUON_COMPRESSOR_VALUES_SINGLE:
+    return MUON_WIRE_VALUES_SINGLE;
+  case MUON_COMPRESSOR_VALUES_BF16:
+    return MUON_WIRE_VALUES_BF16;
+  case MUON_COMPRESSOR_VALUES_NATURAL:
+    return MUON_WIRE_VALUES_NATURAL;
+  default:
+    return PetscDefined(USE_REAL_SINGLE) ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
+  }
+}
+
+PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec)
+{
+  switch (codec) {
+  case MUON_WIRE_VALUES_SINGLE:
+    return PetscDefined(USE_REAL_SINGLE) ? 1.0 : 1.0 - 1.0 / 281474976710656.0;
+  case MUON_WIRE_VALUES_BF16:
+    return 1.0 - 1.0 / 65536.0;
+  case MUON_WIRE_VALUES_NATURAL:
+    return 7.0 / 8.0;
+  default:
+    return 1.0;
+  }
+}
+
+PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[])
+{
+  const MuonKernelStream stream   = MuonCompressorStream_Private(c);
+  int                    infinite = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt64 k = 0; k < count && infinite == 0; k += CHUNK) {
+    const size_t some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
+
+    switch (codec) {
+    case MUON_WIRE_VALUES_DOUBLE: {
+      double y[CHUNK];
+
+      infinite = MuonKernelIsFinite(some, 1, x + k, some) == 0;
+      for (size_t i = 0; i < some; i++) y[i] = (double)x[k + i];
+      MuonWireDoublesEncode(some, y, to + 8 * k);
+      break;
+    }
+    case MUON_WIRE_VALUES_SINGLE: {
+      float y[CHUNK];
+
+      infinite = MuonKernelToSingle(some, x + k, y);
+      MuonWireSinglesEncode(some, y, to + 4 * k);
+      break;
+    }
+    case MUON_WIRE_VALUES_BF16: {
+      float y[CHUNK];
+
+      infinite = MuonKernelToBF16(some, x + k, y);
+      MuonWireBF16Encode(some, y, to + 2 * k);
+      break;
+    }
+    default: {
+      uint16_t codes[CHUNK];
+
+      infinite = MuonKernelNatural(some, x + k, &stream, (uint64_t)(first + k), codes);
+      MuonWireNaturalEncode(some, codes, to + k / 8 * 9);
+    }
+    }
+  }
+  if (infinite != 0) c->status = MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, PetscInt64 count, const unsigned char from[], PetscInt64 first, PetscScalar x[])
+{
+  PetscFunctionBegin;
+  for (PetscInt64 k = 0; k < count; k += CHUNK) {
+    const size_t   some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
+    const uint64_t at   = (uint64_t)(first + k);
+
+    switch (codec) {
+    case MUON_WIRE_VALUES_DOUBLE: {
+      double y[CHUNK];
+
+      MuonWireDoublesDecode(some, from, at, y);
+      for (size_t i = 0; i < some; i++) x[k + i] = (PetscScalar)y[i];
+      break;
+    }
+    case MUON_WIRE_VALUES_SINGLE:
+    case MUON_WIRE_VALUES_BF16: {
+      float y[CHUNK];
+
+      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(some, from, at, y);
+      else MuonWireBF16Decode(some, from, at, y);
+      for (size_t i = 0; i < some; i++) x[k + i] = (PetscScalar)y[i];
+      break;
+    }
+    default: {
+      uint16_t codes[CHUNK];
+
+      MuonWireNaturalDecode(some, from, at, codes);
+      MuonKernelNaturalValues(some, codes, x + k);
+    }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues codec, PetscInt64 count, const unsigned char from[], PetscBool *fit)
+{
+  PetscFunctionBegin;
+  *fit = PETSC_TRUE;
+  if (PetscDefined(USE_REAL_SINGLE) && codec == MUON_WIRE_VALUES_DOUBLE) {
+    for (PetscInt64 k = 0; k < count && *fit == PETSC_TRUE; k += CHUNK) {
+      const size_t some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
+      double       y[CHUNK];
+
+      MuonWireDoublesDecode(some, from, (uint64_t)k, y);
+      for (size_t i = 0; i < some; i++) {
+        if ((double)(PetscScalar)y[i] != y[i]) *fit = PETSC_FALSE;
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

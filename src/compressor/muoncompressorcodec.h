@@ -1,0 +1,27 @@
+/*
+   What the types of compressors share: values as bytes, how much a ratio keeps, what a message costs.
+*/
+#pragma once
+
+#include <petscmuon/private/muoncompressorimpl.h>
+#include "../kernels/muonkernels.h"
+#include "../wire/muonwire.h"
+
+/* max(1, floor(ratio most + 1e-9)), and at most most */
+PETSC_INTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
+/* The random numbers of this object in this step */
+PETSC_INTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
+
+PETSC_INTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues);
+/* 1 - the largest relative square of the error of a rounded value, in expectation */
+PETSC_INTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues);
+
+/* A section of count values; entry first + k of the stream rounds the k-th. Sets the status where a value does not fit */
+PETSC_INTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[]);
+/* Values first ... first + count - 1 of a section; first is a multiple of 8 */
+PETSC_INTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, PetscInt64 count, const unsigned char from[], PetscInt64 first, PetscScalar x[]);
+/* Whether PetscScalar can hold the values of a section that is valid otherwise */
+PETSC_INTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, PetscInt64 count, const unsigned char from[], PetscBool *);
+
+/* The entropy of the payload of a message whose header fits */
+PETSC_INTERN PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *);
