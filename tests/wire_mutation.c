@@ -62,6 +62,21 @@ static void RefusedValues(unsigned char *packet, size_t length, const CorpusPack
   }
 }
 
+/* A payload that is longer than what is there, up to sums that wrap around */
+static void ReadRefused(const unsigned char *message, size_t rest)
+{
+  unsigned char   bytes[MUON_WIRE_MESSAGE_HEADER];
+  MuonWireMessage header;
+
+  memcpy(bytes, message, sizeof(bytes));
+  for (unsigned i = 0; i < 64; i++) {
+    Put(bytes + 16, 8, rest - sizeof(bytes) + ((uint64_t)1 << i));
+    Check(MuonWireMessageRead(bytes, rest, &header) == MUON_WIRE_CORRUPT, "2^%u bytes too many", i);
+    Put(bytes + 16, 8, UINT64_MAX - i);
+    Check(MuonWireMessageRead(bytes, rest, &header) == MUON_WIRE_CORRUPT, "2^64 - %u bytes", i + 1);
+  }
+}
+
 int main(void)
 {
   uint64_t refused = 0, accepted = 0;
@@ -118,6 +133,7 @@ int main(void)
       RefusedValues(packet, length, &from, at + 8, 8, "count");
       RefusedValues(packet, length, &from, at + 16, 8, "payload");
       RefusedField(packet, length, &from, at + 7, 1, 1, "parameter");
+      ReadRefused(packet + at, length - at);
       for (unsigned id = 3; id < 256; id++) {
         RefusedField(packet, length, &from, at + 4, 1, id, "form");
         RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");

@@ -123,12 +123,50 @@ static void AllValues(void)
   free(x);
 }
 
+/* One thing wrong at each place of a section that is otherwise right */
+static void OneWrong(void)
+{
+  static const unsigned char wrong[4][8] = {{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}, {1, 0, 0x80, 0xFF}, {0x80, 0xFF}, {0}};
+  unsigned char             *section     = (unsigned char *)Allocate(8000);
+  uint16_t                  *codes       = (uint16_t *)Allocate(1000 * sizeof(uint16_t));
+
+  for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values < MUON_WIRE_VALUES_NATURAL; values++) {
+    const size_t width = (size_t)MuonWireValuesBytes((MuonWireValues)values, 1);
+
+    memset(section, 0x3C, 8000);
+    Check(MuonWireValuesValidate((MuonWireValues)values, 1000, section) == MUON_WIRE_OK, "codec %u", values);
+    for (size_t i = 0; i < 1000; i++) {
+      memcpy(section + width * i, wrong[values], width);
+      Check(MuonWireValuesValidate((MuonWireValues)values, 1000, section) == MUON_WIRE_CORRUPT, "codec %u, value %d", values, (int)i);
+      memset(section + width * i, 0x3C, width);
+    }
+  }
+  memset(codes, 0, 1000 * sizeof(uint16_t));
+  for (size_t i = 0; i < 1000; i++) {
+    codes[i] = i % 3 == 0 ? 255 : (i % 3 == 1 ? 256 : 511);
+    MuonWireNaturalEncode(1000, codes, section);
+    Check(MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, 1000, section) == MUON_WIRE_CORRUPT, "code %d", (int)i);
+    codes[i] = 1;
+  }
+  /* Right in number, but in the padding */
+  for (uint64_t entries = 1; entries < 200; entries++) {
+    for (uint64_t k = entries; k < (entries + 7) / 8 * 8; k++) {
+      memset(section, 0, 32);
+      section[k / 8] = (unsigned char)(1 << k % 8);
+      Check(MuonWireIndicesValidate(MUON_WIRE_INDICES_BITMAP, entries, 1, section) == MUON_WIRE_CORRUPT, "bit %d of %d", (int)k, (int)entries);
+    }
+  }
+  free(codes);
+  free(section);
+}
+
 int main(void)
 {
   static const uint64_t counts[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 264, 300};
   uint64_t              state    = 3;
 
   AllValues();
+  OneWrong();
   for (unsigned values = 0; values < 4; values++) {
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
       RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, counts[i], &state);

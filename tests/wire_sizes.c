@@ -104,6 +104,7 @@ int main(void)
     Refused(MUON_WIRE_LOWRANK, 0, values, 12, 50, most);
     Refused(MUON_WIRE_LOWRANK, 0, values, most, most, most);
     Refused(MUON_WIRE_LOWRANK, 0, values, 0, most, 0);
+    Refused(MUON_WIRE_LOWRANK, 0, values, most, 0, 0);
     Refused(MUON_WIRE_DENSE, 0, values, 0, 50, 50);
   }
   for (unsigned values = 4; values < 256; values++) {
