@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   input.size = size;
   values     = (unsigned)Take(&input, 1) % 4;
   kind       = (unsigned)Take(&input, 1) % 4;
-  rows       = Take(&input, 1) % 32;
-  columns    = Take(&input, 1) % 32;
+  rows       = Take(&input, 1) % 16;
+  columns    = Take(&input, 1) % 16;
   entries    = rows * columns;
   count      = Take(&input, 2);
   memset(&content, 0, sizeof(content));
