@@ -81,7 +81,7 @@ def parse_tree(lines):
       parent[2].append(node)
       stack.append((indent, node))
     elif key in KEYS or key in OUR_KEYS:
-      if parent[0] == "root":
+      if parent[0] == "root" and key not in ("link", "sources"):
         raise TestError("line %d: '%s:' belongs into a test, a testset or build" % (number, key))
       if key in parent[1] and key not in ADDING_KEYS:
         raise TestError("line %d: '%s:' is there twice" % (number, key))
@@ -404,7 +404,7 @@ class Runner:
         del self.env[name]
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
-      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir,
+      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc,
       "MPIEXEC_COMMAND": options.mpiexec,
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
@@ -610,7 +610,7 @@ def build_programs(tests, options):
     # Without the jobserver of the make that started this: its pipe is not inherited
     env["MAKEFLAGS"] = re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", env.get("MAKEFLAGS", "")).strip()
     quiet = [] if re.search(r"(^|\s)V=", env["MAKEFLAGS"]) else ["-s"]
-    subprocess.call([options.make, "--no-print-directory", "-k"] + quiet + ["-j", str(options.jobs), "lib"] + targets, cwd=ROOT, env=env)
+    subprocess.call([options.make, "--no-print-directory", "-k"] + quiet + ["-j", str(options.jobs)] + targets, cwd=ROOT, env=env)
 
 
 def main():
@@ -621,6 +621,7 @@ def main():
   parser.add_argument("--make", default="", help="a make that builds the programs first")
   parser.add_argument("--mpiexec", default="mpiexec")
   parser.add_argument("--petscconf", default="", help="PETSc's petscconf.h")
+  parser.add_argument("--cc", default="mpicc", help="PETSc's compiler")
   parser.add_argument("--petsc-dir", default="")
   parser.add_argument("--petsc-arch", default="")
   parser.add_argument("--slepc-dir", default="")
@@ -644,7 +645,7 @@ def main():
   build_programs(tests, options)
   runner = Runner(options)
   passed, failed, skipped, others = 0, [], 0, {}
-  for source, problem in problems:
+  for source, problem in [found for found in problems if selected(Test(found[0], "", found[0], {}), options.patterns)]:
     print("FAIL %s: %s" % (source, problem))
     failed.append(source)
   total, done = len(tests), 0

@@ -20,7 +20,7 @@ programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
 fuzzers: $(FUZZ_PROGRAMS)
 
 # The runner builds the programs it needs, so that one which does not compile fails alone
-RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
 test:
