@@ -161,16 +161,14 @@ static PetscErrorCode MuonExchangeBoxSeal_Private(MuonExchange exchange, MuonExc
   PetscCheck((int)status >= 0 && (int)status <= (int)MUON_EXCHANGE_STATUS_LAST, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Unknown status %d", (int)status);
   box->state  = MUON_EXCHANGE_BOX_SENT;
   box->status = status;
-  if (status != MUON_STATUS_OK) {
-    box->used = 0;
-    PetscCall(MuonExchangeBoxGrow_Private(box, (size_t)(end - begin) * MUON_TRANSPORT_UNIT));
-  }
+  if (status != MUON_STATUS_OK) box->used = 0;
   for (PetscMPIInt r = begin; r < end; r++) {
     const PetscInt n = exchange->first[r + 1] - exchange->first[r];
     MuonWirePacket header;
 
     if (n == 0) continue;
     if (status != MUON_STATUS_OK) {
+      PetscCall(MuonExchangeBoxGrow_Private(box, MUON_TRANSPORT_UNIT));
       box->outoffset[r] = box->used;
       box->outbytes[r]  = MUON_WIRE_PACKET_HEADER;
       box->used += MUON_TRANSPORT_UNIT;

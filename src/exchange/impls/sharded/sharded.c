@@ -22,7 +22,7 @@ static PetscErrorCode MuonExchangeAssign_Sharded(MuonExchange exchange)
   PetscCall(PetscMalloc1(n, &sorted));
   PetscCall(PetscCalloc3(size, &cost, size, &bytes, size, &items));
   for (PetscInt i = 0; i < n; i++) sorted[i] = i;
-  PetscCall(PetscTimSort(n, sorted, sizeof(*sorted), MuonExchangeCompareItems_Private, exchange));
+  if (n > 1) PetscCall(PetscTimSort(n, sorted, sizeof(*sorted), MuonExchangeCompareItems_Private, exchange));
   for (PetscInt k = 0; k < n; k++) {
     const PetscInt i    = sorted[k];
     PetscMPIInt    best = 0;

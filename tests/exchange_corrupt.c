@@ -1,0 +1,223 @@
+static char help[] = "Damages packets on the way, and sees the right status in the right places.\n\n";
+
+#include "exchange_common.h"
+#include "mpicount.h"
+
+#define NITEMS 5
+
+/* The damage: one bit of what comes from one sender in the next call of a kind, on one rank, in the receive buffer of MPI */
+static struct {
+  PetscBool armed;
+  PetscBool down;
+  int       sender;
+  size_t    byte;
+  PetscInt  done;
+} damage;
+
+static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
+{
+  const PetscBool packets = kind == MPICOUNT_GATHERV || kind == MPICOUNT_ALLTOALLV || kind == MPICOUNT_ALLGATHERV || kind == MPICOUNT_BCAST ? PETSC_TRUE : PETSC_FALSE;
+
+  /* The broadcast of a size is no packet */
+  if (damage.armed == PETSC_FALSE || packets == PETSC_FALSE || sender != damage.sender || bytes < 56) return;
+  data[damage.byte % bytes] ^= (unsigned char)(1 << (damage.byte * 5 % 8));
+  damage.done++;
+}
+
+static PetscErrorCode CheckStatus(PetscInt *wrong, const char where[], int sender, PetscInt item, PetscInt step, PetscBool down, size_t bytes, const unsigned char *message, MuonStatus status, MuonStatus expected)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (status != expected || (expected == MUON_STATUS_OK && MessageIs(step, sender, down, item, bytes, message) == PETSC_FALSE) || (expected != MUON_STATUS_OK && (bytes != 0 || message != NULL))) {
+    if (*wrong == 0) fprintf(stderr, "[%d] %s, %s, from %d, item %s, byte %d: status %s with %d bytes, expected %s\n", rank, where, down == PETSC_TRUE ? "down" : "up", sender, ItemNames[item], (int)damage.byte, MuonStatuses[status], (int)bytes, MuonStatuses[expected]);
+    (*wrong)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   One way up and one down. The packets from a sender are damaged on the victim where damaged says so; poison is the status that the sender announces.
+   In the end all ranks agree on the worst status that any of them saw, as an optimizer does.
+*/
+static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down, int victim, int sender, PetscBool damaged, MuonStatus poison, PetscInt *wrong)
+{
+  const unsigned char *message;
+  const char          *type;
+  size_t               bytes;
+  PetscInt             done[2], worst = MUON_STATUS_OK;
+  PetscBool            hit = PETSC_FALSE;
+  MuonStatus           status;
+  PetscMPIInt          rank, size;
+  double               record, *all;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MuonExchangeGetType(exchange, &type));
+  PetscCall(PetscMalloc1(size, &all));
+  damage.done   = 0;
+  damage.sender = sender;
+
+  PetscCall(MessagesPutUp(exchange, NITEMS, step, rank));
+  damage.armed = damaged == PETSC_TRUE && rank == victim && down == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonExchangeUp(exchange, rank == sender && down == PETSC_FALSE ? poison : MUON_STATUS_OK));
+  done[0] = damage.done;
+
+  PetscCall(MessagesPutDown(exchange, NITEMS, step));
+  damage.armed = damaged == PETSC_TRUE && rank == victim && down == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonExchangeDown(exchange, rank == sender && down == PETSC_TRUE ? poison : MUON_STATUS_OK));
+  damage.armed = PETSC_FALSE;
+  done[1]      = damage.done - done[0];
+
+  for (PetscInt i = 0; i < NITEMS; i++) {
+    PetscBool   serves;
+    PetscMPIInt owner;
+
+    PetscCall(MuonExchangeServes(exchange, i, &serves));
+    PetscCall(MuonExchangeGetOwner(exchange, i, &owner));
+    for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
+      MuonStatus expected = MUON_STATUS_OK;
+
+      if (r == sender && done[0] > 0) expected = MUON_STATUS_CORRUPT;
+      else if (r == sender && down == PETSC_FALSE) expected = poison;
+      PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
+      PetscCall(CheckStatus(wrong, type, r, i, step, PETSC_FALSE, bytes, message, status, expected));
+      worst = PetscMax(worst, (PetscInt)status);
+    }
+    {
+      MuonStatus expected = MUON_STATUS_OK;
+
+      if (owner == sender && done[1] > 0) expected = MUON_STATUS_CORRUPT;
+      else if (owner == sender && down == PETSC_TRUE) expected = poison;
+      PetscCall(MuonExchangeDownGet(exchange, i, &bytes, &message, &status));
+      PetscCall(CheckStatus(wrong, type, owner, i, step, PETSC_TRUE, bytes, message, status, expected));
+      worst = PetscMax(worst, (PetscInt)status);
+    }
+    /* The victim may well be its own sender: what it holds of its own is as it was */
+    PetscCall(MuonExchangeUpOwn(exchange, i, &bytes, &message));
+    if (poison == MUON_STATUS_OK && MessageIs(step, rank, PETSC_FALSE, i, bytes, message) == PETSC_FALSE) (*wrong)++;
+  }
+
+  /* All ranks learn what one of them saw */
+  record = (double)worst;
+  PetscCall(MuonExchangeAgree(exchange, 1, &record, all));
+  worst = MUON_STATUS_OK;
+  for (int r = 0; r < size; r++) worst = PetscMax(worst, (PetscInt)all[r]);
+  if (done[0] + done[1] > 0) hit = PETSC_TRUE;
+  if (hit == PETSC_TRUE && worst != MUON_STATUS_CORRUPT) (*wrong)++;
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether MPI hands a packet from sender to receiver: nothing goes down where every rank serves, and the root of a broadcast receives nothing */
+static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int receiver)
+{
+  const PetscBool star = strcmp(((PetscObject)exchange)->type_name, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  if (exchange->everywhere == PETSC_TRUE) return down == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+  if (star == PETSC_TRUE && down == PETSC_TRUE) return sender == 0 && receiver != 0 ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt i = 0; i < NITEMS; i++) {
+    if (exchange->owner[i] == (down == PETSC_TRUE ? sender : receiver)) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* A sender that is a step behind, a message that lies about its length, two messages where one is expected: the checksums are right and yet all of it is corrupt */
+static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
+{
+  const unsigned char *message;
+  const PetscInt      *order;
+  unsigned char       *to;
+  size_t               bytes;
+  MuonStatus           status;
+  PetscMPIInt          rank, size, sender;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  sender = size - 1;
+  PetscCall(MuonExchangeGetOrder(exchange, &order));
+  for (int how = 0; how < 3; how++) {
+    const PetscInt step = 100 + how;
+
+    PetscCall(MuonExchangeUpBegin(exchange, how == 0 && rank == sender ? step - 1 : step));
+    for (PetscInt k = 0; k < NITEMS; k++) {
+      PetscCall(MuonExchangeUpReserve(exchange, order[k], 1000, &to));
+      bytes = MessageMake(step, rank, PETSC_FALSE, order[k], to);
+      if (rank == sender && how == 1) to[16]++; /* the lowest byte of the length of the payload */
+      if (rank == sender && how == 2) bytes += MessageMake(step, rank, PETSC_FALSE, order[k], to + bytes);
+      PetscCall(MuonExchangeUpAdvance(exchange, order[k], bytes));
+    }
+    PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
+    for (PetscInt i = 0; i < NITEMS; i++) {
+      PetscBool serves;
+
+      PetscCall(MuonExchangeServes(exchange, i, &serves));
+      for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
+        /* The one that is behind expects all the others to be where it is */
+        const PetscBool bad = how == 0 ? ((r == sender) != (rank == sender) ? PETSC_TRUE : PETSC_FALSE) : (r == sender ? PETSC_TRUE : PETSC_FALSE);
+
+        PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
+        PetscCall(CheckStatus(wrong, how == 0 ? "another step" : how == 1 ? "wrong length" : "too many messages", r, i, step, PETSC_FALSE, bytes, message, status, bad == PETSC_TRUE ? MUON_STATUS_CORRUPT : MUON_STATUS_OK));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  PetscLogDouble         cost[NITEMS], bytes[NITEMS];
+  PetscInt               wrong = 0, hits, expected;
+  PetscMPIInt            rank, size;
+  MuonExchange           exchange;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  ItemCosts(NITEMS, cost, bytes);
+  mpicount_received = Damage;
+  for (int t = 0; t < 3; t++) {
+    PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
+    PetscCall(MuonExchangeSetType(exchange, types[t]));
+    PetscCall(MuonExchangeSetItems(exchange, NITEMS, ItemNames, cost, bytes));
+    PetscCall(MuonExchangeSetUp(exchange));
+    for (int down = 0; down < 2; down++) {
+      hits = expected = 0;
+      /* Bits all over the packets, headers, messages and padding, on every rank in turn and from every one */
+      for (size_t byte = 0; byte < 1024; byte++) {
+        const int victim = (int)byte % size, sender = (int)(byte / (size_t)size) % size;
+
+        damage.byte = byte;
+        PetscCall(Step(exchange, (PetscInt)byte, down == 1 ? PETSC_TRUE : PETSC_FALSE, victim, sender, PETSC_TRUE, MUON_STATUS_OK, &wrong));
+        hits += damage.done;
+        if (rank == victim) expected += Delivers(exchange, down == 1 ? PETSC_TRUE : PETSC_FALSE, sender, victim) == PETSC_TRUE ? 1 : 0;
+      }
+      if (hits != expected) {
+        fprintf(stderr, "[%d] %s: %d packets were damaged, not %d\n", rank, types[t], (int)hits, (int)expected);
+        wrong++;
+      }
+      for (int poison = (int)MUON_STATUS_NANORINF; poison <= (int)MUON_STATUS_LMO; poison++) {
+        for (int sender = 0; sender < size; sender++) PetscCall(Step(exchange, 2000 + poison, down == 1 ? PETSC_TRUE : PETSC_FALSE, 0, sender, PETSC_FALSE, (MuonStatus)poison, &wrong));
+      }
+    }
+    PetscCall(CheckDisagreement(exchange, &wrong));
+    PetscCall(MuonExchangeDestroy(&exchange));
+  }
+  PetscCall(PetscFinalize());
+  if (wrong != 0) return 1;
+  return 0;
+}
+
+/*TEST
+
+  link: internal
+
+  test:
+    nsize: {{1 2 3 4}}
+
+TEST*/
