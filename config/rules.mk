@@ -126,9 +126,9 @@ $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
 $(CONF_H): config/generate.sh config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
-	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_ARCH_DIR='$(PETSC_ARCH_DIR)' \
-	 SLEPC_DIR='$(SLEPC_DIR)' SLEPC_ARCH_DIR='$(SLEPC_ARCH_DIR)' PETSC_LIBS='$(PETSC_LIBS)' SLEPC_LIBS='$(SLEPC_LIBS)' PETSC_PRECISION='$(PETSC_PRECISION)' \
-	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
+	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
+	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 
 # The option keys that the sources read
 $(KEYS_H): config/keys.sh $(LIB_SRC) $(OBJ)/sources.list | $(CONF_H)

@@ -62,6 +62,9 @@ PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorks
 /* Bits of one message of an m x n layer by the formula of the EF21-Muon paper: a function of the sizes alone */
 PETSC_INTERN PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor, PetscInt, PetscInt, PetscLogDouble *);
 
+/* The width of the values of a compressor of type identity, which is native otherwise */
+PETSC_INTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);
+
 /* An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message begins with what was chosen */
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \
   PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, ((PetscObject)(c))->prefix != NULL ? ((PetscObject)(c))->prefix : "", key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)

@@ -1,10 +1,19 @@
 #include "../../muoncompressorcodec.h"
 
+typedef struct {
+  MuonCompressorValues values; /* native, except in the first message of EF21 where the paper counts single */
+} MuonCompressor_Identity;
+
+static MuonWireValues MuonCompressorIdentityCodec_Private(MuonCompressor c)
+{
+  return MuonCompressorCodec_Private(((MuonCompressor_Identity *)c->data)->values);
+}
+
 static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
   layout->form   = MUON_WIRE_DENSE;
-  layout->values = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
+  layout->values = MuonCompressorIdentityCodec_Private(c);
   layout->count  = (PetscInt64)m * n;
   layout->exact  = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -13,22 +22,23 @@ static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, PetscInt m
 /* In floating point R + (T - R) is not T: the message is T itself */
 static PetscErrorCode MuonCompressorEncode_Identity(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
+  const MuonWireValues codec  = MuonCompressorIdentityCodec_Private(c);
+  const size_t         stride = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
 
   PetscFunctionBegin;
   *count = (PetscInt64)m * n;
-  for (PetscInt j = 0; j < n; j++) PetscCall(MuonCompressorValuesEncode_Private(c, codec, m, T + (size_t)j * ldt, 0, payload + (size_t)j * m * sizeof(PetscScalar)));
+  for (PetscInt j = 0; j < n; j++) PetscCall(MuonCompressorValuesEncode_Private(c, codec, m, T + (size_t)j * ldt, 0, payload + (size_t)j * stride));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
-  const MuonWireValues codec  = MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE);
-  const size_t         stride = (size_t)m * sizeof(PetscScalar);
+  const MuonWireValues codec  = MuonCompressorIdentityCodec_Private(c);
+  const size_t         stride = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
   PetscScalar         *column = NULL;
 
   PetscFunctionBegin;
-  if (add == PETSC_TRUE) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, stride, &column));
+  if (add == PETSC_TRUE) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
   for (PetscInt j = 0; j < n; j++) {
     PetscScalar *y = Y + (size_t)j * ldy;
 
@@ -53,6 +63,20 @@ static PetscErrorCode MuonCompressorView_Identity(MuonCompressor c, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorDestroy_Identity(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(c->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor c, MuonCompressorValues values)
+{
+  PetscFunctionBegin;
+  ((MuonCompressor_Identity *)c->data)->values = values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*MC
    MUONCOMPRESSORIDENTITY - Sends everything, in the precision of `PetscScalar`
 
@@ -68,12 +92,18 @@ static PetscErrorCode MuonCompressorView_Identity(MuonCompressor c, PetscViewer 
 M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor c)
 {
+  MuonCompressor_Identity *identity;
+
   PetscFunctionBegin;
-  c->assignment  = PETSC_TRUE;
-  c->ops->layout = MuonCompressorLayout_Identity;
-  c->ops->encode = MuonCompressorEncode_Identity;
-  c->ops->decode = MuonCompressorDecode_Identity;
-  c->ops->alpha  = MuonCompressorAlpha_Identity;
-  c->ops->view   = MuonCompressorView_Identity;
+  PetscCall(PetscNew(&identity));
+  identity->values = MUON_COMPRESSOR_VALUES_NATIVE;
+  c->data          = identity;
+  c->assignment    = PETSC_TRUE;
+  c->ops->layout   = MuonCompressorLayout_Identity;
+  c->ops->encode   = MuonCompressorEncode_Identity;
+  c->ops->decode   = MuonCompressorDecode_Identity;
+  c->ops->alpha    = MuonCompressorAlpha_Identity;
+  c->ops->view     = MuonCompressorView_Identity;
+  c->ops->destroy  = MuonCompressorDestroy_Identity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

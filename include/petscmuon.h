@@ -1,0 +1,291 @@
+/*
+   PetscMuon: the Muon family of optimizers, distributed and with compressed communication.
+*/
+#pragma once
+
+#include <petscmuonsys.h>
+#include <petscmuonpolar.h>
+#include <petscmuonlmo.h>
+#include <petscmuoncompressor.h>
+#include <petscmuonexchange.h>
+#include <petscmuonlayer.h>
+
+/* MANSEC = ML */
+/* SUBMANSEC = Muon */
+
+/*S
+   Muon - An optimizer of the Muon family: its layers, its algorithm, its exchange
+
+   Level: beginner
+
+.seealso: `MuonCreate()`, `MuonAddLayer()`, `MuonSetObjectiveAndGradient()`, `MuonSetFromOptions()`, `MuonSolve()`, `MuonStep()`, `MuonType`
+S*/
+typedef struct _p_Muon *Muon;
+
+/*J
+   MuonType - String with the name of an algorithm
+
+   Values:
++  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
+-  `MUONDENSE` - uncompressed Muon
+
+   Level: beginner
+
+.seealso: `MuonSetType()`, `Muon`, `MuonRegister()`
+J*/
+typedef const char *MuonType;
+#define MUONEF21  "ef21"
+#define MUONDENSE "dense"
+
+/*E
+   MuonConvergedReason - Why an optimizer stopped
+
+   Values:
++  `MUON_CONVERGED_MAX_STEPS`  - all steps were taken
+.  `MUON_CONVERGED_ITERATING`  - not stopped
+.  `MUON_DIVERGED_NANORINF`    - a loss, a gradient or a result is NaN or Inf on some rank
+.  `MUON_DIVERGED_CORRUPT`     - a received message is not one that its sender could have written
+-  `MUON_DIVERGED_LMO`         - a factorization in an oracle or a compressor failed
+
+   Level: beginner
+
+   Note:
+   After a diverged step weights and state are what they were before it, on every rank.
+
+.seealso: `MuonGetConvergedReason()`, `MuonStep()`, `MuonSetNaNPolicy()`, `MuonSetErrorIfNotConverged()`
+E*/
+typedef enum {
+  MUON_CONVERGED_MAX_STEPS = 1,
+  MUON_CONVERGED_ITERATING = 0,
+  MUON_DIVERGED_NANORINF   = -1,
+  MUON_DIVERGED_CORRUPT    = -2,
+  MUON_DIVERGED_LMO        = -3
+} MuonConvergedReason;
+PETSC_EXTERN const char *const *MuonConvergedReasons;
+
+/*E
+   MuonScheduleType - How the learning rate changes with the step s = 0, ..., K-1 of K
+
+   Values:
++  `MUON_SCHEDULE_CONSTANT`  - 1
+.  `MUON_SCHEDULE_TRAPEZOID` - min(1, (K-s)/((1-c)K)) with c the constant fraction
+.  `MUON_SCHEDULE_LINEAR`    - (K-s)/K
+-  `MUON_SCHEDULE_COSINE`    - (1 + cos(pi s/K))/2
+
+   Level: beginner
+
+   Note:
+   Warm-up multiplies each of them by min(1, (s+1)/w).
+
+.seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
+E*/
+typedef enum {
+  MUON_SCHEDULE_CONSTANT,
+  MUON_SCHEDULE_TRAPEZOID,
+  MUON_SCHEDULE_LINEAR,
+  MUON_SCHEDULE_COSINE
+} MuonScheduleType;
+PETSC_EXTERN const char *const MuonScheduleTypes[];
+
+/*E
+   MuonMomentumStyle - How a gradient g enters the momentum M, with mu the weight of the old momentum
+
+   Values:
++  `MUON_MOMENTUM_EMA` - M becomes mu M + (1-mu) g
+-  `MUON_MOMENTUM_SGD` - M becomes mu M + (1-dampening) g
+
+   Level: intermediate
+
+.seealso: `MuonSetMomentumStyle()`, `MuonSetMomentum()`, `MuonSetDampening()`
+E*/
+typedef enum {
+  MUON_MOMENTUM_EMA,
+  MUON_MOMENTUM_SGD
+} MuonMomentumStyle;
+PETSC_EXTERN const char *const MuonMomentumStyles[];
+
+/*E
+   MuonNesterovType - What the oracle sees, with g the gradient, M the new momentum and mu its weight
+
+   Values:
++  `MUON_NESTEROV_NONE`     - M
+.  `MUON_NESTEROV_EMA`      - (1-mu) g + mu M
+.  `MUON_NESTEROV_SGD`      - g + mu M, for the momentum style `MUON_MOMENTUM_SGD`
+-  `MUON_NESTEROV_UNDAMPED` - g + mu M, for the momentum style `MUON_MOMENTUM_EMA`
+
+   Level: intermediate
+
+.seealso: `MuonSetNesterov()`, `MuonSetMomentumStyle()`
+E*/
+typedef enum {
+  MUON_NESTEROV_NONE,
+  MUON_NESTEROV_EMA,
+  MUON_NESTEROV_SGD,
+  MUON_NESTEROV_UNDAMPED
+} MuonNesterovType;
+PETSC_EXTERN const char *const MuonNesterovTypes[];
+
+/*E
+   MuonMomentumAt - Where the momentum is kept
+
+   Values:
++  `MUON_MOMENTUM_AT_WORKER` - each worker keeps one, before the exchange
+-  `MUON_MOMENTUM_AT_SERVER` - the layer's server keeps one, of the mean gradient
+
+   Level: intermediate
+
+.seealso: `MuonSetMomentumAt()`
+E*/
+typedef enum {
+  MUON_MOMENTUM_AT_WORKER,
+  MUON_MOMENTUM_AT_SERVER
+} MuonMomentumAt;
+PETSC_EXTERN const char *const MuonMomentumAts[];
+
+/*E
+   MuonNaNPolicy - What a NaN or Inf does
+
+   Values:
++  `MUON_NAN_STOP` - the step ends with `MUON_DIVERGED_NANORINF`
+.  `MUON_NAN_SKIP` - the step leaves everything as it is, is counted, and the next one goes on
+-  `MUON_NAN_ZERO` - such entries of a worker's gradient become zero and are counted; elsewhere as `MUON_NAN_STOP`
+
+   Level: intermediate
+
+.seealso: `MuonSetNaNPolicy()`, `MuonGetNaNCount()`
+E*/
+typedef enum {
+  MUON_NAN_STOP,
+  MUON_NAN_SKIP,
+  MUON_NAN_ZERO
+} MuonNaNPolicy;
+PETSC_EXTERN const char *const MuonNaNPolicies[];
+
+/*E
+   MuonEF21Init - What EF21 starts from
+
+   Values:
++  `MUON_EF21_INIT_ZERO`     - momentum and estimates of zero: only compressed messages are sent
+-  `MUON_EF21_INIT_GRADIENT` - momentum and estimates are the first gradient, which is sent whole
+
+   Level: intermediate
+
+.seealso: `MuonEF21SetInit()`, `MUONEF21`
+E*/
+typedef enum {
+  MUON_EF21_INIT_ZERO,
+  MUON_EF21_INIT_GRADIENT
+} MuonEF21Init;
+PETSC_EXTERN const char *const MuonEF21Inits[];
+
+/*S
+   MuonTraffic - What a rank sent and received, in bits
+
+   Level: intermediate
+
+   Notes:
+   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by entropy for the very same messages.
+
+   A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the server messages that it decoded (`down`), each layer once.
+
+.seealso: `MuonGetTraffic()`
+S*/
+typedef struct {
+  PetscLogDouble up[3], down[3];             /* this step */
+  PetscLogDouble total_up[3], total_down[3]; /* all steps */
+  PetscLogDouble mpi;                        /* bytes this rank handed to MPI in this step */
+  PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
+} MuonTraffic;
+
+PETSC_EXTERN PetscClassId      MUON_CLASSID;
+PETSC_EXTERN PetscFunctionList MuonList;
+
+typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, void *ctx);
+typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
+
+PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
+PETSC_EXTERN PetscErrorCode MuonFinalizePackage(void);
+PETSC_EXTERN PetscErrorCode MuonRegister(const char[], PetscErrorCode (*)(Muon));
+PETSC_EXTERN PetscErrorCode MuonRegisterAll(void);
+
+PETSC_EXTERN PetscErrorCode MuonCreate(MPI_Comm, Muon *);
+PETSC_EXTERN PetscErrorCode MuonSetType(Muon, MuonType);
+PETSC_EXTERN PetscErrorCode MuonGetType(Muon, MuonType *);
+PETSC_EXTERN PetscErrorCode MuonSetOptionsPrefix(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonAppendOptionsPrefix(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetOptionsPrefix(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonSetFromOptions(Muon);
+PETSC_EXTERN PetscErrorCode MuonSetUp(Muon);
+PETSC_EXTERN PetscErrorCode MuonAddLayer(Muon, const char[], Mat, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonAddVecLayer(Muon, const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
+PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
+PETSC_EXTERN PetscErrorCode MuonGetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn **, void **);
+PETSC_EXTERN PetscErrorCode MuonStep(Muon);
+PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
+PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
+PETSC_EXTERN PetscErrorCode MuonGetStepNumber(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonGetLoss(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonGetGradientDualNorm(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
+PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
+PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
+PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
+
+PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetLearningRate(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonGetRate(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetSchedule(Muon, MuonScheduleType);
+PETSC_EXTERN PetscErrorCode MuonGetSchedule(Muon, MuonScheduleType *);
+PETSC_EXTERN PetscErrorCode MuonSetScheduleWarmup(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonGetScheduleWarmup(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetScheduleConstant(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetScheduleConstant(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetMomentum(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentumStyle(Muon, MuonMomentumStyle);
+PETSC_EXTERN PetscErrorCode MuonGetMomentumStyle(Muon, MuonMomentumStyle *);
+PETSC_EXTERN PetscErrorCode MuonSetDampening(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetDampening(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetNesterov(Muon, MuonNesterovType);
+PETSC_EXTERN PetscErrorCode MuonGetNesterov(Muon, MuonNesterovType *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentumAt(Muon, MuonMomentumAt);
+PETSC_EXTERN PetscErrorCode MuonGetMomentumAt(Muon, MuonMomentumAt *);
+PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetWeightDecay(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetShapeFactor(Muon, MuonShapeFactor);
+PETSC_EXTERN PetscErrorCode MuonGetShapeFactor(Muon, MuonShapeFactor *);
+PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetSeed(Muon, PetscInt64);
+PETSC_EXTERN PetscErrorCode MuonGetSeed(Muon, PetscInt64 *);
+PETSC_EXTERN PetscErrorCode MuonSetNaNPolicy(Muon, MuonNaNPolicy);
+PETSC_EXTERN PetscErrorCode MuonGetNaNPolicy(Muon, MuonNaNPolicy *);
+PETSC_EXTERN PetscErrorCode MuonSetErrorIfNotConverged(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetErrorIfNotConverged(Muon, PetscBool *);
+
+PETSC_EXTERN PetscErrorCode MuonMonitor(Muon, PetscInt, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonMonitorSet(Muon, MuonMonitorFn *, void *, PetscErrorCode (*)(void **));
+PETSC_EXTERN PetscErrorCode MuonMonitorCancel(Muon);
+PETSC_EXTERN PetscErrorCode MuonMonitorDefault(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonMonitorSetCSV(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonMonitorGetCSV(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonMonitorSetInterval(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonMonitorGetInterval(Muon, PetscInt *);
+
+PETSC_EXTERN PetscErrorCode MuonView(Muon, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonViewFromOptions(Muon, PetscObject, const char[]);
+PETSC_EXTERN PetscErrorCode MuonConvergedReasonView(Muon, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonConvergedReasonViewFromOptions(Muon);
+PETSC_EXTERN PetscErrorCode MuonReset(Muon);
+PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
+
+PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetLayerState(Muon, MuonLayer, Mat *, Mat *, Mat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
+PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);

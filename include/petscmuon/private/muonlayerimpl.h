@@ -1,0 +1,67 @@
+#pragma once
+
+#include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuonlayer.h>
+
+/* What a rule needs to know of the step it takes part in */
+typedef struct {
+  PetscInt  step;
+  PetscReal rate;   /* learning rate times schedule */
+  PetscReal radius; /* rate times the layer's scale and shape factor */
+  PetscReal dual;   /* output: <G,-D> where an oracle gave D, else 0 */
+} MuonLayerStepInfo;
+
+struct _MuonLayerOps {
+  PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, Mat, Mat, Mat, MuonStatus *);
+  PetscErrorCode (*commit)(MuonLayer);
+  PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
+  PetscErrorCode (*getmemory)(MuonLayer, PetscLogDouble *);
+  PetscErrorCode (*setfromoptions)(MuonLayer, MuonOptionItems);
+  PetscErrorCode (*view)(MuonLayer, PetscViewer);
+  PetscErrorCode (*reset)(MuonLayer);
+  PetscErrorCode (*destroy)(MuonLayer);
+};
+
+struct _p_MuonLayer {
+  PETSCHEADER(struct _MuonLayerOps);
+  PetscInt        m, n;
+  Mat             W;            /* the caller's; for a Vec layer the n x 1 matrix that borrows its array during a step */
+  Vec             w;            /* NULL for a matrix */
+  Mat             gradient;     /* ours, compact; becomes the new momentum during a step */
+  Mat             usergradient; /* the caller's, for this step */
+  Vec             gradientvec;  /* the same memory as gradient */
+  PetscBool       nogradient;   /* the caller said that there is none */
+  MuonLMO         lmo;
+  PetscReal       scale, momentum, weight_decay;
+  MuonShapeFactor shapefactor;
+  PetscBool       momentumset, weight_decayset, shapefactorset; /* by the layer's own setter or option: else the optimizer's value holds */
+  PetscBool       frozen;                                       /* the rule moves nothing: no gradient, no message, no state */
+  PetscBool       workermomentum;                               /* the rule wants the workers' momentum; others keep their own moments at the owner */
+  PetscMPIInt     owner;                                        /* -1: every rank */
+  Mat             X;                                            /* the server's weights where this rank serves the layer */
+  unsigned int    hash;
+  MuonWorkspace   work;
+  void           *data;
+};
+
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
+
+PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
+/* The gradient of this step in the layer's own compact buffer, zeros where the caller has none */
+PETSC_INTERN PetscErrorCode MuonLayerGradientBegin_Private(MuonLayer, Mat *);
+/* Between Begin and End the weights can be used as a matrix, whatever the storage */
+PETSC_INTERN PetscErrorCode MuonLayerWeightsBegin_Private(MuonLayer, Mat *);
+PETSC_INTERN PetscErrorCode MuonLayerWeightsEnd_Private(MuonLayer, PetscBool changed);
+/* Xnew from X and G; nothing of the layer's state changes before Commit */
+PETSC_INTERN PetscErrorCode MuonLayerStep_Private(MuonLayer, MuonLayerStepInfo *, Mat G, Mat X, Mat Xnew, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonLayerCommit_Private(MuonLayer);
+PETSC_INTERN PetscErrorCode MuonLayerGetFlops_Private(MuonLayer, PetscLogDouble *);
+PETSC_INTERN PetscErrorCode MuonLayerGetMemory_Private(MuonLayer, PetscLogDouble *);
+/* Prefix of the keys of this layer alone: the layer's general prefix, then muon_layer_<name>_ */
+PETSC_INTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, char[]);
+/* Whether the options database has any key behind a layer's own prefix: most layers have none and need no second look-up */
+PETSC_INTERN PetscErrorCode MuonLayerHasOwnOptions_Private(MuonLayer, PetscBool *);

@@ -1,0 +1,18 @@
+#include <petscmuon/private/muonlayerimpl.h>
+
+/*MC
+  MUONLAYERFROZEN - Leaves a layer as it is
+
+  Level: beginner
+
+  Note:
+  A frozen layer needs no gradient, sends no message and has no state.
+
+.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`
+M*/
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  layer->frozen = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,173 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muoncompressorimpl.h>
+#include "../../wire/muonwire.h"
+
+/*
+   What the algorithms have in common around the exchange: messages of all active layers out of the gradients' buffers, their sum at a server, the check of what servers sent.
+*/
+
+static PetscErrorCode MuonSendUpMessages_Private(Muon muon, const MuonCompressor c[], const Mat reference[], MuonStatus *status)
+{
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOrder(muon->exchange, &order));
+  for (PetscInt k = 0; k < muon->nactive && *status == MUON_STATUS_OK; k++) {
+    const PetscInt i     = order[k];
+    MuonLayer      layer = muon->active[i];
+    MuonStatus     encoded;
+    size_t         most, bytes;
+    unsigned char *to;
+
+    PetscCall(MuonCompressorSetStep(c[i], muon->step));
+    PetscCall(MuonCompressorGetMaxBytes(c[i], layer->m, layer->n, &most));
+    PetscCall(MuonExchangeUpReserve(muon->exchange, i, most, &to));
+    PetscCall(MuonCompressorEncode(c[i], layer->gradient, reference != NULL ? reference[i] : NULL, most, to, &bytes));
+    PetscCall(MuonCompressorGetStatus(c[i], &encoded));
+    PetscCall(MuonWorse_Private(encoded, status));
+    if (encoded != MUON_STATUS_OK) break;
+    PetscCall(MuonCountMessage_Private(c[i], layer->m, layer->n, bytes, to, muon->traffic.up));
+    PetscCall(MuonExchangeUpAdvance(muon->exchange, i, bytes));
+  }
+  PetscCall(MuonExchangeUp(muon->exchange, *status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSendUpSums_Private(Muon muon, const Mat sum[])
+{
+  const PetscScalar **in;
+  PetscScalar       **out;
+  PetscInt           *length;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(muon->nactive, &in, muon->nactive, &out, muon->nactive, &length));
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    length[i] = muon->active[i]->m * muon->active[i]->n;
+    out[i]    = NULL;
+    PetscCall(MatDenseGetArrayRead(muon->active[i]->gradient, &in[i]));
+    if (sum[i] != NULL) PetscCall(MatDenseGetArrayWrite(sum[i], &out[i]));
+    muon->traffic.up[0] += 32.0 * (PetscLogDouble)length[i];
+    muon->traffic.up[1] += 8.0 * sizeof(PetscScalar) * (PetscLogDouble)length[i];
+    muon->traffic.up[2] += 8.0 * sizeof(PetscScalar) * (PetscLogDouble)length[i];
+  }
+  PetscCall(MuonExchangeReduce(muon->exchange, length, in, out));
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    PetscCall(MatDenseRestoreArrayRead(muon->active[i]->gradient, &in[i]));
+    if (sum[i] != NULL) PetscCall(MatDenseRestoreArrayWrite(sum[i], &out[i]));
+  }
+  PetscCall(PetscFree3(in, out, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSendUp_Private(Muon muon, MuonExchangeMode mode, const MuonCompressor c[], const Mat reference[], const Mat sum[], MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeUpBegin(muon->exchange, (PetscInt64)muon->step));
+  if (mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSendUpMessages_Private(muon, c, reference, status));
+  else PetscCall(MuonSendUpSums_Private(muon, sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSumMessages_Private(Muon muon, PetscInt i, MuonCompressor c, Mat sum, MuonStatus *status)
+{
+  MuonLayer layer = muon->active[i];
+
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(sum));
+  for (PetscMPIInt j = 0; j < muon->size && *status == MUON_STATUS_OK; j++) {
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+    PetscBool            valid;
+
+    PetscCall(MuonExchangeUpGet(muon->exchange, j, i, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK) {
+      PetscCall(MuonCompressorValidate(c, layer->m, layer->n, bytes, message, &valid));
+      if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
+    }
+    PetscCall(MuonWorse_Private(received, status));
+    if (received == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, sum));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSendDown_Private(Muon muon, PetscInt i, MuonCompressor c, Mat Xnew, Mat reference, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayer      layer = muon->active[i];
+  MuonStatus     encoded;
+  size_t         most, bytes;
+  unsigned char *to;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetStep(c, muon->step));
+  PetscCall(MuonCompressorGetMaxBytes(c, layer->m, layer->n, &most));
+  PetscCall(MuonExchangeDownReserve(muon->exchange, i, most, &to));
+  PetscCall(MuonCompressorEncode(c, Xnew, reference, most, to, &bytes));
+  PetscCall(MuonCompressorGetStatus(c, &encoded));
+  PetscCall(MuonWorse_Private(encoded, status));
+  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeDownAdvance(muon->exchange, i, bytes));
+  if (layer->owner < 0) record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, to, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonHashReplica_Private(Mat Xnew, MuonRecord *record)
+{
+  const PetscScalar *x;
+  PetscInt           m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(Xnew, &m, &n));
+  PetscCall(MatDenseGetArrayRead(Xnew, &x));
+  record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)x, sizeof(PetscScalar) * (size_t)m * (size_t)n);
+  PetscCall(MatDenseRestoreArrayRead(Xnew, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReceiveDown_Private(Muon muon, const MuonCompressor c[], MuonStatus *status)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < muon->nactive && *status == MUON_STATUS_OK; i++) {
+    MuonLayer            layer = muon->active[i];
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+    PetscBool            valid;
+
+    PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK) {
+      PetscCall(MuonCompressorValidate(c[i], layer->m, layer->n, bytes, message, &valid));
+      if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
+    }
+    PetscCall(MuonWorse_Private(received, status));
+    if (received == MUON_STATUS_OK) PetscCall(MuonCountMessage_Private(c[i], layer->m, layer->n, bytes, message, muon->traffic.down));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt i, Mat G, Mat X, Mat Xnew, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayer         layer   = muon->active[i];
+  MuonStatus        stepped = MUON_STATUS_OK;
+  MuonLayerStepInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepInfo_Private(muon, layer, &info));
+  PetscCall(MuonLayerStep_Private(layer, &info, G, X, Xnew, &stepped));
+  PetscCall(MuonWorse_Private(stepped, status));
+  if (layer->owner >= 0 || muon->rank == 0) record->dual += (double)info.dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDecodeDown_Private(Muon muon, PetscInt i, MuonCompressor c, PetscBool assigns, Mat W)
+{
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           received;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
+  if (assigns) PetscCall(MuonCompressorDecode(c, bytes, message, W));
+  else PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

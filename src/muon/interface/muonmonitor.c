@@ -1,0 +1,340 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files */
+typedef struct {
+  FILE *file;
+} MuonCSV;
+
+/*@
+  MuonMonitor - Calls the monitors of an optimizer
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+. step - the step that was taken
+- loss - mean over the workers of the loss at the weights before it
+
+  Level: developer
+
+  Note:
+  `MuonStep()` calls this routine; a caller who writes another step does it there.
+
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonStep()`
+@*/
+PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall((*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonMonitorSet - Adds a routine that is called after each step
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon    - the optimizer
+. monitor - the routine, see `MuonMonitorFn`
+. ctx     - its context, or `NULL`
+- destroy - frees the context, or `NULL`
+
+  Options Database Keys:
++ -muon_monitor [viewer]           - one line a step
+. -muon_monitor_csv file           - one row a step in a file
+- -muon_monitor_interval n         - every n-th step only
+
+  Calling sequence of `monitor`:
++ muon - the optimizer
+. step - the step that was taken
+. loss - mean over the workers of the loss at the weights before it
+- ctx  - the context
+
+  Level: intermediate
+
+  Note:
+  A routine that is set twice with the same context is called once.
+
+.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonMonitorSetInterval()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitor[i] == monitor && muon->monitorctx[i] == ctx && muon->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(muon->nmonitors < MAXMUONMONITORS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "An optimizer has at most %d monitors", MAXMUONMONITORS);
+  muon->monitor[muon->nmonitors]        = monitor;
+  muon->monitorctx[muon->nmonitors]     = ctx;
+  muon->monitordestroy[muon->nmonitors] = destroy;
+  muon->nmonitors++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorCancel - Removes all monitors
+
+  Logically Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Options Database Key:
+. -muon_monitor_cancel - removes the monitors that the program set, those of the options database stay
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSet()`
+@*/
+PetscErrorCode MuonMonitorCancel(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitordestroy[i] != NULL) PetscCall((*muon->monitordestroy[i])(&muon->monitorctx[i]));
+  }
+  muon->nmonitors = 0;
+  PetscCall(PetscFree(muon->csv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether monitors speak of this step: every interval-th one, and the last */
+static PetscBool MuonMonitorSpeaks_Private(Muon muon, PetscInt step)
+{
+  return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*@C
+  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in both directions and their part of an uncompressed message
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+. step - the step
+. loss - the loss
+- vf   - viewer and format
+
+  Options Database Key:
+. -muon_monitor [viewer] - prints the lines
+
+  Level: intermediate
+
+  Notes:
+  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
+
+  Bits are means over the ranks, headers of messages included; the last two columns are these bits over 32 bits an entry.
+
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
+{
+  PetscViewer     viewer = vf->viewer;
+  const PetscReal dense  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  PetscReal       rate;
+  PetscInt        tablevel;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonGetRate(muon, &rate));
+  PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
+  PetscCall(PetscViewerPushFormat(viewer, vf->format));
+  PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonMonitorDefault(muon, step, loss, (PetscViewerAndFormat *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorViewerDestroy_Private(void **ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  MuonCSV        *csv   = (MuonCSV *)ctx;
+  const PetscReal dense = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  PetscReal       rate;
+
+  PetscFunctionBegin;
+  if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonGetRate(muon, &rate));
+  if (csv->file != NULL) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]));
+    PetscCheck(fflush(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: cannot write", muon->csv);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
+{
+  MuonCSV *csv = (MuonCSV *)*ctx;
+
+  PetscFunctionBegin;
+  if (csv->file != NULL) PetscCheck(fclose(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
+  PetscCall(PetscFree(csv));
+  *ctx = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorSetCSV - Writes one row a step to a file of comma-separated values, for plotting
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+- file - name of the file, which is overwritten
+
+  Options Database Key:
+. -muon_monitor_csv file - name of the file
+
+  Level: intermediate
+
+  Note:
+  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason; the first row names them.
+
+.seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
+@*/
+PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
+{
+  MuonCSV    *csv;
+  PetscMPIInt failed = 0;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(file, 2);
+  PetscCall(PetscNew(&csv));
+  if (muon->rank == 0) {
+    csv->file = fopen(file, "w");
+    if (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") < 0) failed = 1;
+  }
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  if (failed) PetscCall(PetscFree(csv));
+  PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);
+  PetscCall(PetscFree(muon->csv));
+  PetscCall(PetscStrallocpy(file, &muon->csv));
+  PetscCall(MuonMonitorSet(muon, MuonMonitorCSV_Private, csv, MuonMonitorCSVDestroy_Private));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorGetCSV - Gets the name of the file of comma-separated values
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. file - the name, borrowed, `NULL` where there is none
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSetCSV()`
+@*/
+PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(file, 2);
+  *file = muon->csv;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - the optimizer
+- interval - at least 1
+
+  Options Database Key:
+. -muon_monitor_interval interval - every so many steps, and at the last one
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorGetInterval()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`
+@*/
+PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_monitor_interval %" PetscInt_FMT " must be at least 1", interval);
+  muon->monitorinterval = interval;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. interval - the number
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSetInterval()`
+@*/
+PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(interval, 2);
+  *interval = muon->monitorinterval;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called inside MuonSetFromOptions(), after the optimizer's own keys; a second call replaces nothing twice */
+PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
+{
+  PetscViewerAndFormat *vf;
+  PetscViewer           viewer;
+  PetscViewerFormat     format;
+  char                  file[PETSC_MAX_PATH_LEN];
+  const char           *prefix = ((PetscObject)muon)->prefix;
+  PetscOptions          options = ((PetscObject)muon)->options;
+  PetscBool             flg, same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
+  if (flg) PetscCall(MuonMonitorCancel(muon));
+  PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), options, prefix, "-muon_monitor", &viewer, &format, &flg));
+  if (flg) {
+    for (PetscInt i = 0; i < muon->nmonitors; i++) {
+      if (muon->monitor[i] == MuonMonitorDefault_Private && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
+    }
+    if (same == PETSC_FALSE) {
+      PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
+      PetscCall(MuonMonitorSet(muon, MuonMonitorDefault_Private, vf, MuonMonitorViewerDestroy_Private));
+    }
+    PetscCall(PetscViewerDestroy(&viewer));
+  }
+  PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
+  if (flg) {
+    same = PETSC_FALSE;
+    if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));
+    if (same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, file));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

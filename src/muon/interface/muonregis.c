@@ -1,0 +1,103 @@
+#include <petscmuon/private/muonimpl.h>
+
+PetscClassId      MUON_CLASSID;
+PetscFunctionList MuonList = NULL;
+PetscLogEvent     MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_SetUpEvent;
+
+static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
+static PetscBool MuonPackageInitialized = PETSC_FALSE;
+
+/*@C
+  MuonRegister - Adds an algorithm
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ sname    - name of the algorithm
+- function - routine that gives an optimizer the algorithm's operations
+
+  Level: advanced
+
+  Note:
+  The name can then be chosen with `MuonSetType()` or `-muon_type`.
+
+.seealso: `Muon`, `MuonSetType()`, `MuonRegisterAll()`
+@*/
+PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon))
+{
+  PetscFunctionBegin;
+  PetscCall(MuonInitializePackage());
+  PetscCall(PetscFunctionListAdd(&MuonList, sname, function));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonRegisterAll - Registers the algorithms of this library
+
+  Not Collective; No Fortran Support
+
+  Level: advanced
+
+.seealso: `Muon`, `MuonRegister()`
+@*/
+PetscErrorCode MuonRegisterAll(void)
+{
+  PetscFunctionBegin;
+  if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonRegisterAllCalled = PETSC_TRUE;
+  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21));
+  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonFinalizePackage - Frees what the package of optimizers holds; called from `PetscFinalize()`
+
+  Not Collective; No Fortran Support
+
+  Level: developer
+
+.seealso: `MuonInitializePackage()`, `PetscFinalize()`
+@*/
+PetscErrorCode MuonFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListDestroy(&MuonList));
+  MuonRegisterAllCalled  = PETSC_FALSE;
+  MuonPackageInitialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonInitializePackage - Registers the class of optimizers, its types and its log events; called when the first optimizer is made
+
+  Not Collective; No Fortran Support
+
+  Level: developer
+
+.seealso: `MuonFinalizePackage()`, `PetscMuonInitialize()`
+@*/
+PetscErrorCode MuonInitializePackage(void)
+{
+  char      logList[256];
+  PetscBool opt, excluded;
+
+  PetscFunctionBegin;
+  if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonPackageInitialized = PETSC_TRUE;
+  PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
+  PetscCall(MuonRegisterAll());
+  PetscCall(PetscLogEventRegister("MuonSetUp", MUON_CLASSID, &MUON_SetUpEvent));
+  PetscCall(PetscLogEventRegister("MuonStep", MUON_CLASSID, &MUON_Step));
+  PetscCall(PetscLogEventRegister("MuonGradient", MUON_CLASSID, &MUON_Gradient));
+  PetscCall(PetscLogEventRegister("MuonMomentum", MUON_CLASSID, &MUON_Momentum));
+  PetscCall(PetscLogEventRegister("MuonAggregate", MUON_CLASSID, &MUON_Aggregate));
+  PetscCall(PetscInfoProcessClass("muon", 1, &MUON_CLASSID));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
+  if (opt) {
+    PetscCall(PetscStrInList("muon", logList, ',', &excluded));
+    if (excluded) PetscCall(PetscLogEventExcludeClass(MUON_CLASSID));
+  }
+  PetscCall(PetscRegisterFinalize(MuonFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,211 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/*@
+  MuonGetMemory - Gets the memory that an optimizer holds on this rank
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ worker  - bytes of state as a worker: momentum, estimates and the buffers of gradients; the weights are the caller's
+. server  - bytes of state as a server of layers, with what a step keeps until it is committed
+- scratch - bytes of shared scratch and of messages
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonView()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *server, PetscLogDouble *scratch)
+{
+  PetscLogDouble w = 0, s = 0, packets = 0, rule;
+  size_t         shared = 0;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer layer = muon->layer[l];
+
+    if (layer->gradient != NULL) w += (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+    PetscCall(MuonLayerGetMemory_Private(layer, &rule));
+    s += rule;
+  }
+  PetscTryTypeMethod(muon, getmemory, &w, &s);
+  if (muon->exchange != NULL) PetscCall(MuonExchangeGetMemory(muon->exchange, &packets));
+  if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
+  if (worker != NULL) *worker = w;
+  if (server != NULL) *server = s;
+  if (scratch != NULL) *scratch = (PetscLogDouble)shared + packets;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " layers: name, shape, rule, norm, radius factor, owner, messages\n", muon->nlayers));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer     layer = muon->layer[l];
+    MuonLayerRule rule;
+    MuonLMO       lmo;
+    MuonLMOType   norm;
+    PetscReal     factor;
+    char          owner[32] = "not assigned", messages[256] = "";
+    PetscBool     islmo;
+
+    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &islmo));
+    PetscCall(MuonLayerGetLMO(layer, &lmo));
+    PetscCall(MuonLMOGetType(lmo, &norm));
+    PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+    if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
+    else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, "every rank", sizeof(owner)));
+    else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "rank %d", layer->owner));
+    if (layer->frozen == PETSC_FALSE) PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s, %g, %s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, rule, islmo && norm ? norm : "-", (double)factor, owner, messages[0] ? ", " : "", messages));
+  }
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - the optimizer
+- viewer - where to, `NULL` for standard output
+
+  Options Database Key:
+. -muon_view [viewer] - prints at the end of `MuonSolve()`
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
+@*/
+PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
+{
+  PetscLogDouble mine[3], most[3], entries = 0;
+  PetscBool      ascii, string;
+  MuonType       type;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(muon, 1, viewer, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  if (string) {
+    PetscCall(MuonGetType(muon, &type));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", type ? type : "not set"));
+  }
+  if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g)\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup, (double)muon->schedule_constant));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov], muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay, muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  PetscTryTypeMethod(muon, view, viewer);
+  if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  PetscCall(MuonViewLayers_Private(muon, viewer));
+  for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
+  PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));
+  PetscCallMPI(MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "memory of the rank that has most: worker %.0f bytes (%.2f an entry), server %.0f bytes (%.2f an entry), scratch and messages %.0f bytes\n", (double)most[0], (double)(most[0] / PetscMax(entries, 1.0)), (double)most[1], (double)(most[1] / PetscMax(entries, 1.0)), (double)most[2]));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonViewFromOptions - Prints an optimizer where the options database says so
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+. obj  - object whose prefix is used, `NULL` for the optimizer itself
+- name - the key
+
+  Options Database Key:
+. -name [viewertype]:[filename]:[format] - see `PetscObjectViewFromOptions()`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonView()`, `PetscObjectViewFromOptions()`
+@*/
+PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(PetscObjectViewFromOptions((PetscObject)muon, obj, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonConvergedReasonView - Prints why an optimizer stopped
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - the optimizer
+- viewer - where to
+
+  Options Database Key:
+. -muon_converged_reason - prints the reason at the end of `MuonSolve()`
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonConvergedReason`, `MuonGetConvergedReason()`
+@*/
+PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
+  if (((PetscObject)muon)->prefix != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s stopped due to %s, steps %" PetscInt_FMT "\n", ((PetscObject)muon)->prefix, MuonConvergedReasons[muon->reason], muon->step));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "Muon stopped due to %s, steps %" PetscInt_FMT "\n", MuonConvergedReasons[muon->reason], muon->step));
+  PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, where the options database says so
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Options Database Key:
+. -muon_converged_reason - prints the reason
+
+  Level: developer
+
+.seealso: `Muon`, `MuonConvergedReasonView()`
+@*/
+PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
+{
+  PetscViewer       viewer;
+  PetscViewerFormat format;
+  PetscBool         flg;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &viewer, &format, &flg));
+  if (flg) {
+    PetscCall(PetscViewerPushFormat(viewer, format));
+    PetscCall(MuonConvergedReasonView(muon, viewer));
+    PetscCall(PetscViewerPopFormat(viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
