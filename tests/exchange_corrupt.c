@@ -26,13 +26,14 @@ static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t by
 
 static PetscErrorCode CheckStatus(PetscInt *wrong, const char where[], int sender, PetscInt item, PetscInt step, PetscBool down, size_t bytes, const unsigned char *message, MuonStatus status, MuonStatus expected)
 {
-  PetscMPIInt rank;
+  PetscBool right = status == expected ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (status != expected || (expected == MUON_STATUS_OK && MessageIs(step, sender, down, item, bytes, message) == PETSC_FALSE) || (expected != MUON_STATUS_OK && (bytes != 0 || message != NULL))) {
-    if (*wrong == 0) fprintf(stderr, "[%d] %s, %s, from %d, item %s, byte %d: status %s with %d bytes, expected %s\n", rank, where, down == PETSC_TRUE ? "down" : "up", sender, ItemNames[item], (int)damage.byte, MuonStatuses[status], (int)bytes, MuonStatuses[expected]);
-    (*wrong)++;
+  if (expected == MUON_STATUS_OK && MessageIs(step, sender, down, item, bytes, message) == PETSC_FALSE) right = PETSC_FALSE;
+  if (expected != MUON_STATUS_OK && (bytes != 0 || message != NULL)) right = PETSC_FALSE;
+  if (right == PETSC_FALSE && (*wrong)++ == 0) {
+    fprintf(stderr, "%s, %s, from %d, item %s, byte %d: ", where, down == PETSC_TRUE ? "down" : "up", sender, ItemNames[item], (int)damage.byte);
+    fprintf(stderr, "status %s with %d bytes, expected %s\n", MuonStatuses[status], (int)bytes, MuonStatuses[expected]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,6 +128,7 @@ static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int
 /* A sender that is a step behind, a message that lies about its length, two messages where one is expected: the checksums are right and yet all of it is corrupt */
 static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
 {
+  const char *const    names[] = {"another step", "wrong length", "too many messages"};
   const unsigned char *message;
   const PetscInt      *order;
   unsigned char       *to;
@@ -160,7 +162,7 @@ static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
         const PetscBool bad = how == 0 ? ((r == sender) != (rank == sender) ? PETSC_TRUE : PETSC_FALSE) : (r == sender ? PETSC_TRUE : PETSC_FALSE);
 
         PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
-        PetscCall(CheckStatus(wrong, how == 0 ? "another step" : how == 1 ? "wrong length" : "too many messages", r, i, step, PETSC_FALSE, bytes, message, status, bad == PETSC_TRUE ? MUON_STATUS_CORRUPT : MUON_STATUS_OK));
+        PetscCall(CheckStatus(wrong, names[how], r, i, step, PETSC_FALSE, bytes, message, status, bad == PETSC_TRUE ? MUON_STATUS_CORRUPT : MUON_STATUS_OK));
       }
     }
   }

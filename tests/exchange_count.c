@@ -199,8 +199,7 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
       if (r == poisoner) total += status != MUON_STATUS_LMO || size != 0 || message != NULL;
       else total += status != MUON_STATUS_OK || MessageIs(step, r, PETSC_FALSE, i, size, message) == PETSC_FALSE;
     }
-    for (PetscInt k = 0; k < length[i] && serves == PETSC_TRUE && mode != MUON_EXCHANGE_MODE_GATHER; k++)
-      total += out[i][k] != (PetscScalar)(audit.size * (audit.size - 1) / 2 * (k + 1) + audit.size * i);
+    for (PetscInt k = 0; k < length[i] && serves == PETSC_TRUE && mode != MUON_EXCHANGE_MODE_GATHER; k++) total += out[i][k] != (PetscScalar)(audit.size * (audit.size - 1) / 2 * (k + 1) + audit.size * i);
     for (PetscInt k = 0; k < length[i]; k++) total += in[i][k] != (PetscScalar)(audit.rank * (k + 1) + i);
     PetscCall(MuonExchangeDownGet(exchange, i, &size, &message, &status));
     total += status != MUON_STATUS_OK || MessageIs(step, owner[i], PETSC_TRUE, i, size, message) == PETSC_FALSE;

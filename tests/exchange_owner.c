@@ -81,12 +81,12 @@ int main(int argc, char **argv)
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetFromOptions(random));
   for (PetscInt trial = 0; trial < 200; trial++) {
-    const PetscInt    n     = trial % (MAXITEMS + 1);
-    const PetscReal   bound = (PetscReal)4 / 3 - (PetscReal)1 / (3 * size);
-    PetscLogDouble    best  = PETSC_MAX_REAL, total = 0;
-    const char       *shuffled[MAXITEMS];
-    PetscLogDouble    moved[MAXITEMS], movedbytes[MAXITEMS];
-    PetscInt          reached = 0;
+    const PetscInt  n     = trial % (MAXITEMS + 1);
+    const PetscReal bound = (PetscReal)4 / 3 - (PetscReal)1 / (3 * size);
+    PetscLogDouble  best = PETSC_MAX_REAL, total = 0;
+    const char     *shuffled[MAXITEMS];
+    PetscLogDouble  moved[MAXITEMS], movedbytes[MAXITEMS];
+    PetscInt        reached = 0;
 
     for (PetscInt i = 0; i < n; i++) {
       PetscReal x;

@@ -38,28 +38,31 @@ static PetscInt failures = 0;
 
 static PetscErrorCode CheckModes(void)
 {
-  /* Rows of the table: type, whether the messages can be summed, then what each mode gives; the default is what stands last */
+  /* Rows of the table: whether the messages can be summed, what is legal, and the default */
   const struct {
     MuonExchangeType type;
     PetscBool        summable, legal[3];
     MuonExchangeMode standard;
   } table[] = {
-    {MUONEXCHANGESTAR,       PETSC_TRUE,  {PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},  MUON_EXCHANGE_MODE_REDUCE   },
-    {MUONEXCHANGESHARDED,    PETSC_TRUE,  {PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},  MUON_EXCHANGE_MODE_REDUCE   },
-    {MUONEXCHANGEREPLICATED, PETSC_TRUE,  {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},  MUON_EXCHANGE_MODE_ALLREDUCE},
-    {MUONEXCHANGESTAR,       PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER   },
-    {MUONEXCHANGESHARDED,    PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER   },
-    {MUONEXCHANGEREPLICATED, PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER   }
+    /* clang-format off */
+    {MUONEXCHANGESTAR,       PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
+    {MUONEXCHANGESHARDED,    PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
+    {MUONEXCHANGEREPLICATED, PETSC_TRUE,  {PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE}, MUON_EXCHANGE_MODE_ALLREDUCE},
+    {MUONEXCHANGESTAR,       PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
+    {MUONEXCHANGESHARDED,    PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
+    {MUONEXCHANGEREPLICATED, PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER}
+    /* clang-format on */
   };
-  MuonExchange     exchange;
-  MuonExchangeMode mode;
+  const char *const culprit = "compressor topk of layer embed";
+  MuonExchange      exchange;
+  MuonExchangeMode  mode;
 
   PetscFunctionBegin;
   for (int row = 0; row < 6; row++) {
     PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
     PetscCall(MuonExchangeSetOptionsPrefix(exchange, "net_"));
     PetscCall(MuonExchangeSetType(exchange, table[row].type));
-    PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, "compressor topk of layer embed", &mode));
+    PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode));
     Check(mode == table[row].standard);
     PetscCall(MuonExchangeGetMode(exchange, &mode));
     Check(mode == table[row].standard);
@@ -68,12 +71,13 @@ static PetscErrorCode CheckModes(void)
       PetscCall(MuonExchangeGetMode(exchange, &mode));
       Check((int)mode == m);
       if (table[row].legal[m] == PETSC_TRUE) {
-        PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, "compressor topk of layer embed", &mode));
+        PetscCall(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode));
         Check((int)mode == m);
       } else {
-        const PetscBool byculprit = table[row].summable == PETSC_FALSE && m == (strcmp(table[row].type, MUONEXCHANGEREPLICATED) == 0 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE) ? PETSC_TRUE : PETSC_FALSE;
+        const MuonExchangeMode sum      = strcmp(table[row].type, MUONEXCHANGEREPLICATED) == 0 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+        const char *const      offender = (MuonExchangeMode)m == sum ? culprit : table[row].type;
 
-        Fails(MuonExchangeResolveMode(exchange, table[row].summable, "compressor topk of layer embed", &mode), PETSC_ERR_SUP, "-net_muon_exchange_mode", MuonExchangeModes[m], byculprit == PETSC_TRUE ? "compressor topk of layer embed" : table[row].type);
+        Fails(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode), PETSC_ERR_SUP, "-net_muon_exchange_mode", MuonExchangeModes[m], offender);
         Check(strstr(seen.text, ": gather") != NULL || strstr(seen.text, ", gather") != NULL);
       }
     }

@@ -208,7 +208,7 @@ MPICOUNT_FORBID(Issend, (const void *b, int n, MPI_Datatype t, int to, int tag, 
 MPICOUNT_FORBID(Irsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
 MPICOUNT_FORBID(Ibsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
 MPICOUNT_FORBID(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *rb, int rn, MPI_Datatype rt, int from, int rtag, MPI_Comm c, MPI_Status *s), (b, n, t, to, tag, rb, rn, rt, from, rtag, c, s))
-MPICOUNT_FORBID(Start, (MPI_Request *q), (q))
+MPICOUNT_FORBID(Start, (MPI_Request * q), (q))
 MPICOUNT_FORBID(Startall, (int n, MPI_Request q[]), (n, q))
 MPICOUNT_FORBID(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w))
 MPICOUNT_FORBID(Get, (void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w))

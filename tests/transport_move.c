@@ -79,8 +79,8 @@ int main(int argc, char **argv)
   mpicount_reset();
 
   for (int round = 0; round < 40; round++) {
-    const int root  = round % size;
-    uint64_t  at    = 0, expected = 0;
+    const int root = round % size;
+    uint64_t  at = 0, expected = 0;
     long      calls = 0;
 
     /* All to all, the packets with and without gaps between them */

@@ -131,7 +131,7 @@ int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *se
 
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportInbox *inbox)
 {
-  const int size = transport->size;
+  const int size       = transport->size;
   int      *sendcounts = transport->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
   uint64_t  units = 0;
 

@@ -13,8 +13,8 @@ const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "MuonExchang
    cannot be summed leave only gather. MuonExchangeSetMode() prints the same table.
 */
 static const PetscBool MuonExchangeLegal[2][3] = {
-  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE},
-  {PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE}
+  {PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},
+  {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},
 };
 
 /*@C
@@ -91,7 +91,8 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
 {
   PetscErrorCode (*create)(MuonExchange);
-  PetscBool match;
+  const char *prefix;
+  PetscBool   match;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
@@ -99,8 +100,8 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
   if (match == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonExchangeList, type, &create));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type '%s' of MuonExchange (option -%smuon_exchange_type): star, replicated and sharded are known, and what MuonExchangeRegister() added", type,
-             ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "");
+  prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of MuonExchange, option -%smuon_exchange_type: star, replicated and sharded are known, and what was registered", type, prefix);
   PetscTryTypeMethod(exchange, destroy);
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
   exchange->everywhere   = PETSC_FALSE;
@@ -196,9 +197,9 @@ static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|sharded)   - who serves which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather)   - how the contributions go up, see `MuonExchangeSetMode()`
-- -muon_exchange_assignment (lpt|roundrobin)      - how owners are chosen, see `MuonExchangeSetAssignment()`
++ -muon_exchange_type (star|replicated|sharded) - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather) - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin)    - how owners are chosen, see `MuonExchangeSetAssignment()`
 
   Level: intermediate
 
@@ -303,8 +304,9 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
 */
 PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
 {
+  const MPI_Comm   comm = PetscObjectComm((PetscObject)exchange);
   const PetscBool *legal;
-  const char      *prefix;
+  const char      *prefix, *type, *name;
   char             choices[64] = "";
 
   PetscFunctionBegin;
@@ -312,19 +314,22 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   legal  = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : 0];
   prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
+  type   = ((PetscObject)exchange)->type_name;
   if (exchange->modeset == PETSC_FALSE) {
-    exchange->mode         = summable == PETSC_FALSE ? MUON_EXCHANGE_MODE_GATHER : legal[MUON_EXCHANGE_MODE_REDUCE] == PETSC_TRUE ? MUON_EXCHANGE_MODE_REDUCE : MUON_EXCHANGE_MODE_ALLREDUCE;
+    exchange->moderesolved = PETSC_FALSE; /* the default of the type */
+    PetscCall(MuonExchangeGetMode(exchange, &exchange->mode));
+    if (summable == PETSC_FALSE) exchange->mode = MUON_EXCHANGE_MODE_GATHER;
     exchange->moderesolved = PETSC_TRUE;
   }
+  name = MuonExchangeModes[exchange->mode];
   for (int m = 0; m < 3; m++) {
     if (legal[m] == PETSC_FALSE || (summable == PETSC_FALSE && m != MUON_EXCHANGE_MODE_GATHER)) continue;
     if (choices[0] != '\0') PetscCall(PetscStrlcat(choices, ", ", sizeof(choices)));
     PetscCall(PetscStrlcat(choices, MuonExchangeModes[m], sizeof(choices)));
   }
-  PetscCheck(legal[exchange->mode] == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s; legal here: %s", prefix, MuonExchangeModes[exchange->mode], prefix,
-             ((PetscObject)exchange)->type_name, choices);
-  PetscCheck(summable == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_GATHER, PetscObjectComm((PetscObject)exchange), PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix,
-             MuonExchangeModes[exchange->mode], culprit != NULL ? culprit : "this optimizer", prefix, ((PetscObject)exchange)->type_name, choices);
+  PetscCheck(legal[exchange->mode] == PETSC_TRUE, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s; legal here: %s", prefix, name, prefix, type, choices);
+  PetscCheck(summable == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_GATHER, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix,
+             name, culprit != NULL ? culprit : "this optimizer", prefix, type, choices);
   *mode = exchange->mode;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -353,7 +358,8 @@ PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssi
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(exchange, assignment, 2);
-  PetscCheck((int)assignment >= 0 && (int)assignment <= (int)MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown assignment %d of MuonExchange: a MuonExchangeAssignment was expected", (int)assignment);
+  PetscCheck((int)assignment >= 0 && (int)assignment <= (int)MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown assignment %d of MuonExchange: a MuonExchangeAssignment was expected",
+             (int)assignment);
   if (assignment != exchange->assignment) exchange->setupcalled = PETSC_FALSE;
   exchange->assignment = assignment;
   PetscFunctionReturn(PETSC_SUCCESS);

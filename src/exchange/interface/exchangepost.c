@@ -225,11 +225,13 @@ static PetscErrorCode MuonExchangeGetOwn_Private(const MuonExchangeBox *box, Pet
 
 static PetscErrorCode MuonExchangeCheckItem_Private(MuonExchange exchange, PetscInt item, PetscBool served)
 {
+  const PetscMPIInt rank = exchange->post->transport.rank;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCheck(exchange->setupcalled == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonExchangeSetUp() must be called first");
   PetscCheck(item >= 0 && item < exchange->nitems, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Item %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", item, exchange->nitems);
-  PetscCheck(served == PETSC_FALSE || exchange->owner[item] == exchange->post->transport.rank, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Item %s is served by rank %d, not by rank %d", exchange->names[item], exchange->owner[item], exchange->post->transport.rank);
+  PetscCheck(served == PETSC_FALSE || exchange->owner[item] == rank, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Item %s is served by rank %d, not by rank %d", exchange->names[item], exchange->owner[item], rank);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
