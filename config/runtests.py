@@ -400,12 +400,12 @@ class Runner:
     self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar)
     self.env = dict(os.environ)
     for name in list(self.env):
-      if name in ("PETSC_OPTIONS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
+      if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
         del self.env[name]
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc,
-      "MPIEXEC_COMMAND": options.mpiexec,
+      "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
       # Open MPI prints a stack for each signal otherwise
@@ -603,12 +603,16 @@ def selected(test, patterns):
   return not patterns or any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (test.full, test.name, base))
 
 
+def make_flags():
+  """The variables given to the make that started this, without its jobserver: that one's pipe is not inherited."""
+  return re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", os.environ.get("MAKEFLAGS", "")).strip()
+
+
 def build_programs(tests, options):
   targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(".c")})
   if options.make and targets:
     env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
-    # Without the jobserver of the make that started this: its pipe is not inherited
-    env["MAKEFLAGS"] = re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", env.get("MAKEFLAGS", "")).strip()
+    env["MAKEFLAGS"] = make_flags()
     quiet = [] if re.search(r"(^|\s)V=", env["MAKEFLAGS"]) else ["-s"]
     subprocess.call([options.make, "--no-print-directory", "-k"] + quiet + ["-j", str(options.jobs)] + targets, cwd=ROOT, env=env)
 

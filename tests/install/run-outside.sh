@@ -1,0 +1,41 @@
+#!/bin/sh
+#TEST timeoutfactor: 2
+# Installs into a new prefix and behind DESTDIR, and builds and runs a program outside the tree with petscmuon_common, with pkg-config and, where it is there, with CMake
+set -eu
+here=$PWD
+prefix=$here/prefix
+install() { "$MAKE" --no-print-directory -s -C "$PETSCMUON_DIR" install BUILD="$BUILD" "$@" >install.log 2>&1 || { cat install.log; exit 1; }; }
+run() {
+  "$MPIEXEC" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
+  grep -q "the loss fell below a tenth" run.log || { cat run.log; exit 1; }
+}
+
+install PREFIX="$prefix"
+install PREFIX=/somewhere DESTDIR="$here/stage"
+(cd "$prefix" && find . | sort) > prefix.list
+(cd "$here/stage/somewhere" && find . | sort) > stage.list
+cmp prefix.list stage.list
+# What is installed can be moved and knows nothing of the tree it came from
+if grep -rlF -e "$PETSCMUON_DIR" -e "$BUILD" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/petscmuon" "$prefix/share"; then
+  echo "names the tree"
+  exit 1
+fi
+mv "$prefix" "$here/moved"
+prefix=$here/moved
+
+mkdir make pkgconfig cmake
+cp "$PETSCMUON_DIR/tests/install/ex1.c" make
+cp "$prefix/share/petscmuon/Makefile.user" make/makefile
+MAKEFLAGS= "$MAKE" --no-print-directory -C make ex1 PETSCMUON_DIR="$prefix" > make.log 2>&1 || { cat make.log; exit 1; }
+run make/ex1
+
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig:$SLEPC_DIR/$PETSC_ARCH/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+$PCC "$PETSCMUON_DIR/tests/install/ex1.c" -o pkgconfig/ex1 $(pkg-config --cflags --libs petscmuon) -lm
+run pkgconfig/ex1
+
+if command -v cmake > /dev/null; then
+  cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake
+  { cmake -S cmake -B cmake/build && cmake --build cmake/build; } > cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  run cmake/build/ex1
+fi
