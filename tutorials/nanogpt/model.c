@@ -1,0 +1,574 @@
+/*
+   The GPT of model.h, forward and backward, written out. Each mathematical step is one function with its shapes in the first
+   comment; its backward stands below it. All products are BLAS calls on column-major arrays, where a column is a token.
+
+   What this file does not do: no intrinsics, no threads, no device, no optimizer. Speed comes from the products.
+
+   Letters: V vocabulary, C width, H heads, D = C / H, T tokens of a sequence, B sequences, N = B T columns. dx is the gradient
+   of the loss with respect to x.
+*/
+#include "model.h"
+#include <petscblaslapack.h>
+
+/* Below every mean square that training produces, so that it only guards a column of zeros */
+#define GPT_NORM_EPSILON 1e-8
+/* Queries that share one product with their keys: larger wastes the masked half of the square, smaller slows the product */
+#define GPT_ATTENTION_TILE 64
+/* Entries of the logits that exist at once: all tokens of a small vocabulary, few of a large one */
+#define GPT_LOGITS_ENTRIES 4194304
+#define GPT_ROTARY_BASE    10000.0
+
+/* What the backward pass needs of one block */
+typedef struct {
+  PetscScalar *n1, *r1; /* normalized input (C,N) and the factor of each column (N) */
+  PetscScalar *q, *k, *v; /* queries and keys after the rotation, values (C,N) */
+  PetscScalar *P;       /* attention probabilities (T,T) for each sequence and head; column = query */
+  PetscScalar *a;       /* heads' outputs (C,N) */
+  PetscScalar *n2, *r2; /* normalized input of the MLP (C,N) and its factors (N) */
+  PetscScalar *h;       /* relu(up n2) (4C,N) */
+} GPTBlock;
+
+/* The six matrices of a block, in the order of the list of matrices */
+typedef enum {
+  GPT_Q,
+  GPT_K,
+  GPT_V,
+  GPT_O,
+  GPT_UP,
+  GPT_DOWN,
+  GPT_MATRICES
+} GPTMatrix;
+
+static const char *const GPTMatrixNames[] = {"attn.q", "attn.k", "attn.v", "attn.o", "mlp.up", "mlp.down"};
+
+struct _n_GPT {
+  GPTShape       shape;
+  char         (*names)[32];
+  GPTBlock      *block;
+  PetscScalar   *x;            /* the residual stream (C,N); its gradient in the backward pass */
+  PetscScalar   *nf, *rf;      /* normalized output (C,N) and its factors (N) */
+  PetscScalar   *s;            /* relu(up n2)^2 (4C,N) */
+  PetscScalar   *ds;           /* gradient of s, then of up n2 (4C,N) */
+  PetscScalar   *dn, *da;      /* gradients (C,N) */
+  PetscScalar   *dq, *dk, *dv; /* gradients (C,N) */
+  PetscScalar   *dP;           /* gradient of one tile of P */
+  PetscScalar   *logits;       /* (V, chunk) */
+  PetscInt       chunk;        /* tokens whose logits exist at once */
+  PetscScalar   *cosine, *sine; /* (D/2,T) */
+  PetscLogDouble bytes;
+};
+
+/* C (m,n) = alpha op(A) op(B) + beta C, k the inner size */
+static PetscErrorCode Gemm(const char opA[], const char opB[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
+{
+  PetscBLASInt bm, bn, bk, blda, bldb, bldc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscBLASIntCast(m, &bm));
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(k, &bk));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldb, &bldb));
+  PetscCall(PetscBLASIntCast(ldc, &bldc));
+  PetscCallBLAS("BLASgemm", BLASgemm_(opA, opB, &bm, &bn, &bk, &alpha, A, &blda, B, &bldb, &beta, C, &bldc));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y (out,N) = W (out,in) x (in,N), or y += W x for accumulate = 1 */
+static PetscErrorCode LinearForward(PetscInt out, PetscInt in, PetscInt N, const PetscScalar W[], const PetscScalar x[], PetscScalar accumulate, PetscScalar y[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Gemm("N", "N", out, N, in, 1.0, W, out, x, in, accumulate, y, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dW (out,in) += dy (out,N) x^T (N,in); dx (in,N) = W^T dy, or dx += W^T dy for accumulate = 1 */
+static PetscErrorCode LinearBackward(PetscInt out, PetscInt in, PetscInt N, const PetscScalar W[], const PetscScalar x[], const PetscScalar dy[], PetscScalar accumulate, PetscScalar dx[], PetscScalar dW[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Gemm("N", "T", out, in, N, 1.0, dy, out, x, in, 1.0, dW, out));
+  PetscCall(Gemm("T", "N", in, N, out, 1.0, W, out, dy, out, accumulate, dx, in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x (C,N): column j is row tokens[j] of E (V,C) */
+static void EmbedForward(PetscInt V, PetscInt C, PetscInt N, const PetscScalar E[], const PetscInt tokens[], PetscScalar x[])
+{
+  for (PetscInt j = 0; j < N; j++) {
+    const PetscScalar *e = E + tokens[j];
+
+    for (PetscInt c = 0; c < C; c++) x[c + j * C] = e[c * V];
+  }
+}
+
+/* dE (V,C): row tokens[j] += column j of dx (C,N) */
+static void EmbedBackward(PetscInt V, PetscInt C, PetscInt N, const PetscInt tokens[], const PetscScalar dx[], PetscScalar dE[])
+{
+  for (PetscInt j = 0; j < N; j++) {
+    PetscScalar *de = dE + tokens[j];
+
+    for (PetscInt c = 0; c < C; c++) de[c * V] += dx[c + j * C];
+  }
+}
+
+/* y (C,N), r (N): y_j = r_j x_j, r_j = 1 / sqrt(mean(x_j^2) + epsilon) */
+static void RMSNormForward(PetscInt C, PetscInt N, const PetscScalar x[], PetscScalar y[], PetscScalar r[])
+{
+  for (PetscInt j = 0; j < N; j++) {
+    const PetscScalar *PETSC_RESTRICT xj = x + j * C;
+    PetscScalar *PETSC_RESTRICT       yj = y + j * C;
+    PetscScalar                       square = 0.0;
+
+    for (PetscInt c = 0; c < C; c++) square += xj[c] * xj[c];
+    r[j] = 1.0 / PetscSqrtScalar(square / (PetscReal)C + (PetscReal)GPT_NORM_EPSILON);
+    for (PetscInt c = 0; c < C; c++) yj[c] = r[j] * xj[c];
+  }
+}
+
+/* dx (C,N) += r_j (dy_j - y_j mean(y_j dy_j)): the step's output and its factor are all that it needs */
+static void RMSNormBackward(PetscInt C, PetscInt N, const PetscScalar y[], const PetscScalar r[], const PetscScalar dy[], PetscScalar dx[])
+{
+  for (PetscInt j = 0; j < N; j++) {
+    const PetscScalar *PETSC_RESTRICT yj  = y + j * C;
+    const PetscScalar *PETSC_RESTRICT dyj = dy + j * C;
+    PetscScalar *PETSC_RESTRICT       dxj = dx + j * C;
+    PetscScalar                       mean = 0.0;
+
+    for (PetscInt c = 0; c < C; c++) mean += yj[c] * dyj[c];
+    mean /= (PetscReal)C;
+    for (PetscInt c = 0; c < C; c++) dxj[c] += r[j] * (dyj[c] - yj[c] * mean);
+  }
+}
+
+/* x (C,N) in place: in each head, channels i and i + D/2 of the token at position t turn by the angle t base^(-2i/D). The
+   transposed rotation, which takes the gradient back, turns by the negative angle: direction = -1 */
+static void Rotate(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar cosine[], const PetscScalar sine[], PetscReal direction, PetscScalar x[])
+{
+  const PetscInt D = C / H, D2 = D / 2;
+
+  for (PetscInt j = 0; j < B * T; j++) {
+    const PetscScalar *PETSC_RESTRICT ct = cosine + (j % T) * D2;
+    const PetscScalar *PETSC_RESTRICT st = sine + (j % T) * D2;
+
+    for (PetscInt h = 0; h < H; h++) {
+      PetscScalar *PETSC_RESTRICT x1 = x + j * C + h * D;
+      PetscScalar *PETSC_RESTRICT x2 = x1 + D2;
+
+      for (PetscInt i = 0; i < D2; i++) {
+        const PetscScalar y1 = ct[i] * x1[i] - direction * st[i] * x2[i];
+        const PetscScalar y2 = ct[i] * x2[i] + direction * st[i] * x1[i];
+
+        x1[i] = y1;
+        x2[i] = y2;
+      }
+    }
+  }
+}
+
+/* p (n) = softmax of its first `visible` entries, zero behind them */
+static void SoftmaxForward(PetscInt n, PetscInt visible, PetscScalar *PETSC_RESTRICT p)
+{
+  PetscScalar largest = p[0], sum = 0.0;
+
+  for (PetscInt i = 1; i < visible; i++) largest = p[i] > largest ? p[i] : largest;
+  for (PetscInt i = 0; i < visible; i++) p[i] = PetscExpScalar(p[i] - largest);
+  for (PetscInt i = 0; i < visible; i++) sum += p[i];
+  sum = 1.0 / sum;
+  for (PetscInt i = 0; i < visible; i++) p[i] *= sum;
+  for (PetscInt i = visible; i < n; i++) p[i] = 0.0;
+}
+
+/* dp (n) in place: the gradient of the softmax's input, p (dp - sum(p dp)); masked entries have p = 0 */
+static void SoftmaxBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT p, PetscScalar *PETSC_RESTRICT dp)
+{
+  PetscScalar dot = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) dot += p[i] * dp[i];
+  for (PetscInt i = 0; i < n; i++) dp[i] = p[i] * (dp[i] - dot);
+}
+
+/* a (C,N) and P (T,T) for each of B sequences and H heads: P = softmax(K^T Q / sqrt(D)) over the keys up to the query, A = V P,
+   with Q, K, V, A the head's D rows of the sequence's T columns. A tile of queries sees the keys up to its last one */
+static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], PetscScalar P[], PetscScalar a[])
+{
+  const PetscInt  D     = C / H;
+  const PetscReal scale = 1.0 / PetscSqrtReal((PetscReal)D);
+
+  PetscFunctionBeginUser;
+  for (PetscInt b = 0; b < B; b++) {
+    for (PetscInt h = 0; h < H; h++) {
+      const PetscInt head = b * T * C + h * D;
+      PetscScalar   *Pbh  = P + (b * H + h) * T * T;
+
+      for (PetscInt first = 0; first < T; first += GPT_ATTENTION_TILE) {
+        const PetscInt queries = PetscMin(GPT_ATTENTION_TILE, T - first), keys = first + queries;
+        PetscScalar   *tile = Pbh + first * T;
+
+        PetscCall(Gemm("T", "N", keys, queries, D, scale, k + head, C, q + head + first * C, C, 0.0, tile, T));
+        for (PetscInt j = 0; j < queries; j++) SoftmaxForward(keys, first + j + 1, tile + j * T);
+        PetscCall(Gemm("N", "N", D, queries, keys, 1.0, v + head, C, tile, T, 0.0, a + head + first * C, C));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dq, dk, dv (C,N) of da (C,N): dV = dA P^T, dS = softmax backward of V^T dA, dQ = K dS / sqrt(D), dK = Q dS^T / sqrt(D) */
+static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], const PetscScalar P[], const PetscScalar da[], PetscScalar dP[], PetscScalar dq[], PetscScalar dk[], PetscScalar dv[])
+{
+  const PetscInt  D     = C / H;
+  const PetscReal scale = 1.0 / PetscSqrtReal((PetscReal)D);
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscArrayzero(dk, C * B * T));
+  PetscCall(PetscArrayzero(dv, C * B * T));
+  for (PetscInt b = 0; b < B; b++) {
+    for (PetscInt h = 0; h < H; h++) {
+      const PetscInt     head = b * T * C + h * D;
+      const PetscScalar *Pbh  = P + (b * H + h) * T * T;
+
+      for (PetscInt first = 0; first < T; first += GPT_ATTENTION_TILE) {
+        const PetscInt     queries = PetscMin(GPT_ATTENTION_TILE, T - first), keys = first + queries, tile = head + first * C;
+        const PetscScalar *p = Pbh + first * T;
+
+        PetscCall(Gemm("N", "T", D, keys, queries, 1.0, da + tile, C, p, T, 1.0, dv + head, C));
+        PetscCall(Gemm("T", "N", keys, queries, D, 1.0, v + head, C, da + tile, C, 0.0, dP, T));
+        for (PetscInt j = 0; j < queries; j++) SoftmaxBackward(keys, p + j * T, dP + j * T);
+        PetscCall(Gemm("N", "N", D, queries, keys, scale, k + head, C, dP, T, 0.0, dq + tile, C));
+        PetscCall(Gemm("N", "T", D, keys, queries, scale, q + tile, C, dP, T, 1.0, dk + head, C));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* h (n) in place, s (n): h = relu(h), s = h^2 */
+static void SquaredReLUForward(PetscInt n, PetscScalar *PETSC_RESTRICT h, PetscScalar *PETSC_RESTRICT s)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    /* the comparison is written so that a NaN stays one */
+    h[i] = h[i] < 0.0 ? 0.0 : h[i];
+    s[i] = h[i] * h[i];
+  }
+}
+
+/* ds (n) in place: the gradient of the step's input, 2 h ds, with h after the relu */
+static void SquaredReLUBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT h, PetscScalar *PETSC_RESTRICT ds)
+{
+  for (PetscInt i = 0; i < n; i++) ds[i] = 2.0 * h[i] * ds[i];
+}
+
+/* l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is returned */
+static double CrossEntropy(PetscInt V, PetscInt target, PetscReal weight, PetscScalar *PETSC_RESTRICT l)
+{
+  const double correct = (double)l[target];
+  PetscScalar  largest = l[0], sum = 0.0, factor;
+
+  for (PetscInt i = 1; i < V; i++) largest = l[i] > largest ? l[i] : largest;
+  for (PetscInt i = 0; i < V; i++) l[i] = PetscExpScalar(l[i] - largest);
+  for (PetscInt i = 0; i < V; i++) sum += l[i];
+  factor = weight / sum;
+  for (PetscInt i = 0; i < V; i++) l[i] *= factor;
+  l[target] -= weight;
+  return (double)PetscLogScalar(sum) + (double)largest - correct;
+}
+
+/* Mean cross entropy of softmax(E n), E (V,C), n (C,N); with dE also dE (V,C) += weight dlogits n^T and dn (C,N) = weight E^T dlogits */
+static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const PetscScalar E[], const PetscScalar n[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar dn[], PetscScalar dE[])
+{
+  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
+  double         sum = 0.0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt first = 0; first < N; first += gpt->chunk) {
+    const PetscInt count = PetscMin(gpt->chunk, N - first);
+
+    PetscCall(LinearForward(V, C, count, E, n + first * C, 0.0, gpt->logits));
+    for (PetscInt j = 0; j < count; j++) sum += CrossEntropy(V, targets[first + j], weight / (PetscReal)N, gpt->logits + j * V);
+    if (dE != NULL) PetscCall(LinearBackward(V, C, count, E, n + first * C, gpt->logits, 0.0, dn + first * C, dE));
+  }
+  *loss = (PetscReal)(sum / (double)N);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up n)^2, n = norm(x) */
+static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
+{
+  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
+  PetscScalar   *x = gpt->x;
+
+  PetscFunctionBeginUser;
+  EmbedForward(V, C, N, W[0], tokens, x);
+  for (PetscInt l = 0; l < gpt->shape.blocks; l++) {
+    const PetscScalar *const *Wl    = W + 1 + l * GPT_MATRICES;
+    const GPTBlock           *block = &gpt->block[l];
+
+    RMSNormForward(C, N, x, block->n1, block->r1);
+    PetscCall(LinearForward(C, C, N, Wl[GPT_Q], block->n1, 0.0, block->q));
+    PetscCall(LinearForward(C, C, N, Wl[GPT_K], block->n1, 0.0, block->k));
+    PetscCall(LinearForward(C, C, N, Wl[GPT_V], block->n1, 0.0, block->v));
+    Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->q);
+    Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->k);
+    PetscCall(AttentionForward(C, H, B, T, block->q, block->k, block->v, block->P, block->a));
+    PetscCall(LinearForward(C, C, N, Wl[GPT_O], block->a, 1.0, x));
+
+    RMSNormForward(C, N, x, block->n2, block->r2);
+    PetscCall(LinearForward(4 * C, C, N, Wl[GPT_UP], block->n2, 0.0, block->h));
+    SquaredReLUForward(4 * C * N, block->h, gpt->s);
+    PetscCall(LinearForward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, 1.0, x));
+  }
+  RMSNormForward(C, N, x, gpt->nf, gpt->rf);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dW += the gradient, from dn (C,N), the gradient of nf. x is over: its array takes the gradient of the residual stream */
+static PetscErrorCode Backward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], PetscScalar *const dW[])
+{
+  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
+  PetscScalar   *dx = gpt->x;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscArrayzero(dx, C * N));
+  RMSNormBackward(C, N, gpt->nf, gpt->rf, gpt->dn, dx);
+  for (PetscInt l = gpt->shape.blocks - 1; l >= 0; l--) {
+    const PetscScalar *const *Wl    = W + 1 + l * GPT_MATRICES;
+    PetscScalar *const       *dWl   = dW + 1 + l * GPT_MATRICES;
+    const GPTBlock           *block = &gpt->block[l];
+
+    SquaredReLUForward(4 * C * N, block->h, gpt->s);
+    PetscCall(LinearBackward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, dx, 0.0, gpt->ds, dWl[GPT_DOWN]));
+    SquaredReLUBackward(4 * C * N, block->h, gpt->ds);
+    PetscCall(LinearBackward(4 * C, C, N, Wl[GPT_UP], block->n2, gpt->ds, 0.0, gpt->dn, dWl[GPT_UP]));
+    RMSNormBackward(C, N, block->n2, block->r2, gpt->dn, dx);
+
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_O], block->a, dx, 0.0, gpt->da, dWl[GPT_O]));
+    PetscCall(AttentionBackward(C, H, B, T, block->q, block->k, block->v, block->P, gpt->da, gpt->dP, gpt->dq, gpt->dk, gpt->dv));
+    Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dq);
+    Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dk);
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_Q], block->n1, gpt->dq, 0.0, gpt->dn, dWl[GPT_Q]));
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_K], block->n1, gpt->dk, 1.0, gpt->dn, dWl[GPT_K]));
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_V], block->n1, gpt->dv, 1.0, gpt->dn, dWl[GPT_V]));
+    RMSNormBackward(C, N, block->n1, block->r1, gpt->dn, dx);
+  }
+  EmbedBackward(V, C, N, tokens, dx, dW[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A call must fit into the arrays of GPTCreate(), and a token into the vocabulary */
+static PetscErrorCode CheckInput(GPT gpt, PetscInt B, PetscInt T, const PetscInt tokens[])
+{
+  const GPTShape *shape = &gpt->shape;
+
+  PetscFunctionBeginUser;
+  PetscCheck(B > 0 && B <= shape->batch, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " sequences in one call, the model was created for 1 to %" PetscInt_FMT, B, shape->batch);
+  PetscCheck(T > 0 && T <= shape->sequence, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Sequences of %" PetscInt_FMT " tokens, the model was created for 1 to %" PetscInt_FMT, T, shape->sequence);
+  for (PetscInt j = 0; j < B * T; j++)
+    PetscCheck(tokens[j] >= 0 && tokens[j] < shape->vocabulary, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Token %" PetscInt_FMT " is outside of the vocabulary of %" PetscInt_FMT, tokens[j], shape->vocabulary);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTLoss(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss)
+{
+  PetscFunctionBeginUser;
+  PetscCall(CheckInput(gpt, B, T, tokens));
+  PetscCall(CheckInput(gpt, B, T, targets));
+  PetscCall(Forward(gpt, W, B, T, tokens));
+  PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, 1.0, loss, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTLossAndGradient(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(CheckInput(gpt, B, T, tokens));
+  PetscCall(CheckInput(gpt, B, T, targets));
+  PetscCall(Forward(gpt, W, B, T, tokens));
+  PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, weight, loss, gpt->dn, dW[0]));
+  PetscCall(Backward(gpt, W, B, T, tokens, dW));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTNextToken(GPT gpt, const PetscScalar *const W[], PetscInt T, const PetscInt tokens[], PetscReal temperature, PetscReal u, PetscInt *next)
+{
+  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
+  PetscScalar   *p = gpt->logits;
+  PetscReal      sum = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCheck(temperature > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Temperature %g must be positive", (double)temperature);
+  PetscCall(CheckInput(gpt, 1, T, tokens));
+  PetscCall(Forward(gpt, W, 1, T, tokens));
+  PetscCall(LinearForward(V, C, 1, W[0], gpt->nf + (T - 1) * C, 0.0, p));
+  for (PetscInt i = 0; i < V; i++) p[i] /= temperature;
+  SoftmaxForward(V, V, p);
+  *next = V - 1;
+  for (PetscInt i = 0; i < V; i++) {
+    sum += PetscRealPart(p[i]);
+    if (u < sum) {
+      *next = i;
+      break;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTGetNumMatrices(GPT gpt, PetscInt *n)
+{
+  PetscFunctionBeginUser;
+  *n = 1 + gpt->shape.blocks * GPT_MATRICES;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTGetMatrix(GPT gpt, PetscInt i, const char *name[], PetscInt *rows, PetscInt *columns)
+{
+  const PetscInt C = gpt->shape.width, kind = i == 0 ? -1 : (i - 1) % GPT_MATRICES;
+
+  PetscFunctionBeginUser;
+  PetscCheck(i >= 0 && i <= gpt->shape.blocks * GPT_MATRICES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix %" PetscInt_FMT " of a model with %" PetscInt_FMT, i, 1 + gpt->shape.blocks * GPT_MATRICES);
+  *name    = gpt->names[i];
+  *rows    = i == 0 ? gpt->shape.vocabulary : (kind == GPT_UP ? 4 * C : C);
+  *columns = kind == GPT_DOWN ? 4 * C : C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Uniform numbers of mean zero. With variance 1/columns a matrix keeps the size of a normalized column; the two that write to the residual stream
+   have 1/(2L) of that, so that its size does not grow with the depth. The embedding is so small that the logits are below 0.1: the first loss is log V */
+PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, PetscScalar W[])
+{
+  const PetscInt kind = i == 0 ? -1 : (i - 1) % GPT_MATRICES;
+  const char    *name;
+  PetscInt       rows, columns;
+  PetscReal      bound;
+  PetscRandom    random;
+
+  PetscFunctionBeginUser;
+  PetscCall(GPTGetMatrix(gpt, i, &name, &rows, &columns));
+  bound = i == 0 ? 0.1 / (PetscReal)columns : PetscSqrtReal(3.0 / (PetscReal)columns);
+  if (kind == GPT_O || kind == GPT_DOWN) bound /= PetscSqrtReal(2.0 * (PetscReal)gpt->shape.blocks);
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
+  PetscCall(PetscRandomSetInterval(random, -bound, bound));
+  PetscCall(PetscRandomSetSeed(random, (unsigned long)(seed * 1000 + i)));
+  PetscCall(PetscRandomSeed(random));
+  for (PetscInt e = 0; e < rows * columns; e++) PetscCall(PetscRandomGetValue(random, &W[e]));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTGetMemory(GPT gpt, PetscLogDouble *bytes)
+{
+  PetscFunctionBeginUser;
+  *bytes = gpt->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An array of m n o scalars, counted */
+static PetscErrorCode Allocate(GPT gpt, PetscInt m, PetscInt n, PetscInt o, PetscScalar **array)
+{
+  const size_t entries = (size_t)m * (size_t)n * (size_t)o;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(entries, array));
+  gpt->bytes += (PetscLogDouble)entries * (PetscLogDouble)sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
+{
+  const PetscInt V = shape->vocabulary, C = shape->width, H = shape->heads, T = shape->sequence, B = shape->batch, N = B * T;
+  GPT            gpt;
+  PetscInt       D;
+
+  PetscFunctionBeginUser;
+  PetscCheck(V > 0 && C > 0 && H > 0 && shape->blocks >= 0 && T > 0 && B > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Every size of the model must be positive");
+  PetscCheck(C % H == 0 && (C / H) % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Width %" PetscInt_FMT " must be an even multiple of the %" PetscInt_FMT " heads: rotary positions turn pairs of channels", C, H);
+  PetscCheck((PetscInt64)4 * C * N <= PETSC_MAX_INT && (PetscInt64)B * H * T * T <= PETSC_MAX_INT && (PetscInt64)V * C <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A batch of %" PetscInt_FMT " sequences of %" PetscInt_FMT " tokens overflows PetscInt: use smaller batches", B, T);
+  D = C / H;
+  PetscCall(PetscNew(&gpt));
+  gpt->shape = *shape;
+
+  PetscCall(PetscMalloc1(1 + shape->blocks * GPT_MATRICES, &gpt->names));
+  PetscCall(PetscSNPrintf(gpt->names[0], sizeof(gpt->names[0]), "embed"));
+  for (PetscInt i = 0; i < shape->blocks * GPT_MATRICES; i++) PetscCall(PetscSNPrintf(gpt->names[1 + i], sizeof(gpt->names[1 + i]), "h%" PetscInt_FMT ".%s", i / GPT_MATRICES, GPTMatrixNames[i % GPT_MATRICES]));
+
+  PetscCall(PetscCalloc1(shape->blocks, &gpt->block));
+  for (PetscInt l = 0; l < shape->blocks; l++) {
+    GPTBlock *block = &gpt->block[l];
+
+    PetscCall(Allocate(gpt, C, N, 1, &block->n1));
+    PetscCall(Allocate(gpt, N, 1, 1, &block->r1));
+    PetscCall(Allocate(gpt, C, N, 1, &block->q));
+    PetscCall(Allocate(gpt, C, N, 1, &block->k));
+    PetscCall(Allocate(gpt, C, N, 1, &block->v));
+    PetscCall(Allocate(gpt, B * H, T, T, &block->P));
+    PetscCall(Allocate(gpt, C, N, 1, &block->a));
+    PetscCall(Allocate(gpt, C, N, 1, &block->n2));
+    PetscCall(Allocate(gpt, N, 1, 1, &block->r2));
+    PetscCall(Allocate(gpt, 4 * C, N, 1, &block->h));
+  }
+  gpt->chunk = PetscMax(1, PetscMin(N, GPT_LOGITS_ENTRIES / V));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->x));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->nf));
+  PetscCall(Allocate(gpt, N, 1, 1, &gpt->rf));
+  PetscCall(Allocate(gpt, 4 * C, N, 1, &gpt->s));
+  PetscCall(Allocate(gpt, 4 * C, N, 1, &gpt->ds));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->dn));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->da));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->dq));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->dk));
+  PetscCall(Allocate(gpt, C, N, 1, &gpt->dv));
+  PetscCall(Allocate(gpt, T, GPT_ATTENTION_TILE, 1, &gpt->dP));
+  PetscCall(Allocate(gpt, V, gpt->chunk, 1, &gpt->logits));
+
+  PetscCall(Allocate(gpt, D / 2, T, 1, &gpt->cosine));
+  PetscCall(Allocate(gpt, D / 2, T, 1, &gpt->sine));
+  for (PetscInt t = 0; t < T; t++) {
+    for (PetscInt i = 0; i < D / 2; i++) {
+      const PetscReal angle = (PetscReal)t * PetscPowReal((PetscReal)GPT_ROTARY_BASE, -2.0 * (PetscReal)i / (PetscReal)D);
+
+      gpt->cosine[i + t * (D / 2)] = PetscCosReal(angle);
+      gpt->sine[i + t * (D / 2)]   = PetscSinReal(angle);
+    }
+  }
+  *newgpt = gpt;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTDestroy(GPT *gpt)
+{
+  PetscFunctionBeginUser;
+  if (*gpt == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < (*gpt)->shape.blocks; l++) {
+    GPTBlock *block = &(*gpt)->block[l];
+
+    PetscCall(PetscFree(block->n1));
+    PetscCall(PetscFree(block->r1));
+    PetscCall(PetscFree(block->q));
+    PetscCall(PetscFree(block->k));
+    PetscCall(PetscFree(block->v));
+    PetscCall(PetscFree(block->P));
+    PetscCall(PetscFree(block->a));
+    PetscCall(PetscFree(block->n2));
+    PetscCall(PetscFree(block->r2));
+    PetscCall(PetscFree(block->h));
+  }
+  PetscCall(PetscFree((*gpt)->block));
+  PetscCall(PetscFree((*gpt)->names));
+  PetscCall(PetscFree((*gpt)->x));
+  PetscCall(PetscFree((*gpt)->nf));
+  PetscCall(PetscFree((*gpt)->rf));
+  PetscCall(PetscFree((*gpt)->s));
+  PetscCall(PetscFree((*gpt)->ds));
+  PetscCall(PetscFree((*gpt)->dn));
+  PetscCall(PetscFree((*gpt)->da));
+  PetscCall(PetscFree((*gpt)->dq));
+  PetscCall(PetscFree((*gpt)->dk));
+  PetscCall(PetscFree((*gpt)->dv));
+  PetscCall(PetscFree((*gpt)->dP));
+  PetscCall(PetscFree((*gpt)->logits));
+  PetscCall(PetscFree((*gpt)->cosine));
+  PetscCall(PetscFree((*gpt)->sine));
+  PetscCall(PetscFree(*gpt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,40 @@
+/*
+   The GPT of the EF21-Muon experiments at any size: rotary positions, squared ReLU, RMS normalization without parameters,
+   no biases, one matrix for embedding and head, causal attention with separate query, key, value and output matrices.
+
+   The model is local to one process and knows nothing of layers, optimizers or MPI: it maps weights and tokens to a loss and
+   adds the gradient to arrays of the caller. All matrices are column-major with leading dimension equal to their rows.
+*/
+#pragma once
+
+#include <petscmuonretro.h> /* petscsys.h, with the names of the newest PETSc */
+
+/* The sizes of a model; the letters are those of the comments in model.c */
+typedef struct {
+  PetscInt vocabulary; /* V, tokens are 0, ..., V - 1 */
+  PetscInt width;      /* C, channels of the residual stream; the hidden layer of the MLP has 4 C */
+  PetscInt heads;      /* H, each of D = C / H channels, an even number */
+  PetscInt blocks;     /* L, each one attention and one MLP */
+  PetscInt sequence;   /* T, tokens of the longest sequence */
+  PetscInt batch;      /* B, sequences in one call at most */
+} GPTShape;
+
+typedef struct _n_GPT *GPT;
+
+PetscErrorCode GPTCreate(const GPTShape *, GPT *);
+PetscErrorCode GPTDestroy(GPT *);
+
+/* The weight matrices, out x in: embed (V x C), then q, k, v, o (C x C), up (4C x C) and down (C x 4C) of each block */
+PetscErrorCode GPTGetNumMatrices(GPT, PetscInt *);
+PetscErrorCode GPTGetMatrix(GPT, PetscInt, const char *name[], PetscInt *rows, PetscInt *columns);
+PetscErrorCode GPTInitializeMatrix(GPT, PetscInt, PetscInt seed, PetscScalar[]);
+
+/* Mean cross entropy in nats a token; the second adds weight times its gradient to the arrays of the caller */
+PetscErrorCode GPTLoss(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss);
+PetscErrorCode GPTLossAndGradient(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[]);
+
+/* The token after a text, drawn at a temperature with the uniform number u in [0,1) */
+PetscErrorCode GPTNextToken(GPT, const PetscScalar *const W[], PetscInt T, const PetscInt tokens[], PetscReal temperature, PetscReal u, PetscInt *next);
+
+/* Bytes of the activations and of the scratch arrays: everything that the model allocates but the weights */
+PetscErrorCode GPTGetMemory(GPT, PetscLogDouble *bytes);
