@@ -4,6 +4,7 @@
 #pragma once
 
 #include <petscsys.h>
+#include <petscmuonretro.h>
 #include <petscmuonversion.h>
 
 /* MANSEC = ML */

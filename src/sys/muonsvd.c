@@ -299,15 +299,14 @@ PetscErrorCode MuonSVDGetFlops(PetscInt m, PetscInt n, PetscInt nsv, PetscLogDou
 
 PetscErrorCode MuonSVDView(MuonSVD svd, PetscViewer viewer)
 {
-  PetscBool ascii;
+  const char *prefix = svd->prefix != NULL ? svd->prefix : "";
+  PetscBool   ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "singular values: by SLEPc, options -%ssvd_*", svd->prefix != NULL ? svd->prefix : ""));
-  if (svd->solver[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, ", last by %s", svd->solver));
-  if (svd->fallbacks > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", taken over by %s %" PetscInt_FMT " times", SVDLAPACK, svd->fallbacks));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "singular values by SLEPc, options -%ssvd_*, last solver: %s\n", prefix, svd->solver[0] != '\0' ? svd->solver : "none yet"));
+  if (svd->fallbacks > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "%s took over %" PetscInt_FMT " times\n", SVDLAPACK, svd->fallbacks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/petscmuonretro.h>
+#include <petscmuonretro.h>
 #include <petscmuonsys.h>
 #include <petscmuonconf.h>
 #include <petscmat.h>

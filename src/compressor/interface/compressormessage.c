@@ -214,13 +214,14 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(valid, 6);
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
   PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, valid));
-  if (*valid == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonWireMessageValidate(buf, bytes, header.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) *valid = PETSC_FALSE;
-  else {
+  if (*valid == PETSC_TRUE && MuonWireMessageValidate(buf, bytes, header.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) *valid = PETSC_FALSE;
+  if (*valid == PETSC_TRUE) {
     values = (PetscInt64)header.count * (header.form == MUON_WIRE_LOWRANK ? (PetscInt64)m + n : 1);
     PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, values, buf + bytes - MuonWireValuesBytes((MuonWireValues)header.values, (uint64_t)values), valid));
   }
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,10 +235,10 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
-  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
   MuonCompressorCheck(c, valid == PETSC_TRUE && MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK, PETSC_ERR_ARG_WRONG, "", "%zu bytes that are not a message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
   PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
   PetscCall(MatDenseGetLDA(Y, &ldy));
   if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
   else PetscCall(MatDenseGetArrayWrite(Y, &y));

@@ -1,5 +1,5 @@
 /*
-   Adapts releases of PETSc older than the newest. The rest of the library is written to the newest API and holds no test of a version.
+   Adapts releases of PETSc older than the newest, for the library and for programs that use it: both are written to the newest API and hold no test of a version.
 */
 #pragma once
 
