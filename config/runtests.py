@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests: the /*TEST blocks of tests/*.c and tutorials/*.c, the scripts tests/run-* and tests/*/run-*, a short run of each fuzzer.
+"""Runs the tests: the /*TEST blocks of tests, tutorials and benchmarks, the scripts tests/run-* and tests/*/run-*, a short run of each fuzzer.
 
 tests/README.md describes the grammar. The last line is "N passed, N failed, N skipped"; the exit status is 0 when tests ran and none failed.
 """
@@ -580,7 +580,7 @@ def tail(text, lines=40):
 def collect(root=ROOT):
   """All tests, and (source, problem) of the blocks that cannot be read."""
   tests, problems = [], []
-  sources = sorted(os.path.relpath(name, root) for pattern in ("tests/*.c", "tutorials/*.c", "tests/benchmarks/*.c") for name in glob.glob(os.path.join(root, pattern)))
+  sources = sorted(os.path.relpath(name, root) for pattern in ("tests/*.c", "tutorials/*.c", "tutorials/*/*.c", "tests/benchmarks/*.c") for name in glob.glob(os.path.join(root, pattern)))
   scripts = sorted(os.path.relpath(name, root) for pattern in ("tests/run-*", "tests/*/run-*") for name in glob.glob(os.path.join(root, pattern)))
   for source in sources + scripts:
     with open(os.path.join(root, source), errors="replace") as f:
@@ -610,6 +610,8 @@ def make_flags():
 
 def build_programs(tests, options):
   targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(".c")})
+  if any(not test.source.endswith(".c") for test in tests):
+    targets.insert(0, "lib")
   if options.make and targets:
     env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
     env["MAKEFLAGS"] = make_flags()
