@@ -41,11 +41,11 @@ typedef const char *MuonType;
    MuonConvergedReason - Why an optimizer stopped
 
    Values:
-+  `MUON_CONVERGED_MAX_STEPS`  - all steps were taken
-.  `MUON_CONVERGED_ITERATING`  - not stopped
-.  `MUON_DIVERGED_NANORINF`    - a loss, a gradient or a result is NaN or Inf on some rank
-.  `MUON_DIVERGED_CORRUPT`     - a received message is not one that its sender could have written
--  `MUON_DIVERGED_LMO`         - a factorization in an oracle or a compressor failed
++  `MUON_CONVERGED_MAX_STEPS` - all steps were taken
+.  `MUON_CONVERGED_ITERATING` - not stopped
+.  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
+.  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
+-  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
 
    Level: beginner
 

@@ -18,8 +18,8 @@
 #endif
 
 #if PETSC_VERSION_LT(3, 22, 0)
-  #define PETSC_CURRENT   (-2)
-  #define PETSC_UNLIMITED (-3)
+  #define PETSC_CURRENT                                                              (-2)
+  #define PETSC_UNLIMITED                                                            (-3)
   #define PetscOptionsCreateViewer(comm, options, prefix, name, viewer, format, set) PetscOptionsGetViewer(comm, options, prefix, name, viewer, format, set)
 #endif
 

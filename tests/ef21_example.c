@@ -3,31 +3,11 @@ static char help[] = "The worked example of EF21-Muon: two workers, one 2 x 2 la
 #include <petscmuon.h>
 
 /* Weights, momenta and aggregates of the first three rounds, by rows; a dyadic computation by hand */
-static const double Xs[4][4] = {
-  {1, 1.5, 3.5, 4},
-  {1, 1,   4,   4},
-  {1, 0.5, 4.5, 4},
-  {1, 0.5, 5,   4}
-};
-static const double Ws[3][4] = {
-  {1, 1.5, 3, 4},
-  {1, 1.5, 4, 4},
-  {1, 0.5, 4, 4}
-};
-static const double Ms[2][4][4] = {
-  {{0, 3, -6, -0.5}, {0, 2.75, -6, -0.5}, {0, 2.625, -4, -0.5}, {0, 2.0625, -3, -0.5}},
-  {{0, 1, -2, 0.5}, {0, 0, -2, 0.5}, {0, -0.5, -1.5, 0.5}, {0, -2.75, -1.25, 0.5}}
-};
-static const double Gs[4][4] = {
-  {0, 2,     -4,   0},
-  {0, 1.375, -4,   0},
-  {0, 1.125, -3,   0},
-  {0, 0,     -2.5, 0}
-};
-static const double G3[2][4] = {
-  {0, 2.75,  -3, -0.5},
-  {0, -2.75, -2, 0.5 }
-};
+static const double Xs[4][4]    = {{1, 1.5, 3.5, 4}, {1, 1, 4, 4}, {1, 0.5, 4.5, 4}, {1, 0.5, 5, 4}};
+static const double Ws[3][4]    = {{1, 1.5, 3, 4}, {1, 1.5, 4, 4}, {1, 0.5, 4, 4}};
+static const double Ms[2][4][4] = {{{0, 3, -6, -0.5}, {0, 2.75, -6, -0.5}, {0, 2.625, -4, -0.5}, {0, 2.0625, -3, -0.5}}, {{0, 1, -2, 0.5}, {0, 0, -2, 0.5}, {0, -0.5, -1.5, 0.5}, {0, -2.75, -1.25, 0.5}}};
+static const double Gs[4][4]    = {{0, 2, -4, 0}, {0, 1.375, -4, 0}, {0, 1.125, -3, 0}, {0, 0, -2.5, 0}};
+static const double G3[2][4]    = {{0, 2.75, -3, -0.5}, {0, -2.75, -2, 0.5}};
 
 typedef struct {
   MuonLayer   layer;

@@ -2,7 +2,7 @@
 #include <petscmuon.h> /*I "petscmuon.h" I*/
 
 /* Whether PetscMuonInitialize() started PETSc, so that PetscMuonFinalize() ends it */
-static PetscBool PetscMuonBeganPetsc  = PETSC_FALSE;
+static PetscBool PetscMuonBeganPetsc    = PETSC_FALSE;
 static PetscBool PetscMuonIsInitialized = PETSC_FALSE;
 
 static PetscErrorCode PetscMuonRegisterEnd_Private(void)
@@ -74,7 +74,6 @@ PetscErrorCode PetscMuonFinalize(void)
   if (PetscMuonBeganPetsc) {
     PetscMuonBeganPetsc = PETSC_FALSE;
     PetscCall(PetscFinalize());
-    return PETSC_SUCCESS;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

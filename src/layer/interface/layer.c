@@ -74,7 +74,8 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
   PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
   PetscAssertPointer(layer, 3);
   PetscCall(PetscObjectTypeCompare((PetscObject)W, MATSEQDENSE, &seqdense));
-  PetscCheck(seqdense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential dense matrix (%s) on every rank", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set", MATSEQDENSE);
+  PetscCheck(seqdense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential dense matrix (%s) on every rank", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set",
+             MATSEQDENSE);
   PetscCall(MatGetSize(W, &m, &n));
   PetscCall(MuonLayerCreate_Private(name, m, n, layer));
   PetscCall(PetscObjectReference((PetscObject)W));
@@ -151,7 +152,8 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, rule, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_UNKNOWN_TYPE, "Layer \"%s\": unknown rule -muon_layer_%s_rule %s; expected one of lmo, adamw, nadamw, sgd, frozen or a registered one", ((PetscObject)layer)->name, ((PetscObject)layer)->name, rule);
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_UNKNOWN_TYPE, "Layer \"%s\": unknown rule -muon_layer_%s_rule %s; expected one of lmo, adamw, nadamw, sgd, frozen or a registered one", ((PetscObject)layer)->name,
+             ((PetscObject)layer)->name, rule);
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
   layer->data           = NULL;
@@ -292,11 +294,11 @@ static PetscErrorCode MuonLayerSetFromOptions_Own(MuonLayer layer)
 . layer - the layer
 
   Options Database Keys:
-+ -muon_layer_NAME_rule rule             - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
-. -muon_layer_NAME_scale scale           - factor of the layer's radius
-. -muon_layer_NAME_shape_factor factor   - how the layer's shape enters its radius (none|kj|moonlight|scion)
-. -muon_layer_NAME_momentum momentum     - weight of the old momentum
-- -muon_layer_NAME_weight_decay decay    - decoupled weight decay
++ -muon_layer_NAME_rule rule           - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
+. -muon_layer_NAME_scale scale         - factor of the layer's radius
+. -muon_layer_NAME_shape_factor factor - how the layer's shape enters its radius (none|kj|moonlight|scion)
+. -muon_layer_NAME_momentum momentum   - weight of the old momentum
+- -muon_layer_NAME_weight_decay decay  - decoupled weight decay
 
   Level: developer
 
@@ -525,7 +527,8 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
     PetscCall(PetscObjectTypeCompare((PetscObject)G, MATSEQDENSE, &seqdense));
     PetscCheck(seqdense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MATSEQDENSE);
     PetscCall(MatGetSize(G, &m, &n));
-    PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n, layer->m, layer->n);
+    PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
+               m, n, layer->m, layer->n);
     PetscCall(PetscObjectReference((PetscObject)G));
   }
   PetscCall(MatDestroy(&layer->usergradient));
@@ -652,7 +655,8 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(scale >= 0 && !PetscIsInfOrNanReal(scale), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_scale %g must be finite and at least 0", ((PetscObject)layer)->name, ((PetscObject)layer)->name, (double)scale);
+  PetscCheck(scale >= 0 && !PetscIsInfOrNanReal(scale), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_scale %g must be finite and at least 0", ((PetscObject)layer)->name, ((PetscObject)layer)->name,
+             (double)scale);
   layer->scale = scale;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -800,7 +804,8 @@ PetscErrorCode MuonLayerSetWeightDecay(MuonLayer layer, PetscReal decay)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(decay >= 0 && !PetscIsInfOrNanReal(decay), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_weight_decay %g must be finite and at least 0", ((PetscObject)layer)->name, ((PetscObject)layer)->name, (double)decay);
+  PetscCheck(decay >= 0 && !PetscIsInfOrNanReal(decay), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_weight_decay %g must be finite and at least 0", ((PetscObject)layer)->name,
+             ((PetscObject)layer)->name, (double)decay);
   layer->weight_decay    = decay;
   layer->weight_decayset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -961,7 +966,8 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)layer, viewer));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g, shape factor %s, radius factor %g\n", ((PetscObject)layer)->name, layer->m, layer->n, (double)layer->scale, MuonShapeFactors[layer->shapefactor], (double)factor));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g, shape factor %s, radius factor %g\n", ((PetscObject)layer)->name, layer->m, layer->n, (double)layer->scale, MuonShapeFactors[layer->shapefactor],
+                                     (double)factor));
     PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g, weight decay %g\n", (double)layer->momentum, (double)layer->weight_decay));
     PetscTryTypeMethod(layer, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));

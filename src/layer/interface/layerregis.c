@@ -1,9 +1,9 @@
 #include <petscmuon/private/muonlayerimpl.h>
 
 PetscClassId      MUONLAYER_CLASSID;
-PetscFunctionList MuonLayerRuleList              = NULL;
-static PetscBool  MuonLayerRegisterAllCalled     = PETSC_FALSE;
-static PetscBool  MuonLayerPackageInitialized    = PETSC_FALSE;
+PetscFunctionList MuonLayerRuleList           = NULL;
+static PetscBool  MuonLayerRegisterAllCalled  = PETSC_FALSE;
+static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
 
 /*@C
   MuonLayerRuleRegister - Adds a rule that moves layers

@@ -3,13 +3,13 @@
 #include "../../kernels/muonkernels.h"
 #include "../../wire/muonwire.h"
 
-static const char *const        MuonConvergedReasons_Shifted[] = {"DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
-const char *const              *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 3;
-const char *const               MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
-const char *const               MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
-const char *const               MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
-const char *const               MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
-const char *const               MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
+static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
+const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 3;
+const char *const        MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
+const char *const        MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
+const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
+const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
+const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 
 /* Longest-job-first needs one number a layer: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
 static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
@@ -629,16 +629,17 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     messages[0] = '\0';
     PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm ? norm : "", (double)factor, (double)layer->momentum, (double)layer->weight_decay, messages));
-    mine[4 * l] = layer->hash;
+    mine[4 * l]     = layer->hash;
     mine[4 * l + 1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
     PetscCall(MuonNameHash_Private(text, &mine[4 * l + 2]));
     PetscCall(MuonLayerHashWeights_Private(layer, &mine[4 * l + 3]));
   }
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %.17g %d %.17g %" PetscInt_FMT " %" PetscInt_FMT " %d %.17g %d %" PetscInt64_FMT " %d %" PetscInt_FMT, ((PetscObject)muon)->type_name, (double)muon->learning_rate, (int)muon->schedule, (double)muon->schedule_constant, muon->schedule_warmup, muon->max_steps, (int)muon->momentum_style, (double)muon->dampening, (int)muon->nesterov, muon->seed, (int)muon->nan, muon->momentum_at));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %.17g %d %.17g %" PetscInt_FMT " %" PetscInt_FMT " %d %.17g %d %" PetscInt64_FMT " %d %" PetscInt_FMT, ((PetscObject)muon)->type_name, (double)muon->learning_rate, (int)muon->schedule,
+                          (double)muon->schedule_constant, muon->schedule_warmup, muon->max_steps, (int)muon->momentum_style, (double)muon->dampening, (int)muon->nesterov, muon->seed, (int)muon->nan, muon->momentum_at));
   PetscCall(MuonNameHash_Private(text, &mine[n - 1]));
   PetscCall(PetscArraycpy(first, mine, n));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
-  for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) { }
+  for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) {}
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));
   PetscCheck(least != n - 1, comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
@@ -653,7 +654,7 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 
 static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
 {
-  const char   **names;
+  const char    **names;
   PetscLogDouble *cost, *bytes;
   MuonExchange    exchange;
 
@@ -667,7 +668,8 @@ static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
     bytes[i] = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
     PetscCall(MuonLayerGetFlops_Private(layer, &cost[i]));
     cost[i] += MUON_FLOPS_PER_BYTE * bytes[i];
-    for (PetscInt k = 0; k < i; k++) PetscCheck(muon->active[k]->hash != layer->hash, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change one", names[k], names[i]);
+    for (PetscInt k = 0; k < i; k++)
+      PetscCheck(muon->active[k]->hash != layer->hash, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change one", names[k], names[i]);
   }
   PetscCall(MuonExchangeSetItems(exchange, muon->nactive, names, cost, bytes));
   PetscCall(MuonExchangeSetUp(exchange));
@@ -703,8 +705,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   muon->nactive       = 0;
   muon->traffic.dense = 0;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer layer = muon->layer[l];
-    MuonLMO   lmo;
+    MuonLayer   layer = muon->layer[l];
+    MuonLMO     lmo;
     MuonLMOType norm;
 
     PetscCall(MuonLayerGetLMO(layer, &lmo));
@@ -879,7 +881,8 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
-  PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": the ranks, which all serve, computed different weights; use -muon_exchange_type star or sharded where processors or libraries differ", muon->step);
+  PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
+             "Step %" PetscInt_FMT ": the ranks, which all serve, computed different weights; use -muon_exchange_type star or sharded where processors or libraries differ", muon->step);
   *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
   switch (worst) {
   case MUON_STATUS_NANORINF:
@@ -963,8 +966,8 @@ PetscErrorCode MuonStep(Muon muon)
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_max_steps steps - number of steps
-. -muon_view            - prints the optimizer at the end
++ -muon_max_steps steps  - number of steps
+. -muon_view             - prints the optimizer at the end
 - -muon_converged_reason - prints why it stopped
 
   Level: beginner

@@ -41,16 +41,16 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 . ctx     - its context, or `NULL`
 - destroy - frees the context, or `NULL`
 
-  Options Database Keys:
-+ -muon_monitor [viewer]           - one line a step
-. -muon_monitor_csv file           - one row a step in a file
-- -muon_monitor_interval n         - every n-th step only
-
   Calling sequence of `monitor`:
 + muon - the optimizer
 . step - the step that was taken
 . loss - mean over the workers of the loss at the weights before it
 - ctx  - the context
+
+  Options Database Keys:
++ -muon_monitor [viewer]   - one line a step
+. -muon_monitor_csv file   - one row a step in a file
+- -muon_monitor_interval n - every n-th step only
 
   Level: intermediate
 
@@ -144,7 +144,8 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup,
+                                   (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +175,8 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetRate(muon, &rate));
   if (csv->file != NULL) {
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                           (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]));
     PetscCheck(fflush(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: cannot write", muon->csv);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,7 +187,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   MuonCSV *csv = (MuonCSV *)*ctx;
 
   PetscFunctionBegin;
-  if (csv->file != NULL) PetscCheck(fclose(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
+  PetscCheck(csv->file == NULL || fclose(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
   PetscCall(PetscFree(csv));
   *ctx = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -312,7 +314,7 @@ PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
   PetscViewer           viewer;
   PetscViewerFormat     format;
   char                  file[PETSC_MAX_PATH_LEN];
-  const char           *prefix = ((PetscObject)muon)->prefix;
+  const char           *prefix  = ((PetscObject)muon)->prefix;
   PetscOptions          options = ((PetscObject)muon)->options;
   PetscBool             flg, same = PETSC_FALSE;
 

@@ -63,7 +63,10 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, "every rank", sizeof(owner)));
     else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "rank %d", layer->owner));
     if (layer->frozen == PETSC_FALSE) PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s, %g, %s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, rule, islmo && norm ? norm : "-", (double)factor, owner, messages[0] ? ", " : "", messages));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, rule, islmo && norm ? norm : "-", (double)factor, owner));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s\n", messages[0] ? ", " : "", messages));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   }
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,15 +110,18 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g)\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup, (double)muon->schedule_constant));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov], muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay, muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov],
+                                   muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay, muon->seed,
+                                   MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
   PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));
   PetscCallMPI(MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "memory of the rank that has most: worker %.0f bytes (%.2f an entry), server %.0f bytes (%.2f an entry), scratch and messages %.0f bytes\n", (double)most[0], (double)(most[0] / PetscMax(entries, 1.0)), (double)most[1], (double)(most[1] / PetscMax(entries, 1.0)), (double)most[2]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "memory of the rank that has most: worker %.0f bytes (%.2f an entry), server %.0f bytes (%.2f an entry), scratch and messages %.0f bytes\n", (double)most[0], (double)(most[0] / PetscMax(entries, 1.0)),
+                                   (double)most[1], (double)(most[1] / PetscMax(entries, 1.0)), (double)most[2]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

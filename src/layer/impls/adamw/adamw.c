@@ -3,7 +3,7 @@
 typedef struct {
   PetscReal    beta1, beta2, epsilon;
   PetscBool    nesterov;
-  PetscInt     steps;              /* committed steps of this layer: the powers of the betas */
+  PetscInt     steps;               /* committed steps of this layer: the powers of the betas */
   PetscScalar *m, *v, *mnew, *vnew; /* moments and what they become when the step is committed */
 } MuonLayer_AdamW;
 
@@ -40,8 +40,8 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
       const PetscScalar v  = b2 * adamw->v[e] + (1 - b2) * gi * gi;
       const PetscScalar up = (adamw->nesterov ? b1 * m + (1 - b1) * gi : m) / c1;
 
-      adamw->mnew[e]                  = m;
-      adamw->vnew[e]                  = v;
+      adamw->mnew[e]                 = m;
+      adamw->vnew[e]                 = v;
       y[i + (size_t)j * (size_t)ldy] = keep * x[i + (size_t)j * (size_t)ldx] - rate * up / (PetscSqrtReal(v / c2) + adamw->epsilon);
       if (PetscIsInfOrNanScalar(y[i + (size_t)j * (size_t)ldy]) || PetscIsInfOrNanScalar(v)) *status = MUON_STATUS_NANORINF;
     }

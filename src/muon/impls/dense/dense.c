@@ -58,7 +58,8 @@ static PetscErrorCode MuonConfigure_Dense(Muon muon)
   dense->atworker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   PetscCheck(dense->atworker == PETSC_FALSE || muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-muon_nesterov %s needs -muon_momentum_at server, got worker", MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->nesterov != MUON_NESTEROV_SGD || muon->momentum_style == MUON_MOMENTUM_SGD, comm, PETSC_ERR_ARG_INCOMP, "-muon_nesterov sgd needs -muon_momentum_style sgd, got ema");
-  PetscCheck((muon->nesterov != MUON_NESTEROV_EMA && muon->nesterov != MUON_NESTEROV_UNDAMPED) || muon->momentum_style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-muon_nesterov %s needs -muon_momentum_style ema, got sgd", MuonNesterovTypes[muon->nesterov]);
+  PetscCheck((muon->nesterov != MUON_NESTEROV_EMA && muon->nesterov != MUON_NESTEROV_UNDAMPED) || muon->momentum_style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-muon_nesterov %s needs -muon_momentum_style ema, got sgd",
+             MuonNesterovTypes[muon->nesterov]);
   PetscCall(MuonReset_Dense(muon));
   dense->n = muon->nactive;
   PetscCall(PetscCalloc1(dense->n, &dense->layer));

@@ -8,10 +8,10 @@ typedef struct {
   MuonCompressor up, down; /* C_j of this rank as a worker, C of the layer's server */
   MuonCompressor first;    /* sends the first gradient whole */
   PetscBool      up_assigns, down_assigns;
-  Mat            M;        /* worker: momentum; NULL where its weight is 0 */
-  Mat            Gj;       /* worker: estimate of its momentum; NULL where messages are the momentum itself */
-  Mat            X, Xnew;  /* server: weights and what they become at the commit; X is NULL where the workers' W are the same */
-  Mat            G, Gnew;  /* server: aggregate and what it becomes; G is NULL where each step sums it afresh */
+  Mat            M;       /* worker: momentum; NULL where its weight is 0 */
+  Mat            Gj;      /* worker: estimate of its momentum; NULL where messages are the momentum itself */
+  Mat            X, Xnew; /* server: weights and what they become at the commit; X is NULL where the workers' W are the same */
+  Mat            G, Gnew; /* server: aggregate and what it becomes; G is NULL where each step sums it afresh */
   PetscBool      serves;
 } EF21Layer;
 
@@ -99,8 +99,8 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
 
 static PetscErrorCode MuonConfigure_EF21(Muon muon)
 {
-  Muon_EF21     *ef21    = (Muon_EF21 *)muon->data;
-  PetscLogDouble entries = 1;
+  Muon_EF21     *ef21      = (Muon_EF21 *)muon->data;
+  PetscLogDouble entries   = 1;
   PetscInt       indexbits = 0;
 
   PetscFunctionBegin;
@@ -572,7 +572,7 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
 /* The prefix may have changed since the compressors were made */
 static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
 {
-  Muon_EF21  *ef21 = (Muon_EF21 *)muon->data;
+  Muon_EF21  *ef21   = (Muon_EF21 *)muon->data;
   const char *before = ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "";
   char        prefix[PETSC_MAX_OPTION_NAME];
 
@@ -708,18 +708,18 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
-  muon->data                = ef21;
-  muon->ops->configure      = MuonConfigure_EF21;
-  muon->ops->setup          = MuonSetUp_EF21;
-  muon->ops->step           = MuonStep_EF21;
-  muon->ops->weightschanged = MuonWeightsChanged_EF21;
-  muon->ops->setfromoptions = MuonSetFromOptions_EF21;
+  muon->data                       = ef21;
+  muon->ops->configure             = MuonConfigure_EF21;
+  muon->ops->setup                 = MuonSetUp_EF21;
+  muon->ops->step                  = MuonStep_EF21;
+  muon->ops->weightschanged        = MuonWeightsChanged_EF21;
+  muon->ops->setfromoptions        = MuonSetFromOptions_EF21;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;
-  muon->ops->getmemory      = MuonGetMemory_EF21;
-  muon->ops->viewlayer      = MuonViewLayer_EF21;
-  muon->ops->view           = MuonView_EF21;
-  muon->ops->reset          = MuonReset_EF21;
-  muon->ops->destroy        = MuonDestroy_EF21;
+  muon->ops->getmemory             = MuonGetMemory_EF21;
+  muon->ops->viewlayer             = MuonViewLayer_EF21;
+  muon->ops->view                  = MuonView_EF21;
+  muon->ops->reset                 = MuonReset_EF21;
+  muon->ops->destroy               = MuonDestroy_EF21;
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &ef21->up));
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_server_", &ef21->down));
   PetscCall(MuonCompressorSetType(ef21->up, MUONCOMPRESSORIDENTITY));
