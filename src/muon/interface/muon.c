@@ -712,6 +712,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
     if (norm == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+    PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
     if (layer->momentumset == PETSC_FALSE) layer->momentum = muon->momentum;
     if (layer->weight_decayset == PETSC_FALSE) layer->weight_decay = muon->weight_decay;
     if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
