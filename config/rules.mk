@@ -123,7 +123,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(
 
 # Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
-$(CONF_H): config/generate.sh config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
+$(CONF_H): config/generate.sh config/petscmuon_common.mk config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
 	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \

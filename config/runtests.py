@@ -526,8 +526,9 @@ class Runner:
     wrapper = os.path.join(folder, ".wrapper")
     with open(wrapper, "w") as f:
       f.write(RANK_WRAPPER)
-    # Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all
-    env = dict(env, MUON_TEST_NSIZE=str(nsize), PETSC_OPTIONS="-on_error_abort -nox")
+    # Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all,
+    # and Open MPI does not wait two seconds for ranks that have all ended
+    env = dict(env, MUON_TEST_NSIZE=str(nsize), PETSC_OPTIONS="-on_error_abort -nox", OMPI_MCA_odls_base_sigkill_timeout="0")
     status, out, err = run_command(launch + ["/bin/sh", wrapper] + command, folder, env, limit)
     problems = ["still running after %g s" % limit] if status is None else []
     for rank in range(nsize):
