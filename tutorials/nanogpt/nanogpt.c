@@ -1,0 +1,603 @@
+static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages in both directions, and the same run uncompressed beside it.\n\n"
+                     "  mpiexec -n 2 ./nanogpt -nanogpt_preset quickstart -nanogpt_data $PETSC_DIR/include\n\n"
+                     "A preset is a list of options, of which any can be given as well; -help prints all. The runs (-nanogpt_runs) start from the same weights and see\n"
+                     "the same batches. Options of the optimizer hold for each run, unless the run has its own behind its name: -dense_muon_learning_rate 1e-3.\n\n";
+
+#include <petscmuon.h>
+#include "data.h"
+#include "model.h"
+
+/* A preset is nothing but options, each of which gives way to the user's */
+typedef struct {
+  const char *key, *value;
+} Setting;
+
+/* Tuned on the headers of PETSc; the scales of RunCreate() are the paper's */
+static const Setting small[] = {
+  {"-nanogpt_vocabulary",          "256"          },
+  {"-nanogpt_width",               "128"          },
+  {"-nanogpt_heads",               "4"            },
+  {"-nanogpt_blocks",              "2"            },
+  {"-nanogpt_sequence",            "128"          },
+  {"-nanogpt_batch",               "16"           },
+  {"-nanogpt_steps",               "500"          },
+  {"-nanogpt_interval",            "50"           },
+  {"-muon_learning_rate",          "5e-4"         },
+  {"-muon_schedule",               "linear"       },
+  {"-muon_momentum",               "0.8"          },
+  {"-muon_shape_factor",           "scion"        },
+  {"-lmo_polar_type",              "newtonschulz" },
+  {NULL,                           NULL           }
+};
+
+/* The small model on a folder of C headers, both directions at a tenth of the entries with nine bits each, beside the uncompressed run */
+static const Setting quickstart[] = {
+  {"-nanogpt_data_suffix",             ".h"         },
+  {"-nanogpt_data_recursive",          "0"          },
+  {"-nanogpt_holdout",                 "files"      },
+  {"-nanogpt_runs",                    "ef21,dense" },
+  {"-ef21_compressor",                 "topk"       },
+  {"-ef21_compressor_ratio",           "0.1"        },
+  {"-ef21_compressor_values",          "natural"    },
+  {"-ef21_server_compressor",          "topk"       },
+  {"-ef21_server_compressor_ratio",    "0.1"        },
+  {"-ef21_server_compressor_values",   "natural"    },
+  {NULL,                               NULL         }
+};
+
+/* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; 20 tokens a parameter */
+static const Setting paper[] = {
+  {"-nanogpt_vocabulary",     "50304"        },
+  {"-nanogpt_width",          "768"          },
+  {"-nanogpt_heads",          "6"            },
+  {"-nanogpt_blocks",         "12"           },
+  {"-nanogpt_sequence",       "1024"         },
+  {"-nanogpt_batch",          "256"          },
+  {"-nanogpt_microbatch",     "1"            },
+  {"-nanogpt_steps",          "9430"         },
+  {"-nanogpt_interval",       "10"           },
+  {"-nanogpt_sample",         "0"            },
+  {"-nanogpt_validation",     "16"           },
+  {"-nanogpt_validation_end", "10240"        },
+  {"-nanogpt_data_suffix",    ".bin"         },
+  {"-muon_learning_rate",     "3.6e-4"       },
+  {"-muon_schedule",          "trapezoid"    },
+  {"-muon_schedule_constant", "0.4"          },
+  {"-muon_momentum",          "0.9"          },
+  {"-muon_shape_factor",      "scion"        },
+  {"-lmo_polar_type",         "newtonschulz" },
+  {"-lmo_polar_steps",        "5"            },
+  {NULL,                      NULL           }
+};
+
+#define MAX_RUNS  3
+#define MAX_PATHS 64
+
+static const char *const RunNames[] = {"ef21", "dense", "frozen"};
+
+typedef struct {
+  char          preset[32];
+  GPTShape      shape;
+  CorpusOptions corpus;
+  char          suffix[64];
+  char         *paths[MAX_PATHS], *validation_paths[MAX_PATHS];
+  char         *runs[MAX_RUNS];
+  PetscInt      nruns;
+  PetscInt      batch;          /* sequences of a step, of all processes together */
+  PetscInt      steps;
+  PetscInt      interval;       /* steps from one line of progress to the next */
+  PetscInt      validation;     /* sequences that are validated for a line of progress */
+  PetscInt      validation_end; /* and before and after a run; 0 is all */
+  PetscInt      sample;         /* tokens that the model writes after a run */
+  PetscReal     temperature;
+  char          prompt[1024];
+  PetscInt      seed;
+  PetscBool     check; /* of the controls */
+} Options;
+
+/* What all runs share */
+typedef struct {
+  Options   options;
+  Corpus    corpus;
+  GPT       gpt;
+  PetscInt  first, count; /* this process's sequences of a batch */
+  PetscInt *tokens, *targets;
+} Task;
+
+/* One training: an optimizer and the weights that it moves */
+typedef struct {
+  const char         *name;
+  Task               *task;
+  Muon                muon;
+  PetscInt            n;
+  Mat                *W;
+  MuonLayer          *layer;
+  const PetscScalar **w;  /* arrays of W */
+  PetscScalar       **dw; /* and of the gradients */
+  PetscReal           before, after; /* validation losses */
+  PetscReal           up, down;      /* bits sent, over those of the dense messages in single precision */
+} Run;
+
+static PetscErrorCode ApplySettings(const Setting settings[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; settings[i].key != NULL; i++) {
+    PetscBool given;
+
+    PetscCall(PetscOptionsHasName(NULL, NULL, settings[i].key, &given));
+    if (given == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, settings[i].key, settings[i].value));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyPreset(char preset[], size_t length)
+{
+  PetscBool is;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrncpy(preset, "small", length));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-nanogpt_preset", preset, length, NULL));
+  PetscCall(PetscStrcmp(preset, "124M", &is));
+  if (is == PETSC_TRUE) {
+    PetscCall(ApplySettings(paper));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrcmp(preset, "quickstart", &is));
+  if (is == PETSC_TRUE) PetscCall(ApplySettings(quickstart));
+  else PetscCall(PetscStrcmp(preset, "small", &is));
+  PetscCheck(is == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown -nanogpt_preset %s; expected small, quickstart or 124M", preset);
+  PetscCall(ApplySettings(small));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  PetscInt  holdout = CORPUS_HOLDOUT_BLOCKS;
+  PetscBool given;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(ApplyPreset(o->preset, sizeof(o->preset)));
+  o->corpus.recursive         = PETSC_TRUE;
+  o->corpus.every             = 16;
+  o->corpus.npaths            = MAX_PATHS;
+  o->corpus.nvalidation_paths = MAX_PATHS;
+  o->nruns                    = MAX_RUNS;
+  o->validation               = 128;
+  o->sample                   = 200;
+  o->temperature              = (PetscReal)0.7;
+  o->seed                     = 1;
+  PetscCall(PetscStrncpy(o->prompt, "\n", sizeof(o->prompt)));
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
+  PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart or 124M", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_vocabulary", "Tokens that exist; 256 for text", NULL, o->shape.vocabulary, &o->shape.vocabulary, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_width", "Channels of the residual stream", NULL, o->shape.width, &o->shape.width, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_heads", "Heads of the attention", NULL, o->shape.heads, &o->shape.heads, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_blocks", "Blocks, each one attention and one MLP", NULL, o->shape.blocks, &o->shape.blocks, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_sequence", "Tokens of a sequence", NULL, o->shape.sequence, &o->shape.sequence, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_batch", "Sequences of a step, of all processes together", NULL, o->batch, &o->batch, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_microbatch", "Sequences that a process holds at once; 0 for its whole share", NULL, o->shape.batch, &o->shape.batch, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_steps", "Steps of a run", NULL, o->steps, &o->steps, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_interval", "Steps from one line of progress to the next", NULL, o->interval, &o->interval, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_validation", "Sequences that are validated for a line of progress; 0 for all", NULL, o->validation, &o->validation, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_validation_end", "Sequences that are validated before and after a run; 0 for all", NULL, o->validation_end, &o->validation_end, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_sample", "Tokens that the model writes after a run", NULL, o->sample, &o->sample, NULL));
+  PetscCall(PetscOptionsReal("-nanogpt_temperature", "Temperature of what it writes", NULL, o->temperature, &o->temperature, NULL));
+  PetscCall(PetscOptionsString("-nanogpt_prompt", "Text that it goes on from", NULL, o->prompt, o->prompt, sizeof(o->prompt), NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_seed", "Seed of the weights, of the order of the data and of the sample", NULL, o->seed, &o->seed, NULL));
+  PetscCall(PetscOptionsStringArray("-nanogpt_runs", "Runs, of ef21, dense, frozen", NULL, o->runs, &o->nruns, &given));
+  if (given == PETSC_FALSE) {
+    o->nruns = 1;
+    PetscCall(PetscStrallocpy(RunNames[0], &o->runs[0]));
+  }
+  PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of dense", NULL, o->check, &o->check, NULL));
+  PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
+  PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
+  PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
+  PetscCall(PetscOptionsEList("-nanogpt_holdout", "What is held out for validation, the last of every n", NULL, CorpusHoldouts, 2, CorpusHoldouts[holdout], &holdout, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_holdout_every", "The n of -nanogpt_holdout", NULL, o->corpus.every, &o->corpus.every, NULL));
+  PetscCall(PetscOptionsStringArray("-nanogpt_validation_data", "Files and folders for validation, in place of -nanogpt_holdout", NULL, o->validation_paths, &o->corpus.nvalidation_paths, &given));
+  PetscOptionsEnd();
+  PetscCheck(o->steps > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_steps %" PetscInt_FMT " must be positive", o->steps);
+  PetscCheck(o->interval > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_interval %" PetscInt_FMT " must be positive", o->interval);
+  PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
+  PetscCheck(o->temperature > 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_temperature %g must be positive", (double)o->temperature);
+  PetscCheck(o->corpus.npaths > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "No -nanogpt_data: name files or folders of text, or shards of tokens (.bin)");
+  o->corpus.holdout          = given == PETSC_TRUE ? CORPUS_HOLDOUT_PATHS : (CorpusHoldout)holdout;
+  o->corpus.paths            = o->paths;
+  o->corpus.validation_paths = o->validation_paths;
+  o->corpus.suffix           = o->suffix;
+  o->corpus.vocabulary       = o->shape.vocabulary;
+  o->corpus.sequence         = o->shape.sequence;
+  o->corpus.seed             = o->seed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The run ef21 reads the options as they are, the others behind their name */
+static PetscErrorCode RunHasPrefix(const char name[], PetscBool *has)
+{
+  PetscBool same;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(name, "ef21", &same));
+  *has = same == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A run with a prefix takes over the keys of the optimizer without one, as long as no object has read them, that it has not got itself. Compressors
+   mean nothing to the dense run, and files of monitors would be written over each other */
+static PetscErrorCode InheritOptions(const char name[])
+{
+  const char *families[] = {"muon_", "lmo_", "ef21_"};
+  char      **keys, **values;
+  PetscInt    n;
+  PetscBool   has, compressed;
+
+  PetscFunctionBeginUser;
+  PetscCall(RunHasPrefix(name, &has));
+  if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(name, "frozen", &compressed));
+  PetscCall(PetscOptionsLeftGet(NULL, &n, &keys, &values));
+  for (PetscInt i = 0; i < n; i++) {
+    char      key[2 * PETSC_MAX_OPTION_NAME];
+    PetscBool ours = PETSC_FALSE, monitor, given;
+
+    for (PetscInt f = 0; f < (compressed == PETSC_TRUE ? 3 : 2) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
+    PetscCall(PetscStrbeginswith(keys[i], "muon_monitor", &monitor));
+    if (ours == PETSC_FALSE || monitor == PETSC_TRUE) continue;
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s", name, keys[i]));
+    PetscCall(PetscOptionsHasName(NULL, NULL, key, &given));
+    if (given == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, key, values[i]));
+  }
+  PetscCall(PetscOptionsLeftRestore(NULL, &n, &keys, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This process's mean loss over its sequences of the step's batch, and the gradient */
+static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
+{
+  Run            *run  = (Run *)ctx;
+  Task           *task = run->task;
+  const GPTShape *shape = &task->options.shape;
+  PetscInt        step;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  for (PetscInt i = 0; i < run->n; i++) {
+    Mat      G;
+    PetscInt rows, columns;
+
+    PetscCall(MuonLayerGetGradient(run->layer[i], &G));
+    PetscCall(MatGetSize(G, &rows, &columns));
+    PetscCall(MatDenseGetArrayWrite(G, &run->dw[i]));
+    PetscCall(PetscArrayzero(run->dw[i], rows * columns));
+    PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
+  }
+  *loss = 0.0;
+  for (PetscInt start = 0; start < task->count; start += shape->batch) {
+    const PetscInt  B      = PetscMin(shape->batch, task->count - start);
+    const PetscReal weight = (PetscReal)B / (PetscReal)task->count;
+    PetscReal       part;
+
+    for (PetscInt b = 0; b < B; b++) {
+      PetscInt64 sequence;
+
+      PetscCall(CorpusShuffle(task->corpus, (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      PetscCall(CorpusRead(task->corpus, CORPUS_TRAIN, sequence, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
+    }
+    PetscCall(GPTLossAndGradient(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, weight, &part, run->dw));
+    *loss += weight * part;
+  }
+  for (PetscInt i = 0; i < run->n; i++) {
+    Mat G;
+
+    PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
+    PetscCall(MuonLayerGetGradient(run->layer[i], &G));
+    PetscCall(MatDenseRestoreArrayWrite(G, &run->dw[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Mean loss at the weights W over so many sequences, spread over the whole validation part; 0 is all */
+static PetscErrorCode Validate(Run *run, PetscInt sequences, PetscReal *loss)
+{
+  Task           *task  = run->task;
+  const GPTShape *shape = &task->options.shape;
+  PetscMPIInt     size, rank;
+  PetscInt        files;
+  PetscInt64      tokens, all, count;
+  double          sum = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CorpusGetSize(task->corpus, CORPUS_VALIDATION, &files, &tokens, &all));
+  count = sequences == 0 ? all : PetscMin(all, sequences);
+  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
+  for (PetscInt64 start = rank; start < count; start += (PetscInt64)size * shape->batch) {
+    PetscInt  B = 0;
+    PetscReal part;
+
+    for (; B < shape->batch && start + (PetscInt64)B * size < count; B++) {
+      const PetscInt64 i = (start + (PetscInt64)B * size) * all / count;
+
+      PetscCall(CorpusRead(task->corpus, CORPUS_VALIDATION, i, task->tokens + B * shape->sequence, task->targets + B * shape->sequence));
+    }
+    PetscCall(GPTLoss(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, &part));
+    sum += (double)B * (double)part;
+  }
+  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  *loss = (PetscReal)(sum / (double)count);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints what the model writes. Bytes that are no ASCII text are shown as a question mark, tokens of shards as their numbers */
+static PetscErrorCode Write(Run *run)
+{
+  Task           *task = run->task;
+  const Options  *o    = &task->options;
+  const PetscInt  T    = o->shape.sequence;
+  const PetscBool text = o->shape.vocabulary == 256 ? PETSC_TRUE : PETSC_FALSE;
+  PetscMPIInt     rank;
+  PetscInt       *tokens, n = 0;
+  PetscRandom     random;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (o->sample == 0 || rank != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
+  PetscCall(PetscRandomSetSeed(random, (unsigned long)o->seed));
+  PetscCall(PetscRandomSeed(random));
+  PetscCall(PetscMalloc1((PetscInt)sizeof(o->prompt) + o->sample, &tokens));
+  if (text == PETSC_TRUE) {
+    while (o->prompt[n] != '\0') {
+      tokens[n] = (unsigned char)o->prompt[n];
+      n++;
+    }
+  }
+  if (n == 0) tokens[n++] = 0;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s wrote:\n", run->name));
+  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
+  for (PetscInt i = 0; i < o->sample; i++, n++) {
+    const PetscInt context = PetscMin(n, T);
+    PetscReal      u;
+
+    PetscCall(PetscRandomGetValueReal(random, &u));
+    PetscCall(GPTNextToken(task->gpt, run->w, context, tokens + n - context, o->temperature, u, &tokens[n]));
+    if (text == PETSC_FALSE) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " ", tokens[n]));
+    else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%c", tokens[n] == '\n' || tokens[n] == '\t' || (tokens[n] >= 32 && tokens[n] < 127) ? (int)tokens[n] : '?'));
+  }
+  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n\n"));
+  PetscCall(PetscFree(tokens));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both embedding and head */
+static PetscErrorCode RunCreate(Task *task, const char name[], Run *run)
+{
+  PetscBool prefixed, dense, frozen;
+  char      prefix[32];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(name, "dense", &dense));
+  PetscCall(PetscStrcmp(name, "frozen", &frozen));
+  run->name = name;
+  run->task = task;
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &run->muon));
+  PetscCall(PetscObjectSetName((PetscObject)run->muon, name));
+  PetscCall(RunHasPrefix(name, &prefixed));
+  if (prefixed == PETSC_TRUE) {
+    PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", name));
+    PetscCall(MuonSetOptionsPrefix(run->muon, prefix));
+  }
+  PetscCall(MuonSetType(run->muon, dense == PETSC_TRUE ? MUONDENSE : MUONEF21));
+  PetscCall(MuonSetMaxSteps(run->muon, task->options.steps));
+  PetscCall(GPTGetNumMatrices(task->gpt, &run->n));
+  PetscCall(PetscMalloc4(run->n, &run->W, run->n, &run->layer, run->n, &run->w, run->n, &run->dw));
+  for (PetscInt i = 0; i < run->n; i++) {
+    const char  *layer;
+    PetscInt     rows, columns;
+    PetscScalar *w;
+    MuonLMO      lmo;
+
+    PetscCall(GPTGetMatrix(task->gpt, i, &layer, &rows, &columns));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, &run->W[i]));
+    PetscCall(MatDenseGetArrayWrite(run->W[i], &w));
+    PetscCall(GPTInitializeMatrix(task->gpt, i, task->options.seed, w));
+    PetscCall(MatDenseRestoreArrayWrite(run->W[i], &w));
+    PetscCall(MuonAddLayer(run->muon, layer, run->W[i], &run->layer[i]));
+    PetscCall(MuonLayerSetScale(run->layer[i], i == 0 ? 3000.0 : 50.0));
+    PetscCall(MuonLayerGetLMO(run->layer[i], &lmo));
+    PetscCall(MuonLMOSetType(lmo, i == 0 ? MUONLMOMAX : MUONLMOSPECTRAL));
+    if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
+  }
+  PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
+  PetscCall(MuonSetFromOptions(run->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunDestroy(Run *run)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MuonDestroy(&run->muon));
+  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDestroy(&run->W[i]));
+  PetscCall(PetscFree4(run->W, run->layer, run->w, run->dw));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the processes sent in all steps of the run, on average, over dense messages in single precision */
+static PetscErrorCode GetTraffic(Run *run, PetscReal *up, PetscReal *down)
+{
+  MuonTraffic traffic;
+  PetscInt    steps;
+  double      sum[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetTraffic(run->muon, &traffic));
+  PetscCall(MuonGetStepNumber(run->muon, &steps));
+  sum[0] = traffic.total_up[1];
+  sum[1] = traffic.total_down[1];
+  sum[2] = traffic.dense * (double)steps;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  *up   = (PetscReal)(sum[0] / sum[2]);
+  *down = (PetscReal)(sum[1] / sum[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Steps to the end of the run. later is the number of runs after it, for the time that is left */
+static PetscErrorCode Train(Run *run, PetscInt later)
+{
+  const Options      *o = &run->task->options;
+  PetscInt            steps, step = 0, shown = 0;
+  PetscLogDouble      start, now, training = 0.0, since;
+  MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
+
+  PetscFunctionBeginUser;
+  PetscCall(Validate(run, o->validation_end, &run->before));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
+  PetscCall(MuonGetMaxSteps(run->muon, &steps));
+  PetscCall(PetscTime(&start));
+  since = start;
+  while (step < steps && reason == MUON_CONVERGED_ITERATING) {
+    PetscCall(MuonStep(run->muon));
+    PetscCall(MuonGetStepNumber(run->muon, &step));
+    PetscCall(MuonGetConvergedReason(run->muon, &reason));
+    if (reason == MUON_CONVERGED_ITERATING && step > shown && (step % o->interval == 0 || step == steps)) {
+      PetscReal loss, validation;
+      double    left;
+
+      PetscCall(PetscTime(&now));
+      training = now - since;
+      PetscCall(MuonGetLoss(run->muon, &loss));
+      PetscCall(Validate(run, step < steps ? o->validation : o->validation_end, &validation));
+      run->after = validation;
+      PetscCall(GetTraffic(run, &run->up, &run->down));
+      PetscCall(PetscTime(&since));
+      left = (since - start) / (double)step * (double)(steps - step + later * steps);
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f  %.0f tokens/s  sent %.4f of dense up, %.4f down  %d:%02d left\n", run->name, step, steps, (double)loss, (double)validation,
+                            (double)(step - shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)run->up, (double)run->down, (int)left / 60, (int)left % 60));
+      shown = step;
+    }
+  }
+  PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, step, MuonConvergedReasons[reason]);
+  PetscCall(MuonViewFromOptions(run->muon, NULL, "-muon_view"));
+  PetscCall(Write(run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the task is, before anything is run */
+static PetscErrorCode Describe(Task *task, PetscReal bigram)
+{
+  const GPTShape *s = &task->options.shape;
+  PetscInt        files[2], n;
+  PetscInt64      tokens[2], sequences[2];
+  PetscLogDouble  bytes, parameters = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(GPTGetNumMatrices(task->gpt, &n));
+  for (PetscInt i = 0; i < n; i++) {
+    const char *name;
+    PetscInt    rows, columns;
+
+    PetscCall(GPTGetMatrix(task->gpt, i, &name, &rows, &columns));
+    parameters += (PetscLogDouble)rows * (PetscLogDouble)columns;
+  }
+  PetscCall(GPTGetMemory(task->gpt, &bytes));
+  for (int part = 0; part < 2; part++) PetscCall(CorpusGetSize(task->corpus, (CorpusPart)part, &files[part], &tokens[part], &sequences[part]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model: %.0f parameters in %" PetscInt_FMT " layers, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", %.1f MiB of activations on a process\n", parameters, n, s->blocks, s->width, bytes / 1048576.0));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt64_FMT " tokens of %" PetscInt_FMT " files to train, %" PetscInt64_FMT " of %" PetscInt_FMT " to validate; a step takes %" PetscInt_FMT " x %" PetscInt_FMT "\n", tokens[0], files[0], tokens[1], files[1], task->options.batch, s->sequence));
+  if (bigram > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bigram: validation loss %.4f nats with counts of the training text\n", (double)bigram));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The run of that name among those that were run, else NULL */
+static Run *FindRun(Run runs[], PetscInt n, const char name[])
+{
+  for (PetscInt i = 0; i < n; i++) {
+    if (strcmp(runs[i].name, name) == 0) return &runs[i];
+  }
+  return NULL;
+}
+
+/* The line of numbers that the whole program ends with, and the controls */
+static PetscErrorCode Report(Task *task, Run runs[], PetscReal bigram)
+{
+  const Options *o = &task->options;
+  const Run     *run = &runs[0], *dense = FindRun(runs, o->nruns, "dense"), *frozen = FindRun(runs, o->nruns, "frozen");
+  char           others[128] = "", more[64];
+  PetscInt       steps;
+
+  PetscFunctionBeginUser;
+  if (frozen != NULL && frozen != run) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "controls: with all hidden layers frozen %.2f\n", (double)frozen->after));
+  if (dense != NULL && dense != run) PetscCall(PetscSNPrintf(others, sizeof(others), "dense %.2f", (double)dense->after));
+  if (bigram > 0.0) {
+    PetscCall(PetscSNPrintf(more, sizeof(more), "%sbigram %.2f", others[0] != '\0' ? ", " : "", (double)bigram));
+    PetscCall(PetscStrlcat(others, more, sizeof(others)));
+  }
+  PetscCall(MuonGetStepNumber(run->muon, &steps));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: loss %.2f -> %.2f%s%s%s in %" PetscInt_FMT " steps, sent %.3f of dense up, %.3f down\n", o->preset, (double)run->before, (double)run->after, others[0] != '\0' ? " (" : "", others, others[0] != '\0' ? ")" : "", steps,
+                        (double)run->up, (double)run->down));
+  if (o->check == PETSC_TRUE) {
+    run = FindRun(runs, o->nruns, "ef21");
+    PetscCheck(run->after <= frozen->after - 0.3, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Validation loss %.4f is not 0.3 below the %.4f of frozen hidden layers: the steps of the hidden layers do not work", (double)run->after, (double)frozen->after);
+    PetscCheck(run->after <= dense->after + 0.35, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Validation loss %.4f is more than 0.35 above the %.4f of the dense run: the compression costs too much", (double)run->after, (double)dense->after);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The runs must be known and different, and the check needs all of them */
+static PetscErrorCode CheckRuns(const Options *o)
+{
+  PetscInt seen[MAX_RUNS] = {0, 0, 0};
+
+  PetscFunctionBeginUser;
+  for (PetscInt r = 0; r < o->nruns; r++) {
+    PetscInt  k  = -1;
+    PetscBool is = PETSC_FALSE;
+
+    while (is == PETSC_FALSE && ++k < MAX_RUNS) PetscCall(PetscStrcmp(o->runs[r], RunNames[k], &is));
+    PetscCheck(k < MAX_RUNS && seen[k] == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_runs %s: expected ef21, dense and frozen, each once at most", o->runs[r]);
+    seen[k] = 1;
+  }
+  PetscCheck(o->check == PETSC_FALSE || o->nruns == MAX_RUNS, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Task      task;
+  Options  *o = &task.options;
+  Run       runs[MAX_RUNS];
+  PetscReal bigram = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(GetOptions(o));
+  PetscCall(CheckRuns(o));
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &o->corpus, &task.corpus));
+  PetscCall(CorpusGetShare(task.corpus, o->batch, &task.first, &task.count));
+  o->shape.batch = o->shape.batch == 0 ? task.count : PetscMin(o->shape.batch, task.count);
+  PetscCall(GPTCreate(&o->shape, &task.gpt));
+  PetscCall(PetscMalloc2(o->shape.batch * o->shape.sequence, &task.tokens, o->shape.batch * o->shape.sequence, &task.targets));
+  if (o->shape.vocabulary == 256) PetscCall(CorpusBigram(task.corpus, &bigram));
+  PetscCall(Describe(&task, bigram));
+
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(InheritOptions(o->runs[r]));
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunCreate(&task, o->runs[r], &runs[r]));
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(Train(&runs[r], o->nruns - 1 - r));
+  PetscCall(Report(&task, runs, bigram));
+
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunDestroy(&runs[r]));
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(PetscFree(o->runs[r]));
+  for (PetscInt i = 0; i < o->corpus.npaths; i++) PetscCall(PetscFree(o->paths[i]));
+  for (PetscInt i = 0; i < o->corpus.nvalidation_paths; i++) PetscCall(PetscFree(o->validation_paths[i]));
+  PetscCall(PetscFree2(task.tokens, task.targets));
+  PetscCall(GPTDestroy(&task.gpt));
+  PetscCall(CorpusDestroy(&task.corpus));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
