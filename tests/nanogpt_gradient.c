@@ -10,11 +10,7 @@ typedef struct {
 } TestCase;
 
 /* One tile and one chunk; several tiles of attention and odd sizes; several chunks of logits */
-static const TestCase cases[] = {
-  {"small",  {17, 12, 3, 2, 5, 3}   },
-  {"long",   {11, 8, 2, 1, 150, 2}  },
-  {"chunks", {50304, 4, 1, 1, 50, 2}}
-};
+static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3}}, {"long", {11, 8, 2, 1, 150, 2}}, {"chunks", {50304, 4, 1, 1, 50, 2}}};
 
 typedef struct {
   GPT          gpt;
@@ -188,7 +184,7 @@ static PetscErrorCode DumpIntegers(const char folder[], const char name[], const
 /* Everything that the oracle needs, with the gradient of TestDifferences() to compare with */
 static PetscErrorCode DumpProblem(const char folder[], const char name[], Problem *p)
 {
-  const PetscInt N = p->shape.batch * p->shape.sequence;
+  const PetscInt N       = p->shape.batch * p->shape.sequence;
   const PetscInt sizes[] = {p->shape.vocabulary, p->shape.width, p->shape.heads, p->shape.blocks, p->shape.sequence, p->shape.batch};
   PetscScalar    loss[2] = {0.0, PETSC_MACHINE_EPSILON};
 

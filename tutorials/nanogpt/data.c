@@ -131,13 +131,16 @@ static PetscErrorCode ShardGetTokens(const char name[], PetscInt64 bytes, PetscI
   PetscFunctionBeginUser;
   *tokens = 0;
   if (fd < 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Cannot open data file %s: %s", name, strerror(errno)));
-  else if (bytes < SHARD_HEADER || read(fd, b, sizeof(b)) != (ssize_t)sizeof(b)) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: a shard begins with a header of %d bytes", name, bytes, SHARD_HEADER));
+  else if (bytes < SHARD_HEADER || read(fd, b, sizeof(b)) != (ssize_t)sizeof(b))
+    PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: a shard begins with a header of %d bytes", name, bytes, SHARD_HEADER));
   else {
     for (PetscInt i = 0; i < 3; i++) header[i] = (uint32_t)b[4 * i] | (uint32_t)b[4 * i + 1] << 8 | (uint32_t)b[4 * i + 2] << 16 | (uint32_t)b[4 * i + 3] << 24;
     if (header[0] != SHARD_MAGIC) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s begins with %lu: a shard begins with the magic number %d", name, (unsigned long)header[0], SHARD_MAGIC));
     else if (header[1] != SHARD_VERSION) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is a shard of version %lu: only version %d, with 16-bit tokens, can be read", name, (unsigned long)header[1], SHARD_VERSION));
     else if (header[2] == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is a shard of 0 tokens", name));
-    else if (bytes != SHARD_HEADER + 2 * (PetscInt64)header[2]) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: a shard of %lu tokens, as its header says, has %" PetscInt64_FMT, name, bytes, (unsigned long)header[2], SHARD_HEADER + 2 * (PetscInt64)header[2]));
+    else if (bytes != SHARD_HEADER + 2 * (PetscInt64)header[2])
+      PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: a shard of %lu tokens, as its header says, has %" PetscInt64_FMT, name, bytes, (unsigned long)header[2],
+                              SHARD_HEADER + 2 * (PetscInt64)header[2]));
     else *tokens = (PetscInt64)header[2];
   }
   if (fd >= 0) close(fd);
@@ -173,7 +176,8 @@ static PetscErrorCode ListCollect(CorpusList *list, const char path[], PetscBool
       if (stat(inside, &status) == 0 && (S_ISDIR(status.st_mode) || HasSuffix(inside, options->suffix) == PETSC_TRUE)) PetscCall(ListCollect(list, inside, PETSC_FALSE, options, trouble));
     }
     if (folder != NULL) closedir(folder);
-    if (named == PETSC_TRUE && list->nfiles == before && trouble->text[0] == '\0') PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data folder %s has no file that is not empty%s%s", path, options->suffix[0] != '\0' ? " and ends in " : "", options->suffix));
+    if (named == PETSC_TRUE && list->nfiles == before && trouble->text[0] == '\0')
+      PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data folder %s has no file that is not empty%s%s", path, options->suffix[0] != '\0' ? " and ends in " : "", options->suffix));
   } else if (named == PETSC_TRUE) {
     PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is neither a file nor a folder", path));
   }
@@ -213,7 +217,8 @@ static PetscErrorCode ListCompare(const CorpusList *list, PetscInt header, Petsc
     struct stat       status;
 
     if (access(file->name, R_OK) != 0 || stat(file->name, &status) != 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Cannot read data file %s: %s", file->name, strerror(errno)));
-    else if ((PetscInt64)status.st_size != header + width * file->tokens) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes on one process and %" PetscInt64_FMT " on another", file->name, (PetscInt64)status.st_size, header + width * file->tokens));
+    else if ((PetscInt64)status.st_size != header + width * file->tokens)
+      PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes on one process and %" PetscInt64_FMT " on another", file->name, (PetscInt64)status.st_size, header + width * file->tokens));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,6 +248,20 @@ static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt np
   corpus->header = shards > 0 ? SHARD_HEADER : 0;
   PetscCall(ListCompare(list, corpus->header, corpus->width, &trouble));
   PetscCall(Agree(corpus->comm, &trouble));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A file in both parts would make the validation loss a training loss. Both lists are sorted */
+static PetscErrorCode CheckLeak(Corpus corpus)
+{
+  const CorpusList *train = &corpus->list[CORPUS_TRAIN], *validation = &corpus->list[CORPUS_VALIDATION];
+  PetscInt          v = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt t = 0; t < train->nfiles && v < validation->nfiles; t++) {
+    while (v < validation->nfiles && strcmp(validation->file[v].name, train->file[t].name) < 0) v++;
+    PetscCheck(v == validation->nfiles || strcmp(validation->file[v].name, train->file[t].name) != 0, corpus->comm, PETSC_ERR_USER_INPUT, "Data file %s is named both to train and to validate", train->file[t].name);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,7 +299,10 @@ PetscErrorCode CorpusCreate(MPI_Comm comm, const CorpusOptions *options, Corpus 
   PetscCall(ListCreate(corpus, options->paths, options->npaths, options, &all));
   if (corpus->holdout == CORPUS_HOLDOUT_FILES) PetscCall(HoldOutFiles(corpus, &all));
   else corpus->list[CORPUS_TRAIN] = all;
-  if (corpus->holdout == CORPUS_HOLDOUT_PATHS) PetscCall(ListCreate(corpus, options->validation_paths, options->nvalidation_paths, options, &corpus->list[CORPUS_VALIDATION]));
+  if (corpus->holdout == CORPUS_HOLDOUT_PATHS) {
+    PetscCall(ListCreate(corpus, options->validation_paths, options->nvalidation_paths, options, &corpus->list[CORPUS_VALIDATION]));
+    PetscCall(CheckLeak(corpus));
+  }
 
   if (corpus->holdout == CORPUS_HOLDOUT_BLOCKS) {
     blocks = (corpus->list[CORPUS_TRAIN].tokens - 1) / corpus->sequence;
@@ -290,8 +312,9 @@ PetscErrorCode CorpusCreate(MPI_Comm comm, const CorpusOptions *options, Corpus 
   } else {
     for (int part = 0; part < 2; part++) corpus->sequences[part] = PetscMax(0, corpus->list[part].tokens - 1) / corpus->sequence;
   }
-  PetscCheck(corpus->sequences[CORPUS_TRAIN] > 0 && corpus->sequences[CORPUS_VALIDATION] > 0, comm, PETSC_ERR_ARG_SIZ, "The data give %" PetscInt64_FMT " sequences of %" PetscInt_FMT " tokens to train and %" PetscInt64_FMT " to validate: one each is needed at least",
-             corpus->sequences[CORPUS_TRAIN], corpus->sequence, corpus->sequences[CORPUS_VALIDATION]);
+  PetscCheck(corpus->sequences[CORPUS_TRAIN] > 0 && corpus->sequences[CORPUS_VALIDATION] > 0, comm, PETSC_ERR_ARG_SIZ,
+             "The data give %" PetscInt64_FMT " sequences of %" PetscInt_FMT " tokens to train and %" PetscInt64_FMT " to validate: one each is needed at least", corpus->sequences[CORPUS_TRAIN], corpus->sequence,
+             corpus->sequences[CORPUS_VALIDATION]);
   PetscCall(PetscMalloc1(corpus->width * (corpus->sequence + 1), &corpus->buffer));
   *newcorpus = corpus;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -410,7 +433,7 @@ PetscErrorCode CorpusShuffle(Corpus corpus, PetscInt64 i, PetscInt64 *sequence)
 {
   const uint64_t n = (uint64_t)corpus->sequences[CORPUS_TRAIN], pass = (uint64_t)i / n;
   const uint64_t key = Mix(Mix((uint64_t)corpus->seed) + pass);
-  uint64_t       x   = (uint64_t)i % n, half = 1, mask;
+  uint64_t       x = (uint64_t)i % n, half = 1, mask;
 
   PetscFunctionBeginUser;
   PetscCheck(i >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Use %" PetscInt64_FMT " of a sequence must not be negative", i);

@@ -17,7 +17,7 @@ typedef enum {
 extern const char *const CorpusHoldouts[];
 
 typedef struct {
-  char        **paths;            /* files and folders */
+  char        **paths; /* files and folders */
   PetscInt      npaths;
   char        **validation_paths; /* for CORPUS_HOLDOUT_PATHS */
   PetscInt      nvalidation_paths;

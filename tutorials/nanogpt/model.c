@@ -20,12 +20,12 @@
 
 /* What the backward pass needs of one block */
 typedef struct {
-  PetscScalar *n1, *r1; /* normalized input (C,N) and the factor of each column (N) */
+  PetscScalar *n1, *r1;   /* normalized input (C,N) and the factor of each column (N) */
   PetscScalar *q, *k, *v; /* queries and keys after the rotation, values (C,N) */
-  PetscScalar *P;       /* attention probabilities (T,T) for each sequence and head; column = query */
-  PetscScalar *a;       /* heads' outputs (C,N) */
-  PetscScalar *n2, *r2; /* normalized input of the MLP (C,N) and its factors (N) */
-  PetscScalar *h;       /* relu(up n2) (4C,N) */
+  PetscScalar *P;         /* attention probabilities (T,T) for each sequence and head; column = query */
+  PetscScalar *a;         /* heads' outputs (C,N) */
+  PetscScalar *n2, *r2;   /* normalized input of the MLP (C,N) and its factors (N) */
+  PetscScalar *h;         /* relu(up n2) (4C,N) */
 } GPTBlock;
 
 /* The six matrices of a block, in the order of the list of matrices */
@@ -42,18 +42,18 @@ typedef enum {
 static const char *const GPTMatrixNames[] = {"attn.q", "attn.k", "attn.v", "attn.o", "mlp.up", "mlp.down"};
 
 struct _n_GPT {
-  GPTShape       shape;
-  char         (*names)[32];
+  GPTShape shape;
+  char (*names)[32];
   GPTBlock      *block;
-  PetscScalar   *x;            /* the residual stream (C,N); its gradient in the backward pass */
-  PetscScalar   *nf, *rf;      /* normalized output (C,N) and its factors (N) */
-  PetscScalar   *s;            /* relu(up n2)^2 (4C,N) */
-  PetscScalar   *ds;           /* gradient of s, then of up n2 (4C,N) */
-  PetscScalar   *dn, *da;      /* gradients (C,N) */
-  PetscScalar   *dq, *dk, *dv; /* gradients (C,N) */
-  PetscScalar   *dP;           /* gradient of one tile of P */
-  PetscScalar   *logits;       /* (V, chunk) */
-  PetscInt       chunk;        /* tokens whose logits exist at once */
+  PetscScalar   *x;             /* the residual stream (C,N); its gradient in the backward pass */
+  PetscScalar   *nf, *rf;       /* normalized output (C,N) and its factors (N) */
+  PetscScalar   *s;             /* relu(up n2)^2 (4C,N) */
+  PetscScalar   *ds;            /* gradient of s, then of up n2 (4C,N) */
+  PetscScalar   *dn, *da;       /* gradients (C,N) */
+  PetscScalar   *dq, *dk, *dv;  /* gradients (C,N) */
+  PetscScalar   *dP;            /* gradient of one tile of P */
+  PetscScalar   *logits;        /* (V, chunk) */
+  PetscInt       chunk;         /* tokens whose logits exist at once */
   PetscScalar   *cosine, *sine; /* (D/2,T) */
   PetscLogDouble bytes;
 };
@@ -116,8 +116,8 @@ static void EmbedBackward(PetscInt V, PetscInt C, PetscInt N, const PetscInt tok
 static void RMSNormForward(PetscInt C, PetscInt N, const PetscScalar x[], PetscScalar y[], PetscScalar r[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const PetscScalar *PETSC_RESTRICT xj = x + j * C;
-    PetscScalar *PETSC_RESTRICT       yj = y + j * C;
+    const PetscScalar *PETSC_RESTRICT xj     = x + j * C;
+    PetscScalar *PETSC_RESTRICT       yj     = y + j * C;
     PetscScalar                       square = 0.0;
 
     for (PetscInt c = 0; c < C; c++) square += xj[c] * xj[c];
@@ -130,9 +130,9 @@ static void RMSNormForward(PetscInt C, PetscInt N, const PetscScalar x[], PetscS
 static void RMSNormBackward(PetscInt C, PetscInt N, const PetscScalar y[], const PetscScalar r[], const PetscScalar dy[], PetscScalar dx[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const PetscScalar *PETSC_RESTRICT yj  = y + j * C;
-    const PetscScalar *PETSC_RESTRICT dyj = dy + j * C;
-    PetscScalar *PETSC_RESTRICT       dxj = dx + j * C;
+    const PetscScalar *PETSC_RESTRICT yj   = y + j * C;
+    const PetscScalar *PETSC_RESTRICT dyj  = dy + j * C;
+    PetscScalar *PETSC_RESTRICT       dxj  = dx + j * C;
     PetscScalar                       mean = 0.0;
 
     for (PetscInt c = 0; c < C; c++) mean += yj[c] * dyj[c];
@@ -215,7 +215,8 @@ static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, Petsc
 }
 
 /* dq, dk, dv (C,N) of da (C,N): dV = dA P^T, dS = softmax backward of V^T dA, dQ = K dS / sqrt(D), dK = Q dS^T / sqrt(D) */
-static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], const PetscScalar P[], const PetscScalar da[], PetscScalar dP[], PetscScalar dq[], PetscScalar dk[], PetscScalar dv[])
+static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], const PetscScalar P[], const PetscScalar da[], PetscScalar dP[], PetscScalar dq[],
+                                        PetscScalar dk[], PetscScalar dv[])
 {
   const PetscInt  D     = C / H;
   const PetscReal scale = 1.0 / PetscSqrtReal((PetscReal)D);
@@ -363,8 +364,7 @@ static PetscErrorCode CheckInput(GPT gpt, PetscInt B, PetscInt T, const PetscInt
   PetscFunctionBeginUser;
   PetscCheck(B > 0 && B <= shape->batch, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " sequences in one call, the model was created for 1 to %" PetscInt_FMT, B, shape->batch);
   PetscCheck(T > 0 && T <= shape->sequence, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Sequences of %" PetscInt_FMT " tokens, the model was created for 1 to %" PetscInt_FMT, T, shape->sequence);
-  for (PetscInt j = 0; j < B * T; j++)
-    PetscCheck(tokens[j] >= 0 && tokens[j] < shape->vocabulary, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Token %" PetscInt_FMT " is outside of the vocabulary of %" PetscInt_FMT, tokens[j], shape->vocabulary);
+  for (PetscInt j = 0; j < B * T; j++) PetscCheck(tokens[j] >= 0 && tokens[j] < shape->vocabulary, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Token %" PetscInt_FMT " is outside of the vocabulary of %" PetscInt_FMT, tokens[j], shape->vocabulary);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,7 +392,7 @@ PetscErrorCode GPTLossAndGradient(GPT gpt, const PetscScalar *const W[], PetscIn
 PetscErrorCode GPTNextToken(GPT gpt, const PetscScalar *const W[], PetscInt T, const PetscInt tokens[], PetscReal temperature, PetscReal u, PetscInt *next)
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
-  PetscScalar   *p = gpt->logits;
+  PetscScalar   *p   = gpt->logits;
   PetscReal      sum = 0.0;
 
   PetscFunctionBeginUser;
@@ -483,7 +483,8 @@ PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
   PetscFunctionBeginUser;
   PetscCheck(V > 0 && C > 0 && H > 0 && shape->blocks >= 0 && T > 0 && B > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Every size of the model must be positive");
   PetscCheck(C % H == 0 && (C / H) % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Width %" PetscInt_FMT " must be an even multiple of the %" PetscInt_FMT " heads: rotary positions turn pairs of channels", C, H);
-  PetscCheck((PetscInt64)4 * C * N <= PETSC_MAX_INT && (PetscInt64)B * H * T * T <= PETSC_MAX_INT && (PetscInt64)V * C <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A batch of %" PetscInt_FMT " sequences of %" PetscInt_FMT " tokens overflows PetscInt: use smaller batches", B, T);
+  PetscCheck((PetscInt64)4 * C * N <= PETSC_MAX_INT && (PetscInt64)B * H * T * T <= PETSC_MAX_INT && (PetscInt64)V * C <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "A batch of %" PetscInt_FMT " sequences of %" PetscInt_FMT " tokens overflows PetscInt: use smaller batches", B, T);
   D = C / H;
   PetscCall(PetscNew(&gpt));
   gpt->shape = *shape;

@@ -13,62 +13,39 @@ typedef struct {
 } Setting;
 
 /* Tuned on the headers of PETSc; the scales of RunCreate() are the paper's */
-static const Setting small[] = {
-  {"-nanogpt_vocabulary",          "256"          },
-  {"-nanogpt_width",               "128"          },
-  {"-nanogpt_heads",               "4"            },
-  {"-nanogpt_blocks",              "2"            },
-  {"-nanogpt_sequence",            "128"          },
-  {"-nanogpt_batch",               "16"           },
-  {"-nanogpt_steps",               "500"          },
-  {"-nanogpt_interval",            "50"           },
-  {"-muon_learning_rate",          "5e-4"         },
-  {"-muon_schedule",               "linear"       },
-  {"-muon_momentum",               "0.8"          },
-  {"-muon_shape_factor",           "scion"        },
-  {"-lmo_polar_type",              "newtonschulz" },
-  {NULL,                           NULL           }
-};
+static const Setting small[] = {{"-nanogpt_vocabulary", "256"},
+                                {"-nanogpt_width", "128"},
+                                {"-nanogpt_heads", "4"},
+                                {"-nanogpt_blocks", "2"},
+                                {"-nanogpt_sequence", "128"},
+                                {"-nanogpt_batch", "16"},
+                                {"-nanogpt_steps", "500"},
+                                {"-nanogpt_interval", "50"},
+                                {"-muon_learning_rate", "5e-4"},
+                                {"-muon_schedule", "linear"},
+                                {"-muon_momentum", "0.8"},
+                                {"-muon_shape_factor", "scion"},
+                                {"-lmo_polar_type", "newtonschulz"},
+                                {NULL, NULL}};
 
 /* The small model on a folder of C headers, both directions at a tenth of the entries with nine bits each, beside the uncompressed run */
-static const Setting quickstart[] = {
-  {"-nanogpt_data_suffix",             ".h"         },
-  {"-nanogpt_data_recursive",          "0"          },
-  {"-nanogpt_holdout",                 "files"      },
-  {"-nanogpt_runs",                    "ef21,dense" },
-  {"-ef21_compressor",                 "topk"       },
-  {"-ef21_compressor_ratio",           "0.1"        },
-  {"-ef21_compressor_values",          "natural"    },
-  {"-ef21_server_compressor",          "topk"       },
-  {"-ef21_server_compressor_ratio",    "0.1"        },
-  {"-ef21_server_compressor_values",   "natural"    },
-  {NULL,                               NULL         }
-};
+static const Setting quickstart[] = {{"-nanogpt_data_suffix", ".h"},
+                                     {"-nanogpt_data_recursive", "0"},
+                                     {"-nanogpt_holdout", "files"},
+                                     {"-nanogpt_runs", "ef21,dense"},
+                                     {"-ef21_compressor", "topk"},
+                                     {"-ef21_compressor_ratio", "0.1"},
+                                     {"-ef21_compressor_values", "natural"},
+                                     {"-ef21_server_compressor", "topk"},
+                                     {"-ef21_server_compressor_ratio", "0.1"},
+                                     {"-ef21_server_compressor_values", "natural"},
+                                     {NULL, NULL}};
 
 /* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; 20 tokens a parameter */
 static const Setting paper[] = {
-  {"-nanogpt_vocabulary",     "50304"        },
-  {"-nanogpt_width",          "768"          },
-  {"-nanogpt_heads",          "6"            },
-  {"-nanogpt_blocks",         "12"           },
-  {"-nanogpt_sequence",       "1024"         },
-  {"-nanogpt_batch",          "256"          },
-  {"-nanogpt_microbatch",     "1"            },
-  {"-nanogpt_steps",          "9430"         },
-  {"-nanogpt_interval",       "10"           },
-  {"-nanogpt_sample",         "0"            },
-  {"-nanogpt_validation",     "16"           },
-  {"-nanogpt_validation_end", "10240"        },
-  {"-nanogpt_data_suffix",    ".bin"         },
-  {"-muon_learning_rate",     "3.6e-4"       },
-  {"-muon_schedule",          "trapezoid"    },
-  {"-muon_schedule_constant", "0.4"          },
-  {"-muon_momentum",          "0.9"          },
-  {"-muon_shape_factor",      "scion"        },
-  {"-lmo_polar_type",         "newtonschulz" },
-  {"-lmo_polar_steps",        "5"            },
-  {NULL,                      NULL           }
-};
+  {"-nanogpt_vocabulary", "50304"}, {"-nanogpt_width", "768"},          {"-nanogpt_heads", "6"},   {"-nanogpt_blocks", "12"},       {"-nanogpt_sequence", "1024"},        {"-nanogpt_batch", "256"},        {"-nanogpt_microbatch", "1"},
+  {"-nanogpt_steps", "9430"},       {"-nanogpt_interval", "10"},        {"-nanogpt_sample", "0"},  {"-nanogpt_validation", "16"},   {"-nanogpt_validation_end", "10240"}, {"-nanogpt_data_suffix", ".bin"}, {"-muon_learning_rate", "3.6e-4"},
+  {"-muon_schedule", "trapezoid"},  {"-muon_schedule_constant", "0.4"}, {"-muon_momentum", "0.9"}, {"-muon_shape_factor", "scion"}, {"-lmo_polar_type", "newtonschulz"},  {"-lmo_polar_steps", "5"},        {NULL, NULL}};
 
 #define MAX_RUNS  3
 #define MAX_PATHS 64
@@ -83,7 +60,7 @@ typedef struct {
   char         *paths[MAX_PATHS], *validation_paths[MAX_PATHS];
   char         *runs[MAX_RUNS];
   PetscInt      nruns;
-  PetscInt      batch;          /* sequences of a step, of all processes together */
+  PetscInt      batch; /* sequences of a step, of all processes together */
   PetscInt      steps;
   PetscInt      interval;       /* steps from one line of progress to the next */
   PetscInt      validation;     /* sequences that are validated for a line of progress */
@@ -112,8 +89,8 @@ typedef struct {
   PetscInt            n;
   Mat                *W;
   MuonLayer          *layer;
-  const PetscScalar **w;  /* arrays of W */
-  PetscScalar       **dw; /* and of the gradients */
+  const PetscScalar **w;             /* arrays of W */
+  PetscScalar       **dw;            /* and of the gradients */
   PetscReal           before, after; /* validation losses */
   PetscReal           up, down;      /* bits sent, over those of the dense messages in single precision */
 } Run;
@@ -200,7 +177,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscOptionsEnd();
   PetscCheck(o->steps > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_steps %" PetscInt_FMT " must be positive", o->steps);
   PetscCheck(o->interval > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_interval %" PetscInt_FMT " must be positive", o->interval);
-  PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
+  PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
   PetscCheck(o->temperature > 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_temperature %g must be positive", (double)o->temperature);
   PetscCheck(o->corpus.npaths > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "No -nanogpt_data: name files or folders of text, or shards of tokens (.bin)");
   o->corpus.holdout          = given == PETSC_TRUE ? CORPUS_HOLDOUT_PATHS : (CorpusHoldout)holdout;
@@ -256,8 +234,8 @@ static PetscErrorCode InheritOptions(const char name[])
 /* This process's mean loss over its sequences of the step's batch, and the gradient */
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
-  Run            *run  = (Run *)ctx;
-  Task           *task = run->task;
+  Run            *run   = (Run *)ctx;
+  Task           *task  = run->task;
   const GPTShape *shape = &task->options.shape;
   PetscInt        step;
 
@@ -453,7 +431,7 @@ static PetscErrorCode Train(Run *run, PetscInt later)
 {
   const Options      *o = &run->task->options;
   PetscInt            steps, step = 0, shown = 0;
-  PetscLogDouble      start, now, training = 0.0, since;
+  PetscLogDouble      start, now, training   = 0.0, since;
   MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
 
   PetscFunctionBeginUser;
@@ -509,7 +487,8 @@ static PetscErrorCode Describe(Task *task, PetscReal bigram)
   PetscCall(GPTGetMemory(task->gpt, &bytes));
   for (int part = 0; part < 2; part++) PetscCall(CorpusGetSize(task->corpus, (CorpusPart)part, &files[part], &tokens[part], &sequences[part]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model: %.0f parameters in %" PetscInt_FMT " layers, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", %.1f MiB of activations on a process\n", parameters, n, s->blocks, s->width, bytes / 1048576.0));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt64_FMT " tokens of %" PetscInt_FMT " files to train, %" PetscInt64_FMT " of %" PetscInt_FMT " to validate; a step takes %" PetscInt_FMT " x %" PetscInt_FMT "\n", tokens[0], files[0], tokens[1], files[1], task->options.batch, s->sequence));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt64_FMT " tokens of %" PetscInt_FMT " files to train, %" PetscInt64_FMT " of %" PetscInt_FMT " to validate; a step takes %" PetscInt_FMT " x %" PetscInt_FMT "\n", tokens[0], files[0],
+                        tokens[1], files[1], task->options.batch, s->sequence));
   if (bigram > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bigram: validation loss %.4f nats with counts of the training text\n", (double)bigram));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -526,7 +505,7 @@ static Run *FindRun(Run runs[], PetscInt n, const char name[])
 /* The line of numbers that the whole program ends with, and the controls */
 static PetscErrorCode Report(Task *task, Run runs[], PetscReal bigram)
 {
-  const Options *o = &task->options;
+  const Options *o   = &task->options;
   const Run     *run = &runs[0], *dense = FindRun(runs, o->nruns, "dense"), *frozen = FindRun(runs, o->nruns, "frozen");
   char           others[128] = "", more[64];
   PetscInt       steps;
@@ -539,11 +518,12 @@ static PetscErrorCode Report(Task *task, Run runs[], PetscReal bigram)
     PetscCall(PetscStrlcat(others, more, sizeof(others)));
   }
   PetscCall(MuonGetStepNumber(run->muon, &steps));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: loss %.2f -> %.2f%s%s%s in %" PetscInt_FMT " steps, sent %.3f of dense up, %.3f down\n", o->preset, (double)run->before, (double)run->after, others[0] != '\0' ? " (" : "", others, others[0] != '\0' ? ")" : "", steps,
-                        (double)run->up, (double)run->down));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: loss %.2f -> %.2f%s%s%s in %" PetscInt_FMT " steps, sent %.3f of dense up, %.3f down\n", o->preset, (double)run->before, (double)run->after, others[0] != '\0' ? " (" : "", others,
+                        others[0] != '\0' ? ")" : "", steps, (double)run->up, (double)run->down));
   if (o->check == PETSC_TRUE) {
     run = FindRun(runs, o->nruns, "ef21");
-    PetscCheck(run->after <= frozen->after - 0.3, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Validation loss %.4f is not 0.3 below the %.4f of frozen hidden layers: the steps of the hidden layers do not work", (double)run->after, (double)frozen->after);
+    PetscCheck(run->after <= frozen->after - 0.3, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Validation loss %.4f is not 0.3 below the %.4f of frozen hidden layers: the steps of the hidden layers do not work", (double)run->after,
+               (double)frozen->after);
     PetscCheck(run->after <= dense->after + 0.35, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Validation loss %.4f is more than 0.35 above the %.4f of the dense run: the compression costs too much", (double)run->after, (double)dense->after);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,497 @@
+static char help[] = "The corpus of tutorials/nanogpt: every sequence, the order of training, the shares of processes, and bad files.\n\n";
+
+#define PETSC_DESIRE_FEATURE_TEST_MACROS /* for chdir() */
+#include "../tutorials/nanogpt/data.h"
+#include <unistd.h>
+
+#define SEQUENCE 7
+
+typedef struct {
+  const char *name;
+  PetscInt    tokens;
+} TestFile;
+
+/* In the order of their names. Some are shorter than a sequence, so that one reaches over several files */
+static const TestFile text[]   = {{"text/a.h", 3}, {"text/b.h", 40}, {"text/c/a.h", 5}, {"text/c/d/b.h", 1}, {"text/c/z.h", 2}, {"text/d.h", 100}, {"text/e.h", 64}, {"text/f.h", 300}, {"text/g.h", 9}};
+static const TestFile shards[] = {{"shards/part_0.bin", 30}, {"shards/part_1.bin", 4}, {"shards/part_2.bin", 200}};
+static const TestFile held[]   = {{"held/part_0.bin", 50}};
+
+/* Token t of file f: every value of a byte, or of a vocabulary of 50304, occurs */
+static PetscInt TokenOf(PetscInt f, PetscInt t, PetscInt vocabulary)
+{
+  return (f * 7919 + t * 104729 + t * t * 31) % vocabulary;
+}
+
+static PetscErrorCode WriteBytes(const char name[], size_t n, const unsigned char bytes[])
+{
+  FILE *file = fopen(name, "wb");
+
+  PetscFunctionBeginUser;
+  PetscCheck(file != NULL && fwrite(bytes, 1, n, file) == n && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A shard whose header may lie */
+static PetscErrorCode WriteShard(const char name[], PetscInt f, PetscInt magic, PetscInt version, PetscInt said, PetscInt tokens, PetscInt vocabulary)
+{
+  const PetscInt header[3] = {magic, version, said};
+  unsigned char *bytes;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(1024 + 2 * tokens, &bytes));
+  for (PetscInt i = 0; i < 12; i++) bytes[i] = (unsigned char)(header[i / 4] >> 8 * (i % 4) & 255);
+  for (PetscInt t = 0; t < tokens; t++) {
+    bytes[1024 + 2 * t]     = (unsigned char)(TokenOf(f, t, vocabulary) & 255);
+    bytes[1024 + 2 * t + 1] = (unsigned char)(TokenOf(f, t, vocabulary) >> 8);
+  }
+  PetscCall(WriteBytes(name, (size_t)(1024 + 2 * tokens), bytes));
+  PetscCall(PetscFree(bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteText(const char name[], PetscInt f, PetscInt tokens)
+{
+  unsigned char *bytes;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(tokens + 1, &bytes));
+  for (PetscInt t = 0; t < tokens; t++) bytes[t] = (unsigned char)TokenOf(f, t, 256);
+  PetscCall(WriteBytes(name, (size_t)tokens, bytes));
+  PetscCall(PetscFree(bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The files of all tests, among them some that a folder's reader must leave out */
+static PetscErrorCode WriteFiles(void)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) {
+    PetscCall(PetscMkdir("text"));
+    PetscCall(PetscMkdir("text/c"));
+    PetscCall(PetscMkdir("text/c/d"));
+    PetscCall(PetscMkdir("shards"));
+    PetscCall(PetscMkdir("held"));
+    PetscCall(PetscMkdir("nothing"));
+    for (PetscInt f = 0; f < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(text); f++) PetscCall(WriteText(text[f].name, f, text[f].tokens));
+    PetscCall(WriteText("text/.hidden.h", 0, 50));
+    PetscCall(WriteText("text/c/empty.h", 0, 0));
+    PetscCall(WriteText("text/other.c", 0, 50));
+    for (PetscInt f = 0; f < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards); f++) PetscCall(WriteShard(shards[f].name, f, 20240520, 1, shards[f].tokens, shards[f].tokens, 50304));
+    PetscCall(WriteShard(held[0].name, 5, 20240520, 1, held[0].tokens, held[0].tokens, 50304));
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The tokens of some files one after the other, as the corpus must see them */
+typedef struct {
+  PetscInt n, tokens[4096];
+} Stream;
+
+static void StreamAppend(Stream *stream, PetscInt f, PetscInt tokens, PetscInt vocabulary)
+{
+  for (PetscInt t = 0; t < tokens; t++) stream->tokens[stream->n++] = TokenOf(f, t, vocabulary);
+}
+
+/* Sequence i of the part must be the block of that number, of those that the part has, of the stream */
+static PetscErrorCode CheckPart(Corpus corpus, CorpusPart part, const Stream *stream, PetscInt every, PetscInt nfiles)
+{
+  PetscInt   tokens[SEQUENCE], targets[SEQUENCE], files, i = 0;
+  PetscInt64 total, sequences;
+
+  PetscFunctionBeginUser;
+  for (PetscInt block = 0; (block + 1) * SEQUENCE < stream->n; block++) {
+    if (every > 0 && (block % every == every - 1) != (part == CORPUS_VALIDATION)) continue;
+    PetscCall(CorpusRead(corpus, part, i, tokens, targets));
+    for (PetscInt t = 0; t < SEQUENCE; t++) {
+      PetscCheck(tokens[t] == stream->tokens[block * SEQUENCE + t] && targets[t] == stream->tokens[block * SEQUENCE + t + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Part %d, sequence %" PetscInt_FMT ", position %" PetscInt_FMT ": %" PetscInt_FMT " before %" PetscInt_FMT ", expected %" PetscInt_FMT " before %" PetscInt_FMT, (int)part, i, t, tokens[t], targets[t],
+                 stream->tokens[block * SEQUENCE + t], stream->tokens[block * SEQUENCE + t + 1]);
+    }
+    i++;
+  }
+  PetscCall(CorpusGetSize(corpus, part, &files, &total, &sequences));
+  PetscCheck(sequences == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Part %d has %" PetscInt64_FMT " sequences, expected %" PetscInt_FMT, (int)part, sequences, i);
+  PetscCheck(files == nfiles, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Part %d has %" PetscInt_FMT " files, expected %" PetscInt_FMT, (int)part, files, nfiles);
+  PetscCheck(every > 0 || total == stream->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Part %d has %" PetscInt64_FMT " tokens, expected %" PetscInt_FMT, (int)part, total, stream->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every pass over the corpus uses each sequence once, in another order, and another seed gives another order */
+static PetscErrorCode CheckShuffle(Corpus corpus, Corpus other)
+{
+  PetscInt   files, same = 0, alike = 0, *seen;
+  PetscInt64 total, n, a, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(CorpusGetSize(corpus, CORPUS_TRAIN, &files, &total, &n));
+  PetscCall(PetscCalloc1((size_t)n, &seen));
+  for (PetscInt pass = 0; pass < 3; pass++) {
+    for (PetscInt64 i = 0; i < n; i++) {
+      PetscCall(CorpusShuffle(corpus, pass * n + i, &a));
+      PetscCheck(a >= 0 && a < n && seen[a] == pass, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pass %" PetscInt_FMT " uses sequence %" PetscInt64_FMT " twice", pass, a);
+      seen[a]++;
+      PetscCall(CorpusShuffle(corpus, (pass + 1) * n + i, &b));
+      same += a == b ? 1 : 0;
+      PetscCall(CorpusShuffle(other, pass * n + i, &b));
+      alike += a == b ? 1 : 0;
+    }
+  }
+  /* two independent orders agree in one place on average, with variance one: three pairs of them in more than 30 by no chance */
+  PetscCheck(n > 60 && same <= 30 && alike <= 30, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Passes agree in %" PetscInt_FMT " places, seeds in %" PetscInt_FMT " of %" PetscInt64_FMT, same, alike, 3 * n);
+  PetscCall(PetscFree(seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shares of the processes are the batch, each sequence once */
+static PetscErrorCode CheckShare(Corpus corpus)
+{
+  PetscMPIInt size;
+  PetscInt    first, count, seen[12] = {0};
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CorpusGetShare(corpus, 12, &first, &count));
+  for (PetscInt i = first; i < first + count; i++) seen[i]++;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seen, 12, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  for (PetscInt i = 0; i < 12; i++) PetscCheck(seen[i] == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sequence %" PetscInt_FMT " of the batch is taken by %" PetscInt_FMT " processes", i, seen[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Counts of pairs in whole streams, one byte after the other */
+static PetscErrorCode CheckBigram(Corpus corpus, const Stream *train, const Stream *validation)
+{
+  const PetscInt last = (validation->n - 1) / SEQUENCE * SEQUENCE;
+  double         sum  = 0.0;
+  PetscReal      loss;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < last; i++) {
+    double pairs = 1.0, all = 256.0;
+
+    for (PetscInt j = 0; j < (train->n - 1) / SEQUENCE * SEQUENCE; j++) {
+      if (train->tokens[j] != validation->tokens[i]) continue;
+      all += 1.0;
+      if (train->tokens[j + 1] == validation->tokens[i + 1]) pairs += 1.0;
+    }
+    sum += log(all / pairs);
+  }
+  PetscCall(CorpusBigram(corpus, &loss));
+  PetscCheck(PetscAbsReal((PetscReal)(sum / (double)last - (double)loss)) <= 8.0 * PETSC_MACHINE_EPSILON * (PetscReal)last, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bigram loss %.12g, expected %.12g", (double)loss, sum / (double)last);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestText(CorpusOptions options)
+{
+  const PetscInt nfiles   = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(text);
+  char           folder[] = "text";
+  char          *paths[]  = {folder};
+  Stream        *all, *train, *validation;
+  Corpus         corpus, other;
+  const char    *name;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc3(1, &all, 1, &train, 1, &validation));
+  for (PetscInt f = 0; f < nfiles; f++) {
+    StreamAppend(all, f, text[f].tokens, 256);
+    StreamAppend(f % 3 == 2 ? validation : train, f, text[f].tokens, 256);
+  }
+  options.paths      = paths;
+  options.npaths     = 1;
+  options.vocabulary = 256;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  PetscCall(CheckPart(corpus, CORPUS_TRAIN, train, 0, nfiles - nfiles / 3));
+  PetscCall(CheckPart(corpus, CORPUS_VALIDATION, validation, 0, nfiles / 3));
+  for (PetscInt f = 0; f < nfiles / 3; f++) {
+    PetscCall(CorpusGetFileName(corpus, CORPUS_VALIDATION, f, &name));
+    PetscCheck(strcmp(name, text[3 * f + 2].name) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Validation file %" PetscInt_FMT " is %s, expected %s", f, name, text[3 * f + 2].name);
+  }
+  PetscCall(CheckBigram(corpus, train, validation));
+  PetscCall(CorpusDestroy(&corpus));
+
+  options.holdout = CORPUS_HOLDOUT_BLOCKS;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  PetscCall(CheckPart(corpus, CORPUS_TRAIN, all, 3, nfiles));
+  PetscCall(CheckPart(corpus, CORPUS_VALIDATION, all, 3, nfiles));
+  PetscCall(CheckShare(corpus));
+  PetscCall(CorpusDestroy(&corpus));
+
+  options.every    = 100;
+  options.sequence = 1;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  options.seed++;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &other));
+  PetscCall(CheckShuffle(corpus, other));
+  PetscCall(CorpusDestroy(&other));
+  PetscCall(CorpusDestroy(&corpus));
+  PetscCall(PetscFree3(all, train, validation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestShards(CorpusOptions options)
+{
+  const PetscInt nfiles         = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards);
+  char           train_folder[] = "shards", held_file[] = "held/part_0.bin";
+  char          *paths[] = {train_folder}, *validation_paths[] = {held_file};
+  Stream        *train, *validation;
+  Corpus         corpus;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc2(1, &train, 1, &validation));
+  for (PetscInt f = 0; f < nfiles; f++) StreamAppend(train, f, shards[f].tokens, 50304);
+  StreamAppend(validation, 5, held[0].tokens, 50304);
+  options.paths             = paths;
+  options.npaths            = 1;
+  options.validation_paths  = validation_paths;
+  options.nvalidation_paths = 1;
+  options.suffix            = ".bin";
+  options.holdout           = CORPUS_HOLDOUT_PATHS;
+  options.vocabulary        = 50304;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  PetscCall(CheckPart(corpus, CORPUS_TRAIN, train, 0, nfiles));
+  PetscCall(CheckPart(corpus, CORPUS_VALIDATION, validation, 0, 1));
+  PetscCall(CorpusDestroy(&corpus));
+  PetscCall(PetscFree2(train, validation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Data or sizes that must be refused, by every process, with the words that the TEST block names */
+typedef struct {
+  const char   *name;
+  const char   *paths[2];
+  const char   *suffix;
+  PetscInt      shard[4]; /* magic number, version, tokens that the header tells and tokens that bad.bin has; all zero: it is not written */
+  CorpusHoldout holdout;
+  PetscInt      vocabulary;
+  PetscInt      batch;
+} Bad;
+
+static const Bad bads[] = {{"missing", {"nowhere", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"emptytext", {"text/c/empty.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"folder", {"nothing", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"suffix", {"text", NULL}, ".cxx", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"twice", {"text/d.h", "text"}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"leak", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_PATHS, 256, 0},
+                           {"mixed", {"text/d.h", "bad.bin"}, "", {20240520, 1, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"vocabulary", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 255, 0},
+                           {"few", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_FILES, 256, 0},
+                           {"short", {"text/g.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"unshared", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
+                           {"header", {"bad.bin", NULL}, "", {20240520, 1, 1, -256}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"magic", {"bad.bin", NULL}, "", {20240521, 1, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"version", {"bad.bin", NULL}, "", {20240520, 2, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"none", {"bad.bin", NULL}, "", {20240520, 1, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"truncated", {"bad.bin", NULL}, "", {20240520, 1, 101, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"longer", {"bad.bin", NULL}, "", {20240520, 1, 99, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"huge", {"bad.bin", NULL}, "", {20240520, 1, -1, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
+                           {"token", {"bad.bin", NULL}, "", {20240520, 1, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 1000, 0},
+                           {"processes", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 1},
+                           {"divide", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 3},
+                           {"batch", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 100000}};
+
+static PetscErrorCode TestBad(const char name[], CorpusOptions options)
+{
+  const Bad  *bad = bads;
+  char        paths[2][64];
+  char       *pointers[2] = {paths[0], paths[1]};
+  PetscMPIInt rank;
+  PetscInt    tokens[SEQUENCE], targets[SEQUENCE], first, count;
+  Corpus      corpus;
+
+  PetscFunctionBeginUser;
+  while (strcmp(bad->name, name) != 0) {
+    bad++;
+    PetscCheck(bad < bads + PETSC_STATIC_ARRAY_LENGTH(bads), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "No test %s", name);
+  }
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  options.paths             = pointers;
+  options.npaths            = bad->paths[1] == NULL ? 1 : 2;
+  options.validation_paths  = pointers;
+  options.nvalidation_paths = 1;
+  for (PetscInt i = 0; i < options.npaths; i++) PetscCall(PetscStrncpy(paths[i], bad->paths[i], sizeof(paths[i])));
+  options.suffix     = bad->suffix;
+  options.holdout    = bad->holdout;
+  options.vocabulary = bad->vocabulary;
+  options.every      = 5;
+  if (rank == 0 && bad->shard[0] != 0) PetscCall(WriteShard("bad.bin", 0, bad->shard[0], bad->shard[1], bad->shard[2], bad->shard[3], 50304));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  /* a file system that is not shared: the last process looks for the same names elsewhere */
+  if (rank == 1 && strcmp(name, "unshared") == 0) PetscCheck(chdir("nothing") == 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot change the folder");
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  if (bad->batch > 0) PetscCall(CorpusGetShare(corpus, bad->batch, &first, &count));
+  for (PetscInt i = 0; i < 5; i++) PetscCall(CorpusRead(corpus, CORPUS_TRAIN, i, tokens, targets));
+  PetscCall(CorpusDestroy(&corpus));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  CorpusOptions options;
+  char          bad[32];
+  PetscBool     isbad;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscMemzero(&options, sizeof(options)));
+  options.suffix    = ".h";
+  options.recursive = PETSC_TRUE;
+  options.holdout   = CORPUS_HOLDOUT_FILES;
+  options.every     = 3;
+  options.sequence  = SEQUENCE;
+  options.seed      = 1;
+  PetscCall(WriteFiles());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bad", bad, sizeof(bad), &isbad));
+  if (isbad == PETSC_TRUE) PetscCall(TestBad(bad, options));
+  else {
+    PetscCall(TestText(options));
+    PetscCall(TestShards(options));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    sources: tutorials/nanogpt/data.c
+
+  test:
+    suffix: good
+    nsize: {{1 2 3}}
+
+  test:
+    suffix: missing
+    nsize: 2
+    args: -bad missing
+    error: Cannot find data file nowhere
+
+  test:
+    suffix: emptytext
+    nsize: 2
+    args: -bad emptytext
+    error: Data file text/c/empty.h is empty
+
+  test:
+    suffix: folder
+    nsize: 2
+    args: -bad folder
+    error: Data folder nothing has no file that is not empty
+
+  test:
+    suffix: suffix
+    nsize: 2
+    args: -bad suffix
+    error: Data folder text has no file that is not empty and ends in .cxx
+
+  test:
+    suffix: twice
+    nsize: 2
+    args: -bad twice
+    error: Data file text/d.h is named twice
+
+  test:
+    suffix: leak
+    nsize: 2
+    args: -bad leak
+    error: Data file text/d.h is named both to train and to validate
+
+  test:
+    suffix: mixed
+    nsize: 2
+    args: -bad mixed
+    error: 1 of 2 data files are shards of tokens (.bin), the others text
+
+  test:
+    suffix: vocabulary
+    nsize: 2
+    args: -bad vocabulary
+    error: A vocabulary of 255 is too small
+
+  test:
+    suffix: few
+    nsize: 2
+    args: -bad few
+    error: 1 data files are too few to hold out the last of every 5
+
+  test:
+    suffix: short
+    nsize: 2
+    args: -bad short
+    error: The data give 1 sequences of 7 tokens to train and 0 to validate
+
+  test:
+    suffix: unshared
+    nsize: 2
+    args: -bad unshared
+    error: Cannot read data file text/d.h
+
+  test:
+    suffix: header
+    nsize: 2
+    args: -bad header
+    error: Data file bad.bin has 512 bytes: a shard begins with a header of 1024 bytes
+
+  test:
+    suffix: magic
+    nsize: 2
+    args: -bad magic
+    error: Data file bad.bin begins with 20240521
+
+  test:
+    suffix: version
+    nsize: 2
+    args: -bad version
+    error: Data file bad.bin is a shard of version 2
+
+  test:
+    suffix: none
+    nsize: 2
+    args: -bad none
+    error: Data file bad.bin is a shard of 0 tokens
+
+  test:
+    suffix: truncated
+    nsize: 2
+    args: -bad truncated
+    error: Data file bad.bin has 1224 bytes: a shard of 101 tokens, as its header says, has 1226
+
+  test:
+    suffix: longer
+    nsize: 2
+    args: -bad longer
+    error: Data file bad.bin has 1224 bytes: a shard of 99 tokens
+
+  test:
+    suffix: huge
+    nsize: 2
+    args: -bad huge
+    error: Data file bad.bin has 1224 bytes: a shard of 4294967295 tokens
+
+  test:
+    suffix: token
+    nsize: 2
+    args: -bad token
+    error: Data file bad.bin
+
+  test:
+    suffix: processes
+    nsize: 2
+    args: -bad processes
+    error: 2 processes are more than the 1 sequences of a batch
+
+  test:
+    suffix: divide
+    nsize: 2
+    args: -bad divide
+    error: A batch of 3 sequences cannot be shared equally by 2 processes
+
+  test:
+    suffix: batch
+    nsize: 2
+    args: -bad batch
+    error: A batch of 100000 sequences is more than the
+
+TEST*/
