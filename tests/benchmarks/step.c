@@ -1,0 +1,465 @@
+static char help[] = "Times the phases of a step beside what the machine can do: the rate of its matrix products and the bandwidth of its memory, measured in the same run.\n\n"
+                     "  mpiexec -n 2 ./step -benchmark_model quickstart\n"
+                     "  mpiexec -n 2 ./step -benchmark_model 124M -benchmark_steps 3\n\n"
+                     "Options of the optimizer change what is timed: -ef21_compressor rankk, -muon_type dense, -muon_exchange_type star. All ranks measure at the same time.\n"
+                     "A model that fits into the caches can be faster than the triad, which does not.\n\n";
+
+#include <petscmuon.h>
+#include <petscblaslapack.h>
+#include <petsctime.h>
+#include "../../tutorials/nanogpt/model.h"
+
+/* Entries of an array of the triad: three of them exceed the caches of today's processors */
+#define TRIAD_ENTRIES 16777216
+#define GEMM_SIZE     1024
+#define REPETITIONS   5
+
+typedef struct {
+  const char *name;
+  GPTShape    shape;
+  PetscReal   learning_rate, momentum;
+  PetscInt    steps;
+} Model;
+
+/* The second has the matrices of the paper's model. Its sequences are short: a step's own work does not depend on how many tokens a gradient is of */
+static const Model models[] = {
+  {"quickstart", {256, 128, 4, 2, 128, 8},    (PetscReal)5e-4,   (PetscReal)0.8, 20},
+  {"124M",       {50304, 768, 6, 12, 128, 1}, (PetscReal)3.6e-4, (PetscReal)0.9, 3 }
+};
+
+typedef enum {
+  GRADIENT,
+  MOMENTUM,
+  COMPRESS,
+  EXCHANGE,
+  AGGREGATE,
+  LMO,
+  STEP,
+  PHASES
+} Phase;
+static const char *const Events[] = {"MuonGradient", "MuonMomentum", "MuonCompress", "MuonExchange", "MuonAggregate", "MuonLMO", "MuonStep"};
+static const char *const Names[]  = {"gradient", "momentum", "compress", "exchange", "aggregate", "LMO", "step"};
+
+typedef struct {
+  GPT                 gpt;
+  GPTShape            shape;
+  PetscInt            n;
+  Mat                *W;
+  MuonLayer          *layer;
+  const PetscScalar **w;
+  PetscScalar       **dw;
+  PetscInt           *tokens, *targets;
+  unsigned long long  random;
+} Task;
+
+/* What the machine does, and what a step needs of it, mean over the ranks */
+typedef struct {
+  PetscLogDouble gemm, small, triad;
+  PetscLogDouble flops[PHASES];
+  PetscLogDouble bytes[PHASES];
+} Limits;
+
+static PetscErrorCode Median(PetscInt n, PetscReal values[], PetscLogDouble *median)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSortReal(n, values));
+  *median = (PetscLogDouble)(n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
+{
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, (PetscMPIInt)n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  for (PetscInt i = 0; i < n; i++) values[i] /= size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations a second of a product of square matrices in PetscScalar, on every rank at once */
+static PetscErrorCode MeasureGemm(PetscInt n, PetscLogDouble *rate)
+{
+  const PetscScalar one = 1.0, zero = 0.0;
+  const PetscInt    inner = n < GEMM_SIZE ? 1000 : 1; /* short products are too quick for the clock */
+  PetscScalar      *A, *B, *C;
+  PetscReal         times[REPETITIONS];
+  PetscLogDouble    start, end, median;
+  PetscBLASInt      bn;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscMalloc3(n * n, &A, n * n, &B, n * n, &C));
+  for (PetscInt i = 0; i < n * n; i++) A[i] = B[i] = C[i] = (PetscScalar)(i % 17) / 17;
+  for (PetscInt r = -1; r < REPETITIONS; r++) {
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(PetscTime(&start));
+    for (PetscInt i = 0; i < inner; i++) PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &bn, &bn, &bn, &one, A, &bn, B, &bn, &zero, C, &bn));
+    PetscCall(PetscTime(&end));
+    if (r >= 0) times[r] = (PetscReal)(end - start);
+  }
+  PetscCall(PetscFree3(A, B, C));
+  PetscCall(Median(REPETITIONS, times, &median));
+  *rate = 2.0 * (PetscLogDouble)inner * (PetscLogDouble)n * (PetscLogDouble)n * (PetscLogDouble)n / median;
+  PetscCall(MeanOverRanks(1, rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes a second of a = b + s c, on every rank at once; three arrays are counted, though a write may first read */
+static PetscErrorCode MeasureTriad(PetscLogDouble *rate)
+{
+  PetscScalar   *a, *b, *c;
+  PetscReal      times[REPETITIONS];
+  PetscLogDouble start, end, median;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(TRIAD_ENTRIES, &a, TRIAD_ENTRIES, &b, TRIAD_ENTRIES, &c));
+  for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) {
+    a[i] = 0;
+    b[i] = 1;
+    c[i] = 2;
+  }
+  for (PetscInt r = -1; r < REPETITIONS; r++) {
+    const PetscScalar s = (PetscScalar)r;
+
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(PetscTime(&start));
+    for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) a[i] = b[i] + s * c[i];
+    PetscCall(PetscTime(&end));
+    if (r >= 0) times[r] = (PetscReal)(end - start);
+    PetscCheck(PetscRealPart(a[TRIAD_ENTRIES / 2]) == 1 + 2 * (PetscReal)r, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Triad computed something else");
+  }
+  PetscCall(PetscFree3(a, b, c));
+  PetscCall(Median(REPETITIONS, times, &median));
+  *rate = 3.0 * sizeof(PetscScalar) * TRIAD_ENTRIES / median;
+  PetscCall(MeanOverRanks(1, rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits of a vector that the processor has, 0 where that is not known */
+static PetscErrorCode GetVectorBits(PetscInt *bits)
+{
+  char  line[8192];
+  FILE *file = fopen("/proc/cpuinfo", "r");
+
+  PetscFunctionBeginUser;
+  *bits = 0;
+  if (file == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  while (*bits == 0 && fgets(line, sizeof(line), file) != NULL) {
+    if (strncmp(line, "flags", 5) != 0) continue;
+    *bits = strstr(line, " avx512f") != NULL ? 512 : strstr(line, " avx2") != NULL ? 256 : 128;
+  }
+  fclose(file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which kernels OpenBLAS has chosen; it takes processors that are newer than itself for older ones */
+static PetscErrorCode ReportBlas(void)
+{
+  const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"}, *const half[] = {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
+  PetscInt          cpu, kernel = 128;
+  void             *symbol = NULL;
+  const char       *name;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscDLSym(NULL, "openblas_get_corename", &symbol));
+  if (symbol == NULL) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: not one that tells its kernels\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  name = ((char *(*)(void))symbol)();
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(half); i++) kernel = strcasecmp(name, half[i]) == 0 ? 256 : kernel;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wide); i++) kernel = strcasecmp(name, wide[i]) == 0 ? 512 : kernel;
+  PetscCall(GetVectorBits(&cpu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: OpenBLAS with its kernels for %s, vectors of %" PetscInt_FMT " bits", name, kernel));
+  if (cpu > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; the processor has %" PetscInt_FMT, cpu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  if (cpu > kernel) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WARNING: OpenBLAS uses narrower vectors than the processor has; try OPENBLAS_CORETYPE=%s in the environment\n", cpu == 512 ? "SkylakeX" : "Haswell"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
+{
+  Task          *task = (Task *)ctx;
+  const PetscInt N    = task->shape.batch * task->shape.sequence;
+  Mat            G;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i <= N; i++) {
+    task->random = task->random * 6364136223846793005ULL + 1442695040888963407ULL;
+    if (i < N) task->tokens[i] = (PetscInt)((task->random >> 33) % (unsigned long long)task->shape.vocabulary);
+    if (i > 0) task->targets[i - 1] = i < N ? task->tokens[i] : 0;
+  }
+  for (PetscInt i = 0; i < task->n; i++) {
+    PetscCall(MuonLayerGetGradient(task->layer[i], &G));
+    PetscCall(MatZeroEntries(G));
+    PetscCall(MatDenseGetArray(G, &task->dw[i]));
+    PetscCall(MatDenseGetArrayRead(task->W[i], &task->w[i]));
+  }
+  PetscCall(GPTLossAndGradient(task->gpt, task->w, task->shape.batch, task->shape.sequence, task->tokens, task->targets, 1.0, loss, task->dw));
+  for (PetscInt i = 0; i < task->n; i++) {
+    PetscCall(MatDenseRestoreArrayRead(task->W[i], &task->w[i]));
+    PetscCall(MuonLayerGetGradient(task->layer[i], &G));
+    PetscCall(MatDenseRestoreArray(G, &task->dw[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaskCreate(const Model *model, Task *task)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  task->shape  = model->shape;
+  task->random = (unsigned long long)rank + 1;
+  PetscCall(GPTCreate(&task->shape, &task->gpt));
+  PetscCall(GPTGetNumMatrices(task->gpt, &task->n));
+  PetscCall(PetscMalloc4(task->n, &task->W, task->n, &task->layer, task->n, &task->w, task->n, &task->dw));
+  PetscCall(PetscMalloc2(task->shape.batch * task->shape.sequence, &task->tokens, task->shape.batch * task->shape.sequence, &task->targets));
+  for (PetscInt i = 0; i < task->n; i++) {
+    const char  *name;
+    PetscInt     m, n;
+    PetscScalar *w;
+
+    PetscCall(GPTGetMatrix(task->gpt, i, &name, &m, &n));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &task->W[i]));
+    PetscCall(MatDenseGetArrayWrite(task->W[i], &w));
+    PetscCall(GPTInitializeMatrix(task->gpt, i, 1, w));
+    PetscCall(MatDenseRestoreArrayWrite(task->W[i], &w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaskDestroy(Task *task)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < task->n; i++) PetscCall(MatDestroy(&task->W[i]));
+  PetscCall(PetscFree4(task->W, task->layer, task->w, task->dw));
+  PetscCall(PetscFree2(task->tokens, task->targets));
+  PetscCall(GPTDestroy(&task->gpt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The optimizer of the quickstart: a tenth of the entries with nine bits each in both directions */
+static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, muon));
+  PetscCall(MuonSetType(*muon, MUONEF21));
+  PetscCall(MuonSetLearningRate(*muon, model->learning_rate));
+  PetscCall(MuonSetMomentum(*muon, model->momentum));
+  PetscCall(MuonSetShapeFactor(*muon, MUON_SHAPE_FACTOR_SCION));
+  for (PetscInt d = 0; d < 2; d++) {
+    MuonCompressor c;
+
+    if (d == 0) PetscCall(MuonEF21GetCompressor(*muon, &c));
+    else PetscCall(MuonEF21GetServerCompressor(*muon, &c));
+    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+    PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.1));
+    PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  }
+  for (PetscInt i = 0; i < task->n; i++) {
+    const char *name;
+    PetscInt    m, n;
+    MuonLMO     lmo;
+
+    PetscCall(GPTGetMatrix(task->gpt, i, &name, &m, &n));
+    PetscCall(MuonAddLayer(*muon, name, task->W[i], &task->layer[i]));
+    PetscCall(MuonLayerSetScale(task->layer[i], i == 0 ? 3000.0 : 50.0));
+    PetscCall(MuonLayerGetLMO(task->layer[i], &lmo));
+    PetscCall(MuonLMOSetType(lmo, i == 0 ? MUONLMOMAX : MUONLMOSPECTRAL));
+  }
+  PetscCall(MuonSetObjectiveAndGradient(*muon, FormLossAndGradient, task));
+  PetscCall(MuonSetFromOptions(*muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Bytes that a phase moves at least, of matrices that are read or written once: the momentum reads gradient and momentum and writes one; a compressed matrix and what it is
+   relative to are read, its message is written and read; a message between ranks is read and written; the aggregate reads the mean and the old and writes the new.
+*/
+static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
+{
+  PetscLogDouble served = 0, operands = 0;
+  MuonTraffic    traffic;
+  PetscMPIInt    rank;
+  PetscBool      ef21;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
+  *entries = 0;
+  for (PetscInt i = 0; i < task->n; i++) {
+    PetscInt       m, n;
+    PetscMPIInt    owner;
+    PetscLogDouble mn;
+    PetscBool      assigns[2] = {PETSC_TRUE, PETSC_TRUE};
+
+    PetscCall(MuonLayerGetSize(task->layer[i], &m, &n));
+    PetscCall(MuonLayerGetOwner(task->layer[i], &owner));
+    mn = (PetscLogDouble)m * (PetscLogDouble)n;
+    *entries += mn;
+    if (ef21 == PETSC_TRUE) {
+      MuonCompressor up, down;
+
+      PetscCall(MuonEF21GetLayerCompressors(muon, task->layer[i], &up, &down));
+      PetscCall(MuonCompressorIsAssignment(up, &assigns[0]));
+      PetscCall(MuonCompressorIsAssignment(down, &assigns[1]));
+    }
+    operands += mn * (assigns[0] == PETSC_TRUE ? 1 : 2);
+    if (owner < 0 || owner == rank) {
+      served += mn;
+      operands += mn * (assigns[1] == PETSC_TRUE ? 1 : 2);
+    }
+  }
+  PetscCall(MuonGetTraffic(muon, &traffic));
+  PetscCall(PetscArrayzero(limits->bytes, PHASES));
+  limits->bytes[MOMENTUM]  = 3 * sizeof(PetscScalar) * *entries;
+  limits->bytes[COMPRESS]  = sizeof(PetscScalar) * operands + 2 * (traffic.up[1] + traffic.down[1]) / 8;
+  limits->bytes[EXCHANGE]  = 2 * traffic.mpi;
+  limits->bytes[AGGREGATE] = 3 * sizeof(PetscScalar) * served;
+  PetscCall(MeanOverRanks(PHASES, limits->bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds and flops of the phases so far, on this rank */
+static PetscErrorCode ReadEvents(PetscLogDouble seconds[], PetscLogDouble flops[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt p = 0; p < PHASES; p++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(Events[p], &event));
+    PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
+    seconds[p] = info.time;
+    flops[p]   = info.flops;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Median over the steps of the mean over the ranks; the first step also allocates and is left out */
+static PetscErrorCode TimeSteps(Muon muon, PetscInt steps, PetscLogDouble seconds[], Limits *limits)
+{
+  PetscLogDouble      before[PHASES], after[PHASES], flops0[PHASES], flops[PHASES];
+  PetscReal          *times;
+  MuonConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(PHASES * steps, &times));
+  PetscCall(MuonStep(muon));
+  for (PetscInt s = 0; s < steps; s++) {
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(ReadEvents(before, flops0));
+    PetscCall(MuonStep(muon));
+    PetscCall(ReadEvents(after, flops));
+    for (PetscInt p = 0; p < PHASES; p++) {
+      after[p] -= before[p];
+      limits->flops[p] = flops[p] - flops0[p];
+    }
+    PetscCall(MeanOverRanks(PHASES, after));
+    for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)after[p];
+    PetscCall(MuonGetConvergedReason(muon, &reason));
+    PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT ": %s", s, MuonConvergedReasons[reason]);
+  }
+  PetscCall(MeanOverRanks(PHASES, limits->flops));
+  for (PetscInt p = 0; p < PHASES; p++) PetscCall(Median(steps, times + p * steps, &seconds[p]));
+  PetscCall(PetscFree(times));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the phases leave of a step: new weights from oracles, the bookkeeping of messages, copies at the commit, the agreement of the ranks */
+static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *limits)
+{
+  PetscLogDouble rest = seconds[STEP];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10s %7s %10s %8s  %s\n", "phase", "seconds", "of step", "limit", "of limit", "measured against"));
+  for (PetscInt p = 0; p < STEP; p++) {
+    const PetscBool      products = p == GRADIENT || p == LMO ? PETSC_TRUE : PETSC_FALSE;
+    const PetscLogDouble limit    = products == PETSC_TRUE ? limits->flops[p] / limits->gemm : limits->bytes[p] / limits->triad;
+
+    rest -= seconds[p];
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%% %10.6f", Names[p], seconds[p], 100 * seconds[p] / seconds[STEP], limit));
+    if (limit > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.1fx", seconds[p] / limit));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", "-"));
+    if (products == PETSC_TRUE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %.4g GFLOP by products\n", limits->flops[p] / 1e9));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %.4g MB by the triad\n", limits->bytes[p] / 1e6));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%%\n", "rest", rest, 100 * rest / seconds[STEP]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%%\n", Names[STEP], seconds[STEP], 100.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const Model *model, PetscInt steps)
+{
+  Task           task;
+  Muon           muon;
+  MuonType       type;
+  Limits         limits;
+  PetscLogDouble entries = 0, seconds[PHASES], memory[3], sent[3];
+  MuonTraffic    traffic;
+  PetscMPIInt    size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MeasureGemm(GEMM_SIZE, &limits.gemm));
+  PetscCall(MeasureGemm(model->shape.width, &limits.small));
+  PetscCall(MeasureTriad(&limits.triad));
+  PetscCall(TaskCreate(model, &task));
+  PetscCall(CreateMuon(model, &task, &muon));
+  PetscCall(TimeSteps(muon, steps, seconds, &limits));
+  PetscCall(CountBytes(muon, &task, &limits, &entries));
+  PetscCall(MuonGetType(muon, &type));
+  PetscCall(MuonGetTraffic(muon, &traffic));
+  PetscCall(MuonGetMemory(muon, &memory[0], &memory[1], &memory[2]));
+  sent[0] = traffic.up[1] / traffic.dense;
+  sent[1] = traffic.down[1] / traffic.dense;
+  sent[2] = traffic.mpi / 1e6;
+  PetscCall(MeanOverRanks(3, sent));
+  PetscCall(MeanOverRanks(3, memory));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type, size,
+                        (int)sizeof(PetscScalar), model->shape.batch, model->shape.sequence));
+  PetscCall(ReportBlas());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT "; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9, model->shape.width, limits.triad / 1e9));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps));
+  PetscCall(PrintTable(seconds, &limits));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "state: %.2f bytes a parameter at a worker, %.2f at the servers together, %.2f of scratch and messages on a rank\n", memory[0] / entries, memory[1] * size / entries, memory[2] / entries));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "sent: %.4f of dense up, %.4f down; %.3f MB a step through MPI on a rank\n", sent[0], sent[1], sent[2]));
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(TaskDestroy(&task));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      name[32] = "quickstart";
+  PetscInt  chosen   = 0, steps;
+  PetscBool is       = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of a step", NULL);
+  PetscCall(PetscOptionsString("-benchmark_model", "quickstart or 124M", NULL, name, name, sizeof(name), NULL));
+  for (; chosen < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(models); chosen++) {
+    PetscCall(PetscStrcmp(name, models[chosen].name, &is));
+    if (is == PETSC_TRUE) break;
+  }
+  PetscCheck(is == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_model %s: expected quickstart or 124M", name);
+  steps = models[chosen].steps;
+  PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
+  PetscOptionsEnd();
+  PetscCheck(steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_steps %" PetscInt_FMT ": expected at least 1", steps);
+  PetscCall(Run(&models[chosen], steps));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  sources: tutorials/nanogpt/model.c
+
+TEST*/
