@@ -136,8 +136,8 @@ static PetscErrorCode DenseServe_Private(Muon muon, MuonRecord *record, MuonStat
     if (s->serves == PETSC_FALSE) continue;
     if (G == NULL) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_A, layer, &G));
     if (Xnew == NULL) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_B, layer, &Xnew));
-    PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
     if (dense->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(muon, i, s->up, G, status));
+    PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
     if (muon->size > 1) PetscCall(MatScale(G, 1 / (PetscReal)muon->size));
     PetscCall(DenseServerMomentum_Private(muon, i, G));
     PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));

@@ -208,8 +208,9 @@ static PetscErrorCode EF21Aggregate_Private(Muon muon, PetscInt i, Mat Gnew, Muo
   const PetscReal mean = 1 / (PetscReal)muon->size;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  /* Decoding is the compressors' phase, so that no second is counted in two */
   if (ef21->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(muon, i, EF21Up(ef21, s), Gnew, status));
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   if (s->G != NULL) PetscCall(MuonMatAxpby_Private(1, s->G, mean, Gnew));
   else if (muon->size > 1) PetscCall(MatScale(Gnew, mean));
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
