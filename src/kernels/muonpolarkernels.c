@@ -34,9 +34,9 @@ void SYMM(const char *, const char *, const BLASInt *, const BLASInt *, const Mu
 #endif
 
 static const MuonKernelPolynomial polynomials[] = {
-  {"kj",      5,  1, {{3.4445, -4.7750, 2.0315}} },
-  {"quintic", 10, 1, {{1.875, -1.25, 0.375}}     },
-  {"cubic",   15, 1, {{1.5, -0.5, 0.0}}          }
+  {"kj", 5, 1, {{3.4445, -4.7750, 2.0315}}},
+  {"quintic", 10, 1, {{1.875, -1.25, 0.375}}},
+  {"cubic", 15, 1, {{1.5, -0.5, 0.0}}},
 };
 
 const MuonKernelPolynomial *MuonKernelPolynomialGet(int number)
@@ -177,10 +177,10 @@ static void Mirror(size_t s, MuonKernelScalar *A)
 
 void MuonKernelPolynomialStep(size_t m, size_t n, const double c[3], const MuonKernelScalar *Y, MuonKernelScalar *Z, MuonKernelScalar *A, MuonKernelScalar *B)
 {
-  const int              wide  = m <= n;
-  const size_t           s     = wide ? m : n;
-  const BLASInt          rows  = (BLASInt)m, columns = (BLASInt)n, side = (BLASInt)s, length = (BLASInt)(wide ? n : m);
-  const MuonKernelScalar one   = 1, zero = 0, c2 = (MuonKernelScalar)c[1], c3 = (MuonKernelScalar)c[2];
+  const int              wide = m <= n;
+  const size_t           s    = wide ? m : n;
+  const BLASInt          rows = (BLASInt)m, columns = (BLASInt)n, side = (BLASInt)s, length = (BLASInt)(wide ? n : m);
+  const MuonKernelScalar one = 1, zero = 0, c2 = (MuonKernelScalar)c[1], c3 = (MuonKernelScalar)c[2];
 
   if (s == 0) return;
   /* The Gram matrix of the short side; working on either side spares the transpose */

@@ -179,13 +179,13 @@ static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, Pets
 */
 static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
 {
-  SVD         solve;
-  SVDType     type;
-  Mat         A;
-  Vec         left = NULL, right = NULL;
+  SVD          solve;
+  SVDType      type;
+  Mat          A;
+  Vec          left = NULL, right = NULL;
   PetscScalar *R = X, *tau = NULL;
-  PetscInt    asked;
-  PetscBool   lapack;
+  PetscInt     asked;
+  PetscBool    lapack;
 
   PetscFunctionBegin;
   PetscCall(SVDCreate(PETSC_COMM_SELF, &solve));

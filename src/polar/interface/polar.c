@@ -9,9 +9,10 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionBegin;
   names[0] = '\0';
   PetscCall(PetscFunctionListGet(list, &array, &count));
-  for (int i = 0; i < count; i++) {
+  /* Some releases count an empty name at the end */
+  for (int i = 0; i < count && array[i] != NULL; i++) {
+    if (i > 0) PetscCall(PetscStrlcat(names, " ", length));
     PetscCall(PetscStrlcat(names, array[i], length));
-    if (i < count - 1) PetscCall(PetscStrlcat(names, " ", length));
   }
   PetscCall(PetscFree(array));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -244,10 +245,13 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarSetSteps(MuonPolar polar, PetscInt steps)
 {
+  const char *prefix;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
   PetscValidLogicalCollectiveInt(polar, steps, 2);
-  PetscCheck(steps == PETSC_DETERMINE || steps >= 1, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_steps is %" PetscInt_FMT ", expected at least 1", ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "", steps);
+  PetscCheck(steps == PETSC_DETERMINE || steps >= 1, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_steps is %" PetscInt_FMT ", expected at least 1", prefix, steps);
   polar->steps = steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -300,17 +304,19 @@ PetscErrorCode MuonPolarGetSteps(MuonPolar polar, PetscInt *steps)
 PetscErrorCode MuonPolarSetCoefficients(MuonPolar polar, MuonPolarCoefficients name)
 {
   const MuonKernelPolynomial *p;
+  const char                 *prefix;
   char                        names[256] = "";
   char                       *copy;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
   PetscAssertPointer(name, 2);
   for (int i = 0; (p = MuonKernelPolynomialGet(i)) != NULL; i++) {
     PetscCall(PetscStrlcat(names, " ", sizeof(names)));
     PetscCall(PetscStrlcat(names, p->name, sizeof(names)));
   }
-  PetscCheck(MuonKernelPolynomialFind(name) != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", name, ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "", names);
+  PetscCheck(MuonKernelPolynomialFind(name) != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", name, prefix, names);
   PetscCall(PetscStrallocpy(name, &copy));
   PetscCall(PetscFree(polar->coefficients));
   polar->coefficients = copy;
