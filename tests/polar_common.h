@@ -1,0 +1,274 @@
+/*
+   What the tests of polar factors and norm balls share: matrices with a known kind of spectrum and a singular value decomposition of their own, by one-sided
+   Jacobi rotations in double: another algorithm than any in the library, and another precision where the library is single.
+*/
+#pragma once
+
+#include <petscmuonpolar.h>
+#include <petscmuonretro.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static PETSC_UNUSED unsigned long long testseed = 88172645463325252ULL;
+
+static PETSC_UNUSED double TestUniform(void)
+{
+  testseed ^= testseed << 13;
+  testseed ^= testseed >> 7;
+  testseed ^= testseed << 17;
+  return (double)(testseed >> 11) / 9007199254740992.0;
+}
+
+static PETSC_UNUSED double TestGaussian(void)
+{
+  const double u = 1.0 - TestUniform(), v = TestUniform();
+
+  return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/* k <= m orthonormal columns, by Gram and Schmidt twice */
+static PETSC_UNUSED void TestOrthonormal(int m, int k, double *Q)
+{
+  for (int j = 0; j < k; j++) {
+    for (int i = 0; i < m; i++) Q[i + j * m] = TestGaussian();
+    for (int pass = 0; pass < 2; pass++) {
+      double norm = 0.0;
+
+      for (int p = 0; p < j; p++) {
+        double dot = 0.0;
+
+        for (int i = 0; i < m; i++) dot += Q[i + p * m] * Q[i + j * m];
+        for (int i = 0; i < m; i++) Q[i + j * m] -= dot * Q[i + p * m];
+      }
+      for (int i = 0; i < m; i++) norm += Q[i + j * m] * Q[i + j * m];
+      for (int i = 0; i < m; i++) Q[i + j * m] /= sqrt(norm);
+    }
+  }
+}
+
+/* C (m x n) = A (m x k) B, where B is n x k when its transpose is meant */
+static PETSC_UNUSED void TestMultiply(int m, int n, int k, const double *A, const double *B, int transposed, double *C)
+{
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < m; i++) {
+      double sum = 0.0;
+
+      for (int p = 0; p < k; p++) sum += A[i + p * m] * (transposed ? B[j + p * n] : B[p + j * k]);
+      C[i + j * m] = sum;
+    }
+  }
+}
+
+/* A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U is zero where sigma is */
+static PETSC_UNUSED void TestSVD(int m, int n, const double *A, double *sigma, double *U, double *V)
+{
+  const int l = m > n ? m : n, s = m > n ? n : m;
+  double   *X = (double *)malloc(sizeof(double) * l * s), *W = (double *)calloc((size_t)s * s, sizeof(double));
+  int       again = 1;
+
+  for (int j = 0; j < s; j++) {
+    for (int i = 0; i < l; i++) X[i + j * l] = m > n ? A[i + j * m] : A[j + i * m];
+    W[j + j * s] = 1.0;
+  }
+  for (int sweep = 0; again && sweep < 60; sweep++) {
+    again = 0;
+    for (int p = 0; p < s; p++) {
+      for (int q = p + 1; q < s; q++) {
+        double a = 0.0, b = 0.0, c = 0.0, t, r, z;
+
+        for (int i = 0; i < l; i++) {
+          a += X[i + p * l] * X[i + p * l];
+          b += X[i + q * l] * X[i + q * l];
+          c += X[i + p * l] * X[i + q * l];
+        }
+        if (c == 0.0 || fabs(c) <= 1e-16 * sqrt(a) * sqrt(b)) continue;
+        again = 1;
+        z     = (b - a) / (2.0 * c);
+        t     = (z >= 0.0 ? 1.0 : -1.0) / (fabs(z) + sqrt(1.0 + z * z));
+        r     = 1.0 / sqrt(1.0 + t * t);
+        for (int i = 0; i < l; i++) {
+          const double x = X[i + p * l], y = X[i + q * l];
+
+          X[i + p * l] = r * (x - t * y);
+          X[i + q * l] = r * (y + t * x);
+        }
+        for (int i = 0; i < s; i++) {
+          const double x = W[i + p * s], y = W[i + q * s];
+
+          W[i + p * s] = r * (x - t * y);
+          W[i + q * s] = r * (y + t * x);
+        }
+      }
+    }
+  }
+  for (int j = 0; j < s; j++) {
+    double norm = 0.0;
+
+    for (int i = 0; i < l; i++) norm += X[i + j * l] * X[i + j * l];
+    sigma[j] = sqrt(norm);
+  }
+  for (int j = 0; j < s; j++) {
+    int    best = j;
+    double swap;
+
+    for (int k = j + 1; k < s; k++) {
+      if (sigma[k] > sigma[best]) best = k;
+    }
+    swap        = sigma[j];
+    sigma[j]    = sigma[best];
+    sigma[best] = swap;
+    for (int i = 0; i < l; i++) {
+      swap            = X[i + j * l];
+      X[i + j * l]    = X[i + best * l];
+      X[i + best * l] = swap;
+    }
+    for (int i = 0; i < s; i++) {
+      swap            = W[i + j * s];
+      W[i + j * s]    = W[i + best * s];
+      W[i + best * s] = swap;
+    }
+    for (int i = 0; i < l; i++) (m > n ? U : V)[i + j * l] = sigma[j] > 0.0 ? X[i + j * l] / sigma[j] : 0.0;
+    for (int i = 0; i < s; i++) (m > n ? V : U)[i + j * s] = W[i + j * s];
+  }
+  free(X);
+  free(W);
+}
+
+enum {
+  TEST_GAUSSIAN,
+  TEST_HARMONIC,
+  TEST_GEOMETRIC,
+  TEST_MILD,
+  TEST_DEFICIENT,
+  TEST_OUTLIER,
+  TEST_FLAT,
+  TEST_ZERO,
+  TEST_SPECTRA
+};
+static PETSC_UNUSED const char *const testspectra[] = {"gaussian", "harmonic", "geometric", "mild", "deficient", "outlier", "flat", "zero"};
+
+/* A matrix of that kind; its entries are then rounded to PetscScalar, and the rounded matrix is the one that a test compares with */
+static PETSC_UNUSED void TestMatrix(int m, int n, int spectrum, double *A)
+{
+  const int    s      = m > n ? n : m;
+  const double lowest = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12;
+  double      *U = (double *)malloc(sizeof(double) * m * s), *V = (double *)malloc(sizeof(double) * n * s);
+
+  TestOrthonormal(m, s, U);
+  TestOrthonormal(n, s, V);
+  for (int j = 0; j < s; j++) {
+    double sigma = 0.0;
+
+    switch (spectrum) {
+    case TEST_HARMONIC:
+      sigma = 1.0 / (j + 1);
+      break;
+    case TEST_GEOMETRIC:
+      sigma = s > 1 ? pow(lowest, (double)j / (s - 1)) : 1.0;
+      break;
+    case TEST_MILD:
+      sigma = s > 1 ? pow(1e-3, (double)j / (s - 1)) : 1.0;
+      break;
+    case TEST_DEFICIENT:
+      sigma = 2 * j < s ? 1.0 + j : 0.0;
+      break;
+    case TEST_OUTLIER:
+      sigma = j == 0 ? 1000.0 : 1.0;
+      break;
+    case TEST_FLAT:
+      sigma = 3.0;
+      break;
+    }
+    for (int i = 0; i < m; i++) U[i + j * m] *= sigma;
+  }
+  TestMultiply(m, n, s, U, V, 1, A);
+  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)(spectrum == TEST_GAUSSIAN ? TestGaussian() : A[i]);
+  free(U);
+  free(V);
+}
+
+/* A Mat of leading dimension m + pad with the entries of A; the padding is NaN, so that whoever reads it shows it */
+static PETSC_UNUSED PetscErrorCode TestMat(int m, int n, int pad, const double *A, Mat *M)
+{
+  PetscScalar *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_SELF, M));
+  PetscCall(MatSetSizes(*M, m, n, m, n));
+  PetscCall(MatSetType(*M, MATSEQDENSE));
+  PetscCall(PetscMalloc1((size_t)(m + pad) * n + 1, &a));
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < m + pad; i++) a[i + j * (m + pad)] = i < m && A != NULL ? (PetscScalar)A[i + j * m] : (PetscScalar)NAN;
+  }
+  PetscCall(MatDenseSetLDA(*M, m + pad > 0 ? m + pad : 1));
+  PetscCall(MatSeqDenseSetPreallocation(*M, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees the array of TestMat() too, and sees that the padding is as it was */
+static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
+{
+  PetscScalar *a, *array;
+  PetscInt     m, n, lda;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(*M, &m, &n));
+  PetscCall(MatDenseGetLDA(*M, &lda));
+  PetscCall(MatDenseGetArray(*M, &a));
+  array = a;
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = m; i < lda && m > 0; i++) PetscCheck(PetscIsNanScalar(a[i + j * lda]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %" PetscInt_FMT " of column %" PetscInt_FMT " is padding and was written", i, j);
+  }
+  PetscCall(MatDenseRestoreArray(*M, &a));
+  PetscCall(MatDestroy(M));
+  PetscCall(PetscFree(array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestMatGet(Mat M, double *A)
+{
+  const PetscScalar *a;
+  PetscInt           m, n, lda;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(M, &m, &n));
+  PetscCall(MatDenseGetLDA(M, &lda));
+  PetscCall(MatDenseGetArrayRead(M, &a));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < m; i++) A[i + j * m] = (double)a[i + j * lda];
+  }
+  PetscCall(MatDenseRestoreArrayRead(M, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED double TestDot(int count, const double *x, const double *y)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < count; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+/* Frobenius norm of x - y, or of x */
+static PETSC_UNUSED double TestDistance(int count, const double *x, const double *y)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < count; i++) sum += (x[i] - (y != NULL ? y[i] : 0.0)) * (x[i] - (y != NULL ? y[i] : 0.0));
+  return sqrt(sum);
+}
+
+/* The count of bytes x and the file's name in the folder -oracle_dir, for the second implementation in numpy */
+static PETSC_UNUSED PetscErrorCode TestDump(const char directory[], const char name[], int index, size_t count, const double *x)
+{
+  char  path[PETSC_MAX_PATH_LEN];
+  FILE *file;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%s%d.f64", directory, name, index));
+  file = fopen(path, "wb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  PetscCheck(fwrite(x, sizeof(double), count, file) == count && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,116 @@
+static char help[] = "Wrong use of MuonPolar and MuonLMO is an error that names the object, the value and what was expected.\n\n";
+
+#include "polar_common.h"
+#include <petscmuonlmo.h>
+
+int main(int argc, char **argv)
+{
+  MuonPolar polar;
+  MuonLMO   lmo;
+  Mat       G, Q, S, P;
+  char      which[64] = "";
+  PetscBool is;
+  PetscReal norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-use", which, sizeof(which), NULL));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetOptionsPrefix(polar, "net_"));
+  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(MuonLMOCreate(PETSC_COMM_WORLD, &lmo));
+  PetscCall(MuonLMOSetOptionsPrefix(lmo, "net_"));
+  PetscCall(MuonLMOSetFromOptions(lmo));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 4, NULL, &G));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 3, NULL, &Q));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &S));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 3, 4, NULL, &P));
+  PetscCall(PetscStrcmp(which, "shape", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, G, Q));
+  PetscCall(PetscStrcmp(which, "lmoshape", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonLMOApply(lmo, G, Q));
+  PetscCall(PetscStrcmp(which, "sparse", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, S, G));
+  PetscCall(PetscStrcmp(which, "lmosparse", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonLMOComputeNorm(lmo, S, &norm));
+  PetscCall(PetscStrcmp(which, "parallel", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, P, P));
+  PetscCall(PetscStrcmp(which, "same", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonLMOApply(lmo, G, G));
+  PetscCall(PetscStrcmp(which, "lmotype", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonLMOSetType(lmo, "spektral"));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&Q));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(MuonLMODestroy(&lmo));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: none
+    nsize: 2
+
+  testset:
+    nsize: 2
+
+    test:
+      suffix: type
+      args: -net_lmo_polar_type svdd
+      error: Unknown type svdd of option -net_lmo_polar_type, expected one of: svd newtonschulz
+
+    test:
+      suffix: lmotype
+      args: -net_lmo_type fro
+      error: Unknown type fro of option -net_lmo_type, expected one of: spectral max frobenius
+
+    test:
+      suffix: setlmotype
+      args: -use lmotype
+      error: Unknown type spektral of option -net_lmo_type
+
+    test:
+      suffix: coefficients
+      args: -net_lmo_polar_coefficients keller
+      error: Unknown set keller of option -net_lmo_polar_coefficients, expected one of: kj quintic cubic
+
+    test:
+      suffix: steps
+      args: -net_lmo_polar_steps 0
+      error: Option -net_lmo_polar_steps is 0, expected at least 1
+
+    test:
+      suffix: shape
+      args: -use shape
+      error: MuonPolar with options prefix "net_": the output is 4 x 3, expected the input's 3 x 4
+
+    test:
+      suffix: lmoshape
+      args: -use lmoshape
+      error: MuonLMO with options prefix "net_": the output is 4 x 3, expected the input's 3 x 4
+
+    test:
+      suffix: sparse
+      args: -use sparse
+      error: MuonPolar with options prefix "net_": matrix of type seqaij, expected seqdense
+
+    test:
+      suffix: lmosparse
+      args: -use lmosparse
+      error: MuonLMO with options prefix "net_": matrix of type seqaij, expected seqdense
+
+    test:
+      suffix: parallel
+      args: -use parallel
+      error: a parallel matrix (type mpidense) is not supported, expected seqdense
+
+    test:
+      suffix: same
+      args: -use same
+      error: MuonLMO with options prefix "net_": input and output are the same matrix
+
+TEST*/

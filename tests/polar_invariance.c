@@ -1,0 +1,146 @@
+static char help[] = "What every polar factor keeps: transposition, rotation, scale, leading dimension, zero, NaN, empty and extreme input.\n\n";
+
+#include "polar_common.h"
+
+static PetscErrorCode Apply(MuonPolar polar, int m, int n, int pad, const double *A, double *Q)
+{
+  Mat        G, R;
+  MuonStatus status;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestMat(m, n, pad, A, &G));
+  PetscCall(TestMat(m, n, 3 - pad, NULL, &R));
+  PetscCall(MuonPolarApply(polar, G, R));
+  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d for a finite %d x %d matrix", (int)status, m, n);
+  PetscCall(TestMatGet(R, Q));
+  PetscCall(TestMatDestroy(&G));
+  PetscCall(TestMatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const int shapes[][2] = {{1, 1}, {1, 6}, {6, 1}, {12, 12}, {8, 20}, {20, 8}};
+  const int        largest = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000, smallest = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060;
+  const double     eps    = PETSC_MACHINE_EPSILON;
+  double           growth = 1.0;
+  MuonPolar        polar;
+  MuonPolarType    type;
+  PetscBool        exact;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
+  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(MuonPolarGetType(polar, &type));
+  PetscCall(PetscStrcmp(type, MUONPOLARSVD, &exact));
+  /* The slope at zero of fifteen cubic or ten quintic steps, the steepest of the polynomials here, is 537; that of the exact factor is the condition, 10 here */
+  growth = exact == PETSC_TRUE ? 10.0 : 1000.0;
+
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+    const int    m = shapes[k][0], n = shapes[k][1], s = PetscMin(m, n);
+    const double bound = growth * 32.0 * (m + n) * eps;
+    double      *A, *B, *Q, *R, *T, *U, *V;
+
+    PetscCall(PetscMalloc7(m * n, &A, m * n, &B, m * n, &Q, m * n, &R, m * n, &T, m * m, &U, n * n, &V));
+    /* Singular values 1 ... 0.1 */
+    TestOrthonormal(m, s, U);
+    TestOrthonormal(n, s, V);
+    for (int j = 0; j < s; j++) {
+      for (int i = 0; i < m; i++) U[i + j * m] *= pow(0.1, s > 1 ? (double)j / (s - 1) : 0.0);
+    }
+    TestMultiply(m, n, s, U, V, 1, A);
+    for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
+    PetscCall(Apply(polar, m, n, 0, A, Q));
+    PetscCheck(TestDistance(m * n, Q, NULL) > 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The factor of a %d x %d matrix has norm %g", m, n, TestDistance(m * n, Q, NULL));
+
+    /* The same bits for another leading dimension, after other work, and for a power of two times the matrix */
+    PetscCall(Apply(polar, m, n, 2, A, R));
+    PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the leading dimension changes the factor by %g", m, n, TestDistance(m * n, Q, R));
+    for (int e = -40; e <= 40; e += 80) {
+      for (int i = 0; i < m * n; i++) B[i] = ldexp(A[i], e);
+      PetscCall(Apply(polar, m, n, 1, B, R));
+      PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of 2^%d G is another by %g", m, n, e, TestDistance(m * n, Q, R));
+    }
+    for (int i = 0; i < m * n; i++) B[i] = (double)(PetscScalar)(A[i] * 3.7e-5);
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of c G is another by %g", m, n, TestDistance(m * n, Q, R));
+
+    /* Close to overflow nothing overflows; where entries are subnormal their rounding is what is left */
+    for (int i = 0; i < m * n; i++) B[i] = ldexp(A[i], largest);
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of 2^%d G is another by %g", m, n, largest, TestDistance(m * n, Q, R));
+    for (int i = 0; i < m * n; i++) B[i] = (double)(PetscScalar)ldexp(A[i], smallest);
+    PetscCall(Apply(polar, m, n, 1, B, T));
+    for (int i = 0; i < m * n; i++) B[i] = ldexp(B[i], -smallest);
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    PetscCheck(TestDistance(m * n, T, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of a subnormal matrix is another by %g", m, n, TestDistance(m * n, T, R));
+
+    /* polar(G^T) = polar(G)^T, polar(-G) = -polar(G), polar(U G V) = U polar(G) V for orthogonal U and V */
+    for (int j = 0; j < n; j++) {
+      for (int i = 0; i < m; i++) B[j + i * n] = A[i + j * m];
+    }
+    PetscCall(Apply(polar, n, m, 1, B, T));
+    for (int j = 0; j < n; j++) {
+      for (int i = 0; i < m; i++) R[i + j * m] = T[j + i * n];
+    }
+    PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the transpose's factor is another by %g, bound %g", m, n, TestDistance(m * n, Q, R), bound);
+    for (int i = 0; i < m * n; i++) B[i] = -A[i];
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    for (int i = 0; i < m * n; i++) R[i] = -R[i];
+    PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of -G differs by %g, bound %g", m, n, TestDistance(m * n, Q, R), bound);
+    TestOrthonormal(m, m, U);
+    TestOrthonormal(n, n, V);
+    TestMultiply(m, n, m, U, A, 0, T);
+    TestMultiply(m, n, n, T, V, 0, B);
+    for (int i = 0; i < m * n; i++) B[i] = (double)(PetscScalar)B[i];
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    TestMultiply(m, n, m, U, Q, 0, T);
+    TestMultiply(m, n, n, T, V, 0, B);
+    PetscCheck(TestDistance(m * n, B, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the rotated factor is another by %g, bound %g", m, n, TestDistance(m * n, B, R), bound);
+
+    /* Zero gives zero; one NaN or Inf anywhere gives a status and leaves the output alone, and the next matrix is computed as ever */
+    for (int i = 0; i < m * n; i++) B[i] = 0.0;
+    PetscCall(Apply(polar, m, n, 1, B, R));
+    PetscCheck(TestDistance(m * n, R, NULL) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of zero has norm %g", m, n, TestDistance(m * n, R, NULL));
+    for (int bad = 0; bad < 3; bad++) {
+      Mat        G, D;
+      MuonStatus status;
+
+      for (int i = 0; i < m * n; i++) B[i] = A[i];
+      B[bad == 0 ? 0 : m * n - 1] = bad == 0 ? NAN : (bad == 1 ? INFINITY : -INFINITY);
+      for (int i = 0; i < m * n; i++) T[i] = 7.0;
+      PetscCall(TestMat(m, n, 1, B, &G));
+      PetscCall(TestMat(m, n, 2, T, &D));
+      PetscCall(MuonPolarApply(polar, G, D));
+      PetscCall(MuonPolarGetStatus(polar, &status));
+      PetscCall(TestMatGet(D, R));
+      PetscCheck(status == MUON_STATUS_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %d for input that is not finite", m, n, (int)status);
+      PetscCheck(TestDistance(m * n, T, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: input that is not finite changed the output", m, n);
+      PetscCall(TestMatDestroy(&G));
+      PetscCall(TestMatDestroy(&D));
+    }
+    PetscCall(Apply(polar, m, n, 1, A, R));
+    PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor depends on what was computed before", m, n);
+    PetscCall(PetscFree7(A, B, Q, R, T, U, V));
+  }
+  /* Empty ones */
+  PetscCall(Apply(polar, 0, 5, 0, NULL, NULL));
+  PetscCall(Apply(polar, 5, 0, 0, NULL, NULL));
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: svd
+    args: -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos randomized}}
+
+  test:
+    suffix: newtonschulz
+    args: -lmo_polar_type newtonschulz -lmo_polar_coefficients {{kj quintic cubic}}
+
+TEST*/

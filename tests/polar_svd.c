@@ -1,0 +1,158 @@
+static char help[] = "The wrapper of SLEPc's SVD: few and all triples of hard spectra, solvers by options behind two prefixes, input that SLEPc must not see.\n\n";
+
+#include "polar_common.h"
+#include <petscmuon/private/petscmuonimpl.h>
+
+static PetscErrorCode Check(MuonSVD svd, int m, int n, int spectrum, int nsv)
+{
+  const int    s = PetscMin(m, n), l = PetscMax(m, n);
+  const double eps = PETSC_MACHINE_EPSILON;
+  double      *A, *B, *U, *V, *sigma, largest = 0.0, inner, error, best = 0.0;
+  PetscReal   *values, *again;
+  PetscScalar *left, *right, *left2;
+  PetscInt     count, count2;
+  MuonStatus   status;
+  Mat          G;
+  int          rank = 0, wanted;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc5(m * n, &A, m * n, &B, m * s, &U, n * s, &V, s, &sigma));
+  PetscCall(PetscMalloc5(s, &values, s, &again, m * s, &left, n * s, &right, m * s, &left2));
+  TestMatrix(m, n, spectrum, A);
+  TestSVD(m, n, A, sigma, U, V);
+  PetscCall(TestMat(m, n, 2, A, &G));
+  PetscCall(MuonSVDCompute(svd, G, nsv, values, left, right, &count, &status));
+  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: status %d", testspectra[spectrum], m, n, nsv, (int)status);
+  /* The same bits again, whatever the solver draws at random, and without vectors */
+  PetscCall(MuonSVDCompute(svd, G, nsv, again, left2, NULL, &count2, &status));
+  PetscCheck(count2 == count, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: ranks %" PetscInt_FMT " and %" PetscInt_FMT, testspectra[spectrum], m, n, nsv, count, count2);
+  for (PetscInt i = 0; i < count; i++) PetscCheck(again[i] == values[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular value %" PetscInt_FMT " differs between two runs", testspectra[spectrum], m, n, i);
+  for (PetscInt i = 0; i < count * m; i++) PetscCheck(left2[i] == left[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular vectors differ between two runs", testspectra[spectrum], m, n);
+  PetscCall(MuonSVDCompute(svd, G, nsv, again, NULL, NULL, &count2, &status));
+  for (PetscInt i = 0; i < count; i++) PetscCheck(again[i] == values[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular value %" PetscInt_FMT " differs without vectors", testspectra[spectrum], m, n, i);
+
+  while (rank < s && sigma[rank] > l * eps * sigma[0]) rank++;
+  wanted = PetscMin(rank, nsv);
+  PetscCheck(count == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: %" PetscInt_FMT " above the tolerance, expected %d", testspectra[spectrum], m, n, nsv, count, wanted);
+  /* Backward stability: the singular values of a matrix at a distance of a modest multiple of (m + n) eps sigma_1. An iteration that stops at a residual of
+     r sigma has them to r^2 sigma or, where they cluster, to r sigma: the square root of eps is SLEPc's tolerance in double and finer than it in single */
+  for (int i = 0; i < count; i++) largest = PetscMax(largest, fabs((double)values[i] - sigma[i]));
+  PetscCheck(largest <= 8.0 * (m + n) * eps * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: singular values off by %g sigma_1", testspectra[spectrum], m, n, nsv, largest / sigma[0]);
+  for (int p = 0; p < count; p++) {
+    for (int q = 0; q < count; q++) {
+      double a = p == q ? -1.0 : 0.0, b = a;
+
+      for (int i = 0; i < m; i++) a += (double)left[i + p * m] * (double)left[i + q * m];
+      for (int i = 0; i < n; i++) b += (double)right[i + p * n] * (double)right[i + q * n];
+      PetscCheck(fabs(a) <= 8.0 * (m + n) * eps && fabs(b) <= 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: vectors %d and %d are off by %g and %g", testspectra[spectrum], m, n, nsv, p, q, a, b);
+    }
+  }
+  /* No approximation of that rank is better, and this one is as good */
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < m; i++) {
+      inner = A[i + j * m];
+      for (int p = 0; p < count; p++) inner -= (double)left[i + p * m] * (double)values[p] * (double)right[j + p * n];
+      B[i + j * m] = inner;
+    }
+  }
+  for (int i = wanted; i < s; i++) best += sigma[i] * sigma[i];
+  best  = sqrt(best);
+  error = TestDistance(m * n, B, NULL);
+  PetscCheck(error <= best + 1e-7 * best + 8.0 * (m + n) * eps * s * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: error %g, the best is %g", testspectra[spectrum], m, n, nsv, error, best);
+  PetscCall(TestMatDestroy(&G));
+  PetscCall(PetscFree5(A, B, U, V, sigma));
+  PetscCall(PetscFree5(values, again, left, right, left2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const int shapes[][2] = {{1, 1}, {1, 7}, {7, 1}, {20, 20}, {50, 50}, {40, 90}, {90, 40}};
+  const double     special[4]  = {3, 0, 0, 4};
+  MuonSVD          svd;
+  MuonPolar        parent;
+  MuonStatus       status;
+  PetscReal        values[2];
+  PetscScalar      left[4], right[4];
+  PetscInt         count;
+  double           B[4], error;
+  Mat              G;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &parent));
+  PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &svd));
+  PetscCall(MuonSVDSetOptionsPrefix(svd, (PetscObject)parent, "all_"));
+  PetscCall(MuonSVDSetFromOptions(svd));
+  PetscCall(MuonPolarSetOptionsPrefix(parent, "one_"));
+  PetscCall(MuonSVDSetOptionsPrefix(svd, (PetscObject)parent, "all_"));
+  PetscCall(MuonSVDSetFromOptions(svd));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+    const int s = PetscMin(shapes[k][0], shapes[k][1]);
+
+    for (int spectrum = 0; spectrum < TEST_ZERO; spectrum++) {
+      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, 1));
+      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, PetscMax(1, s / 12)));
+      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, s));
+    }
+  }
+  PetscCall(MuonSVDView(svd, PETSC_VIEWER_STDOUT_SELF));
+
+  /* What SLEPc never sees */
+  for (int bad = 0; bad < 3; bad++) {
+    for (int i = 0; i < 4; i++) B[i] = bad == 0 ? 0.0 : special[i];
+    if (bad > 0) B[3] = bad == 1 ? NAN : -INFINITY;
+    PetscCall(TestMat(2, 2, 1, B, &G));
+    PetscCall(MuonSVDCompute(svd, G, 2, values, left, right, &count, &status));
+    PetscCheck(count == 0 && status == (bad == 0 ? MUON_STATUS_OK : MUON_STATUS_NANORINF), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %d: count %" PetscInt_FMT ", status %d", bad, count, (int)status);
+    PetscCall(TestMatDestroy(&G));
+  }
+  PetscCall(TestMat(0, 5, 0, NULL, &G));
+  PetscCall(MuonSVDCompute(svd, G, 0, values, left, right, &count, &status));
+  PetscCheck(count == 0 && status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Empty matrix: count %" PetscInt_FMT ", status %d", count, (int)status);
+  PetscCall(TestMatDestroy(&G));
+  /* Singular values of any magnitude */
+  for (int e = PetscDefined(USE_REAL_SINGLE) ? -120 : -1000; e <= 1000; e += PetscDefined(USE_REAL_SINGLE) ? 240 : 2000) {
+    if (PetscDefined(USE_REAL_SINGLE) && e > 120) break;
+    for (int i = 0; i < 4; i++) B[i] = ldexp(special[i], e);
+    PetscCall(TestMat(2, 2, 1, B, &G));
+    PetscCall(MuonSVDCompute(svd, G, 2, values, left, right, &count, &status));
+    error = fabs(ldexp((double)values[0], -e) - 4.0) + fabs(ldexp((double)values[1], -e) - 3.0);
+    PetscCheck(count == 2 && error < 40.0 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "2^%d diag(3,4): %" PetscInt_FMT " singular values %g %g", e, count, (double)values[0], (double)values[1]);
+    PetscCall(TestMatDestroy(&G));
+  }
+  PetscCall(MuonSVDDestroy(&svd));
+  PetscCall(MuonPolarDestroy(&parent));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    link: internal
+
+  test:
+    suffix: default
+
+  test:
+    suffix: trlanczos
+    args: -all_svd_type trlanczos
+
+  # The later prefix wins
+  test:
+    suffix: prefixes
+    args: -all_svd_type trlanczos -one_all_svd_type lapack
+
+  # An iteration that is not allowed to converge: LAPACK takes over, which View tells
+  test:
+    suffix: takeover
+    args: -all_svd_type trlanczos -all_svd_max_it 1
+    filter: grep "took over" | sed -e "s/over [0-9]* times/over/"
+
+  test:
+    suffix: nsv
+    args: -one_all_svd_nsv 3
+    error: Option -one_all_svd_nsv asks for 3 singular triples
+
+TEST*/
