@@ -60,11 +60,22 @@ typedef enum {
 } MuonCompressorValues;
 PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
 
-/* What one message cost, in bits */
+/*S
+   MuonCompressorCost - What one message costs, in bits
+
+   Values:
++  `paper`   - the formula of the EF21-Muon paper
+.  `encoded` - what is sent, header included
+-  `entropy` - lower bound for this very message under an order-0 model
+
+   Level: advanced
+
+.seealso: `MuonCompressorGetCost()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressor`
+S*/
 typedef struct {
-  PetscLogDouble paper;   /* the formula of the EF21-Muon paper */
-  PetscLogDouble encoded; /* what is sent, header included */
-  PetscLogDouble entropy; /* lower bound for this very message under an order-0 model */
+  PetscLogDouble paper;
+  PetscLogDouble encoded;
+  PetscLogDouble entropy;
 } MuonCompressorCost;
 
 PETSC_EXTERN PetscClassId      MUONCOMPRESSOR_CLASSID;

@@ -8,11 +8,9 @@ typedef struct {
   uint32_t counter[4], key[2], out[4];
 } Known;
 
-static const Known known[3] = {
-  {{0, 0, 0, 0},                                     {0, 0},                   {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-  {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-  {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}
-};
+static const Known known[3] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+                               {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+                               {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
 
 static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
 {
@@ -30,16 +28,12 @@ static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
 
 int main(int argc, char **argv)
 {
-  static const size_t    counts[] = {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 131, 300};
-  const MuonKernelStream streams[] = {
-    {0,                           0,          0,          0,          0},
-    {1,                           0xF20BDDB7, 7,          3,          0},
-    {0xDEADBEEF12345678u,         0xFFFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF, 1},
-    {(uint64_t)-1,                2166136261, 1000,       0,          1}
-  };
-  uint32_t words[300], number[300], blocks[1200];
-  char     path[4096];
-  FILE    *file;
+  static const size_t    counts[]  = {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 131, 300};
+  const MuonKernelStream streams[] = {{0, 0, 0, 0, 0}, {1, 0xF20BDDB7, 7, 3, 0}, {0xDEADBEEF12345678u, 0xFFFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF, 1}, {(uint64_t)-1, 2166136261, 1000, 0, 1}};
+  uint32_t               words[300], number[300], blocks[1200];
+  char                   path[4096];
+  const char            *dir = NULL;
+  FILE                  *file;
 
   for (int v = 0; v < 3; v++) {
     uint32_t out[4];
@@ -63,8 +57,11 @@ int main(int argc, char **argv)
     }
   }
 
-  Check(argc == 3 && strcmp(argv[1], "-oracle_dir") == 0, "usage: %s -oracle_dir folder", argv[0]);
-  snprintf(path, sizeof(path), "%s/philox.txt", argv[2]);
+  for (int a = 1; a + 1 < argc; a++) {
+    if (strcmp(argv[a], "-oracle_dir") == 0) dir = argv[a + 1];
+  }
+  Check(dir != NULL, "-oracle_dir names the folder to write into");
+  snprintf(path, sizeof(path), "%s/philox.txt", dir);
   file = fopen(path, "w");
   Check(file != NULL, "cannot write %s", path);
   for (size_t s = 0; s < sizeof(streams) / sizeof(streams[0]); s++) {

@@ -32,7 +32,7 @@ static MuonKernelScalar Adjacent(MuonKernelScalar x, uint64_t steps)
 
 enum {
   NORMAL,
-  GRID,      /* few different values: exact ties */
+  GRID, /* few different values: exact ties */
   EQUAL,
   ZERO,
   RANGE,     /* all exponents, subnormal ones too */

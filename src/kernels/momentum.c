@@ -133,9 +133,9 @@ double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_
     const MuonKernelScalar *x = X + j * ldx;
 
     for (size_t i = 0; i < m; i += BLOCK) {
-      const size_t count = m - i < BLOCK ? m - i : BLOCK;
+      const size_t count     = m - i < BLOCK ? m - i : BLOCK;
       double       sum[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
-      size_t       k = 0;
+      size_t       k         = 0;
 
       for (; k + SUMS <= count; k += SUMS) {
         for (size_t s = 0; s < SUMS; s++) sum[s] += (double)x[i + k + s] * (double)x[i + k + s];
@@ -156,9 +156,9 @@ double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ld
     const MuonKernelScalar *x = X + j * ldx;
 
     for (size_t i = 0; i < m; i += BLOCK) {
-      const size_t count = m - i < BLOCK ? m - i : BLOCK;
+      const size_t count     = m - i < BLOCK ? m - i : BLOCK;
       double       sum[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
-      size_t       k = 0;
+      size_t       k         = 0;
 
       for (; k + SUMS <= count; k += SUMS) {
         for (size_t s = 0; s < SUMS; s++) sum[s] += fabs((double)x[i + k + s]);

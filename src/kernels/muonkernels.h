@@ -56,7 +56,7 @@ int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count,
 /* Natural compression (Philox word >> 9 added to the binary32 mantissa): codes sign << 8 | exponent. Returns 0, or 1 where an entry is not a finite binary32 */
 int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
 /* the same for the entries in the bitmap only, compact */
-int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+int   MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);
 void  MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelScalar *x);
 

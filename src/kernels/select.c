@@ -71,12 +71,12 @@ size_t MuonKernelSelectScratch(size_t entries)
 
 int MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, unsigned char *bitmap, void *scratch)
 {
-  size_t       *histogram  = (size_t *)scratch;
-  uint64_t     *candidates = (uint64_t *)(histogram + TABLES * BINS);
-  const size_t  bytes = (entries + 7) / 8, words = (entries + 63) / 64;
-  unsigned      shift = KEY_BITS - BIN_BITS;
-  size_t        wanted = count, inside = 0, infinite = 0, bin;
-  Key           lower, upper;
+  size_t      *histogram  = (size_t *)scratch;
+  uint64_t    *candidates = (uint64_t *)(histogram + TABLES * BINS);
+  const size_t bytes = (entries + 7) / 8, words = (entries + 63) / 64;
+  unsigned     shift  = KEY_BITS - BIN_BITS;
+  size_t       wanted = count, inside = 0, infinite = 0, bin;
+  Key          lower, upper;
 
   memset(histogram, 0, TABLES * BINS * sizeof(*histogram));
   {
@@ -105,7 +105,7 @@ int MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, un
   lower = (Key)bin << shift;
   upper = (Key)(bin + 1) << shift;
   for (size_t w = 0; w < words; w++) {
-    const size_t left = entries - 64 * w;
+    const size_t left  = entries - 64 * w;
     uint64_t     under = 0, outside = 0;
 
     /* Keys leave the sign bit free, so that it is the borrow of a subtraction, shifted in from above */

@@ -67,4 +67,9 @@ PETSC_INTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompress
 
 /* An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message begins with what was chosen */
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \
-  PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, ((PetscObject)(c))->prefix != NULL ? ((PetscObject)(c))->prefix : "", key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)
+  PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, MuonCompressorPrefix_Private(c), key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)
+
+static inline const char *MuonCompressorPrefix_Private(MuonCompressor c)
+{
+  return ((PetscObject)c)->prefix != NULL ? ((PetscObject)c)->prefix : "";
+}

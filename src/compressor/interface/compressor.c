@@ -74,7 +74,8 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
 
     names[0] = '\0';
     PetscCall(PetscFunctionListGet(MuonCompressorList, &known, &count));
-    for (int i = 0; i < count; i++) {
+    /* Some releases count an empty name at the end */
+    for (int i = 0; i < count && known[i] != NULL; i++) {
       if (i > 0) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
       PetscCall(PetscStrlcat(names, known[i], sizeof(names)));
     }

@@ -236,7 +236,8 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
   PetscFunctionBegin;
   PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
-  MuonCompressorCheck(c, valid == PETSC_TRUE && MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK, PETSC_ERR_ARG_WRONG, "", "%zu bytes that are not a message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK) valid = PETSC_FALSE;
+  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
   PetscCall(MatDenseGetLDA(Y, &ldy));
@@ -380,7 +381,7 @@ PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, s
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(cost, 6);
   PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, &fits));
-  MuonCompressorCheck(c, fits == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes that are not a message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  MuonCompressorCheck(c, fits == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
   PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
   cost->encoded = 8.0 * (PetscLogDouble)bytes;
   PetscCall(MuonCompressorEntropy_Private(&header, m, n, buf + MUON_WIRE_MESSAGE_HEADER, &cost->entropy));

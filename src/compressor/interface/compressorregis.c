@@ -1,19 +1,19 @@
 #include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
 
-PetscClassId      MUONCOMPRESSOR_CLASSID         = 0;
-PetscFunctionList MuonCompressorList             = NULL;
+PetscClassId      MUONCOMPRESSOR_CLASSID          = 0;
+PetscFunctionList MuonCompressorList              = NULL;
 PetscBool         MuonCompressorRegisterAllCalled = PETSC_FALSE;
 PetscLogEvent     MUON_Compress;
 
 const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
 
-PetscBool  MuonCitationEF21Set = PETSC_FALSE;
-const char MuonCitationEF21[]  = "@misc{GruntkowskaGaponovTovmasyanRichtarik2025,\n"
-                                 "  title  = {Error Feedback for Muon and Friends},\n"
-                                 "  author = {Kaja Gruntkowska and Alexander Gaponov and Zhirayr Tovmasyan and Peter Richtarik},\n"
-                                 "  year   = {2025},\n"
-                                 "  eprint = {2510.00643},\n"
-                                 "  archivePrefix = {arXiv}\n}\n";
+PetscBool  MuonCitationEF21Set    = PETSC_FALSE;
+const char MuonCitationEF21[]     = "@misc{GruntkowskaGaponovTovmasyanRichtarik2025,\n"
+                                    "  title  = {Error Feedback for Muon and Friends},\n"
+                                    "  author = {Kaja Gruntkowska and Alexander Gaponov and Zhirayr Tovmasyan and Peter Richtarik},\n"
+                                    "  year   = {2025},\n"
+                                    "  eprint = {2510.00643},\n"
+                                    "  archivePrefix = {arXiv}\n}\n";
 PetscBool  MuonCitationNaturalSet = PETSC_FALSE;
 const char MuonCitationNatural[]  = "@misc{HorvathHoHorvathSahuCaniniRichtarik2019,\n"
                                     "  title  = {Natural Compression for Distributed Deep Learning},\n"

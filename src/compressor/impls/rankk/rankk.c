@@ -27,7 +27,7 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, P
   MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
   const PetscInt        rank  = MuonCompressorGetRank_RankK(c, m, n);
   const MuonWireValues  codec = MuonCompressorCodec_Private(c->values);
-  const size_t          left  = (size_t)rank * m, all = (size_t)rank * ((size_t)m + n);
+  const size_t          left = (size_t)rank * m, all = (size_t)rank * ((size_t)m + n);
   Mat                   A;
   PetscScalar          *X, *P, *Q;
   PetscReal            *sigma;
@@ -98,7 +98,7 @@ static PetscErrorCode MuonCompressorDecode_RankK(MuonCompressor c, PetscInt m, P
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  const PetscReal      kept  = (PetscReal)MuonCompressorGetRank_RankK(c, m, n), part = m > 0 && n > 0 ? kept / (PetscReal)PetscMin(m, n) : 1.0;
+  const PetscReal      kept = (PetscReal)MuonCompressorGetRank_RankK(c, m, n), part = m > 0 && n > 0 ? kept / (PetscReal)PetscMin(m, n) : 1.0;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) *alpha = 47.0 / 64.0 * part;

@@ -1,0 +1,160 @@
+static char help[] = "No byte that came over a wire is trusted: messages with any bit flipped, cut, prolonged or meant for another layer are refused, or decode to finite numbers.\n";
+
+#include "compressor_common.h"
+
+/* PETSc's own one changed its name */
+static PetscErrorCode Ignore(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType kind, const char *message, void *ctx)
+{
+  return code;
+}
+
+/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidate() refuses */
+static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
+{
+  PetscErrorCode ierr;
+  PetscInt       m, n;
+  PetscReal      squares = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(Y, &m, &n));
+  PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, valid));
+  if (*valid) {
+    PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
+    PetscCall(TestMatSquares(Y, &squares));
+    TestCheck(!PetscIsNanReal(squares), "A valid message holds NaN");
+  } else {
+    PetscCall(PetscPushErrorHandler(Ignore, NULL));
+    ierr = MuonCompressorDecode(c, bytes, buf, Y);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecodeAdd(c, 1.0, bytes, buf, Y);
+    PetscCall(PetscPopErrorHandler());
+    TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of exactly so many bytes, so that tools that watch memory see a read past its end */
+static PetscErrorCode CheckCopy(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
+{
+  unsigned char *copy;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(bytes, &copy));
+  PetscCall(PetscArraycpy(copy, buf, bytes));
+  PetscCall(CheckBytes(c, bytes, copy, Y, valid));
+  PetscCall(PetscFree(copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMessage(const char type[], PetscReal ratio, MuonCompressorValues values, PetscInt m, PetscInt n)
+{
+  MuonCompressor     c, other;
+  Mat                X, Y, Z;
+  unsigned char     *buf;
+  size_t             bytes;
+  PetscInt           accepted = 0;
+  PetscBool          valid, zero = PETSC_FALSE;
+  unsigned long long state = 7;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
+  PetscCall(MuonCompressorSetType(c, type));
+  PetscCall(MuonCompressorSetRatio(c, ratio));
+  PetscCall(MuonCompressorSetValues(c, values));
+  PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 0));
+  PetscCall(TestMatCreate(m, n, 1, &X));
+  PetscCall(TestMatCreate(m, n, 1, &Y));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+  TestCheck(valid, "%s: a good message is refused", type);
+
+  for (size_t bit = 0; bit < 8 * bytes; bit++) {
+    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+    TestCheck(!valid || bit / 8 >= 24, "%s: bit %zu of the header does not matter", type, bit);
+    if (valid) accepted++;
+    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  /* Without a checksum, which packets have, a flipped bit of a value is another value */
+  TestCheck(accepted > 0, "%s: no value can be changed", type);
+
+  for (size_t cut = 0; cut < bytes; cut++) {
+    PetscCall(CheckCopy(c, cut, buf, Y, &valid));
+    TestCheck(!valid, "%s: %zu of %zu bytes are accepted", type, cut, bytes);
+  }
+  {
+    unsigned char *longer;
+
+    PetscCall(PetscCalloc1(bytes + 1, &longer));
+    PetscCall(PetscArraycpy(longer, buf, bytes));
+    PetscCall(CheckBytes(c, bytes + 1, longer, Y, &valid));
+    TestCheck(!valid, "%s: a byte too many is accepted", type);
+    PetscCall(PetscFree(longer));
+  }
+
+  /* Numbers drawn at random in the places of the header, the payload as it is or all ones */
+  for (PetscInt k = 0; k < 2000; k++) {
+    unsigned char header[24];
+
+    PetscCall(PetscArraycpy(header, buf, 24));
+    for (PetscInt b = 0; b < 1 + k % 4; b++) buf[TestBits(&state) % 24] = (unsigned char)(TestBits(&state) % 3 == 0 ? 0xFF : TestBits(&state) % 256);
+    PetscCall(CheckCopy(c, bytes, buf, Y, &valid));
+    PetscCall(PetscArraycpy(buf, header, 24));
+  }
+
+  /* Other layers, other shapes, other choices */
+  PetscCall(MuonCompressorSetStream(c, 1, "v", 0, 0));
+  PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+  TestCheck(!valid, "%s: the message of another layer is accepted", type);
+  PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 0));
+  PetscCall(TestMatCreate(m + 1, n, 0, &Z));
+  PetscCall(CheckBytes(c, bytes, buf, Z, &valid));
+  TestCheck(!valid, "%s: a message of another size is accepted", type);
+  PetscCall(TestMatDestroy(&Z));
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &other));
+  PetscCall(MuonCompressorSetStream(other, 1, "w", 0, 0));
+  PetscCall(MuonCompressorSetRatio(other, ratio));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &zero));
+  PetscCall(MuonCompressorSetType(other, zero ? MUONCOMPRESSORNATURAL : MUONCOMPRESSORIDENTITY));
+  PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
+  TestCheck(!valid, "A message of %s is accepted by another type", type);
+  PetscCall(MuonCompressorSetType(other, type));
+  PetscCall(MuonCompressorSetValues(other, values == MUON_COMPRESSOR_VALUES_BF16 ? MUON_COMPRESSOR_VALUES_SINGLE : MUON_COMPRESSOR_VALUES_BF16));
+  PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORNATURAL, &zero));
+  if (!zero) PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &zero));
+  TestCheck(valid == zero, "%s: values of another kind", type);
+  PetscCall(MuonCompressorSetValues(other, values));
+  PetscCall(MuonCompressorSetRatio(other, ratio / 2));
+  PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
+  TestCheck(valid == zero, "%s: a message that keeps more", type);
+  PetscCall(MuonCompressorDestroy(&other));
+
+  PetscCall(PetscFree(buf));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckMessage(MUONCOMPRESSORIDENTITY, 0.1, MUON_COMPRESSOR_VALUES_SINGLE, 5, 7));
+  PetscCall(CheckMessage(MUONCOMPRESSORNATURAL, 0.1, MUON_COMPRESSOR_VALUES_SINGLE, 9, 13));
+  for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+    PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.3, (MuonCompressorValues)values, 9, 13));
+    PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.05, (MuonCompressorValues)values, 21, 33));
+    PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.3, (MuonCompressorValues)values, 9, 13));
+    PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.5, (MuonCompressorValues)values, 13, 4));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+
+TEST*/

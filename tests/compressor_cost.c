@@ -1,0 +1,96 @@
+static char help[] = "The costs of Table 2 of the EF21-Muon paper for the 124M model, from the sizes of its layers alone.\n";
+
+#include "compressor_common.h"
+#include <petscmuon/private/muoncompressorimpl.h>
+
+typedef struct {
+  const char          *type;
+  PetscReal            ratio;
+  MuonCompressorValues values;
+  double               cost;
+} Row;
+
+int main(int argc, char **argv)
+{
+  const Row          table[]     = {{MUONCOMPRESSORIDENTITY, 1.0, MUON_COMPRESSOR_VALUES_SINGLE, 1.0000}, {MUONCOMPRESSORNATURAL, 1.0, MUON_COMPRESSOR_VALUES_SINGLE, 0.5000}, {MUONCOMPRESSORTOPK, 0.20, MUON_COMPRESSOR_VALUES_SINGLE, 0.3625},
+                                    {MUONCOMPRESSORTOPK, 0.15, MUON_COMPRESSOR_VALUES_SINGLE, 0.2718},    {MUONCOMPRESSORTOPK, 0.10, MUON_COMPRESSOR_VALUES_SINGLE, 0.1812},   {MUONCOMPRESSORTOPK, 0.05, MUON_COMPRESSOR_VALUES_SINGLE, 0.0906},
+                                    {MUONCOMPRESSORTOPK, 0.15, MUON_COMPRESSOR_VALUES_NATURAL, 0.1969},   {MUONCOMPRESSORTOPK, 0.10, MUON_COMPRESSOR_VALUES_NATURAL, 0.1312},  {MUONCOMPRESSORRANKK, 0.20, MUON_COMPRESSOR_VALUES_SINGLE, 0.2687},
+                                    {MUONCOMPRESSORRANKK, 0.15, MUON_COMPRESSOR_VALUES_SINGLE, 0.2019},   {MUONCOMPRESSORRANKK, 0.10, MUON_COMPRESSOR_VALUES_SINGLE, 0.1335},  {MUONCOMPRESSORRANKK, 0.05, MUON_COMPRESSOR_VALUES_SINGLE, 0.0667},
+                                    {MUONCOMPRESSORRANKK, 0.15, MUON_COMPRESSOR_VALUES_NATURAL, 0.1010},  {MUONCOMPRESSORRANKK, 0.10, MUON_COMPRESSOR_VALUES_NATURAL, 0.0667}};
+  const PetscInt     shapes[][3] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}};
+  MuonCompressor     c;
+  MuonCompressorCost cost;
+  PetscLogDouble     bits, dense = 0;
+  Mat                X;
+  unsigned char     *buf;
+  size_t             bytes;
+  unsigned long long state = 8;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
+  PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) dense += 32.0 * shapes[s][0] * shapes[s][1] * shapes[s][2];
+  TestCheck(dense == 32.0 * 123568128, "The model has %g entries", dense / 32);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++) {
+    PetscLogDouble total = 0;
+
+    PetscCall(MuonCompressorSetType(c, table[k].type));
+    PetscCall(MuonCompressorSetRatio(c, table[k].ratio));
+    PetscCall(MuonCompressorSetValues(c, table[k].values));
+    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+      PetscCall(MuonCompressorGetPaperBits(c, shapes[s][0], shapes[s][1], &bits));
+      total += bits * shapes[s][2];
+    }
+    TestCheck(PetscAbs(total / dense - table[k].cost) <= 2e-4, "%s %g: cost %g, the paper says %g", table[k].type, (double)table[k].ratio, total / dense, table[k].cost);
+  }
+
+  /* The default price of an index is that of the layer: 4096 entries have numbers of 12 bits, 4097 of 13 */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  PetscCall(MuonCompressorSetRatio(c, 0.25));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
+  PetscCall(MuonCompressorSetPaperIndexBits(c, PETSC_DETERMINE));
+  PetscCall(MuonCompressorGetPaperBits(c, 64, 64, &bits));
+  TestCheck(bits == 1024 * (16 + 12), "64 x 64 costs %g", bits);
+  PetscCall(MuonCompressorGetPaperBits(c, 17, 241, &bits));
+  TestCheck(bits == 1024 * (16 + 13), "17 x 241 costs %g", bits);
+  PetscCall(MuonCompressorGetPaperBits(c, 1, 1, &bits));
+  TestCheck(bits == 16, "1 x 1 costs %g", bits);
+
+  /* The figures of a message: the paper's does not depend on it, the encoded one is its length, and raw values are their own entropy */
+  PetscCall(TestMatCreate(6, 5, 1, &X));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(MuonCompressorSetRatio(c, 0.1));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  PetscCall(MuonCompressorGetCost(c, 6, 5, bytes, buf, &cost));
+  TestCheck(cost.paper == 3 * (16 + 5) && cost.encoded == 8.0 * (24 + 3 + 6), "Cost of 3 of 30 entries: %g and %g", cost.paper, cost.encoded);
+  TestCheck(PetscAbs(cost.entropy - (3 * 16 + PetscLog2Real((PetscReal)4060.0))) <= 100 * PETSC_MACHINE_EPSILON * cost.entropy, "Entropy of 3 of 30 entries: %g", cost.entropy);
+  PetscCall(PetscFree(buf));
+
+  /* Half ones and half twos, all positive: no bit for the sign and one for the exponent of a dense entry, one for the sign and one for the exponent of a kept one */
+  for (PetscInt e = 0; e < 30; e++) PetscCall(TestMatSet(X, e / 5, e % 5, e % 2 == 0 ? 1.0 : 2.0));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  PetscCall(MuonCompressorGetCost(c, 6, 5, bytes, buf, &cost));
+  TestCheck(cost.paper == 480 && cost.encoded == 8.0 * (24 + 34) && cost.entropy == 30, "Dense natural: %g, %g and %g", cost.paper, cost.encoded, cost.entropy);
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  PetscCall(MuonCompressorSetRatio(c, 1.0));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  PetscCall(MuonCompressorGetCost(c, 6, 5, bytes, buf, &cost));
+  TestCheck(cost.encoded == 8.0 * (24 + 4 + 34) && PetscAbs(cost.entropy - 60) <= 1e-9, "Sparse natural: %g and %g", cost.encoded, cost.entropy);
+  PetscCall(PetscFree(buf));
+
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    link: internal
+
+TEST*/

@@ -1,0 +1,188 @@
+static char help[] = "Options, setters and getters of compressors, what they show, and the errors of wrong choices.\n";
+
+#include "compressor_common.h"
+
+static PetscErrorCode Create(const char prefix[], PetscInt direction, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, c));
+  PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
+  PetscCall(MuonCompressorSetStream(*c, 42, "attn.qkv", 2, direction));
+  PetscCall(MuonCompressorSetFromOptions(*c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is set is what one gets */
+static PetscErrorCode CheckSetters(void)
+{
+  MuonCompressor       c;
+  MuonCompressorType   type;
+  MuonCompressorValues values;
+  PetscReal            ratio;
+  PetscInt             rank, bits;
+  const char          *prefix;
+  PetscBool            same;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, &c));
+  PetscCall(MuonCompressorGetType(c, &type));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &same));
+  TestCheck(same, "The default type is %s", type);
+  PetscCall(MuonCompressorGetRatio(c, &ratio));
+  PetscCall(MuonCompressorGetRank(c, &rank));
+  PetscCall(MuonCompressorGetValues(c, &values));
+  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
+  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && values == MUON_COMPRESSOR_VALUES_SINGLE && bits == PETSC_DETERMINE, "Defaults");
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
+  PetscCall(MuonCompressorSetRatio(c, 0.25));
+  PetscCall(MuonCompressorSetRank(c, 7));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
+  PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
+  PetscCall(MuonCompressorSetOptionsPrefix(c, "p_"));
+  PetscCall(MuonCompressorReset(c));
+  PetscCall(MuonCompressorGetType(c, &type));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORRANKK, &same));
+  TestCheck(same, "The type is %s", type);
+  PetscCall(MuonCompressorGetRatio(c, &ratio));
+  PetscCall(MuonCompressorGetRank(c, &rank));
+  PetscCall(MuonCompressorGetValues(c, &values));
+  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
+  PetscCall(MuonCompressorGetOptionsPrefix(c, &prefix));
+  PetscCall(PetscStrcmp(prefix, "p_", &same));
+  TestCheck(ratio == (PetscReal)0.25 && rank == 7 && values == MUON_COMPRESSOR_VALUES_BF16 && bits == 26 && same, "Setters");
+  PetscCall(MuonCompressorSetRank(c, PETSC_DETERMINE));
+  PetscCall(MuonCompressorDestroy(&c));
+  TestCheck(c == NULL, "Destroyed");
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solvers read their options at their first decomposition */
+static PetscErrorCode Use(MuonCompressor c)
+{
+  Mat                X;
+  unsigned long long state = 5;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(20, 30, 0, &X));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(MuonCompressorApply(c, X, X));
+  PetscCall(TestMatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The wrong use that -wrong names */
+static PetscErrorCode DoWrong(MuonCompressor c, const char wrong[])
+{
+  Mat           A, B;
+  unsigned char buf[8];
+  size_t        bytes;
+  PetscBool     is;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(3, 4, 0, &A));
+  PetscCall(PetscStrcmp(wrong, "mattype", &is));
+  if (is) {
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &B));
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MuonCompressorApply(c, B, A));
+  }
+  PetscCall(PetscStrcmp(wrong, "shape", &is));
+  if (is) {
+    PetscCall(TestMatCreate(4, 3, 0, &B));
+    PetscCall(MuonCompressorApply(c, A, B));
+  }
+  PetscCall(PetscStrcmp(wrong, "capacity", &is));
+  if (is) PetscCall(MuonCompressorEncode(c, A, NULL, sizeof(buf), buf, &bytes));
+  PetscCall(TestMatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  MuonCompressor up, down;
+  char           wrong[64];
+  PetscBool      set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckSetters());
+  PetscCall(Create("ef21_", 0, &up));
+  PetscCall(Create("ef21_server_", 1, &down));
+  /* A layer's own prefix on top of the general one */
+  PetscCall(MuonCompressorSetOptionsPrefix(down, "muon_layer_attn.qkv_ef21_server_"));
+  PetscCall(MuonCompressorSetFromOptions(down));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-wrong", wrong, sizeof(wrong), &set));
+  if (set) PetscCall(DoWrong(up, wrong));
+  PetscCall(Use(up));
+  PetscCall(Use(down));
+  PetscCall(MuonCompressorView(up, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MuonCompressorView(down, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MuonCompressorDestroy(&up));
+  PetscCall(MuonCompressorDestroy(&down));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: default
+
+  test:
+    suffix: prefixes
+    nsize: 2
+    args: -ef21_compressor topk -ef21_compressor_ratio 0.05 -ef21_compressor_values natural
+    args: -ef21_server_compressor rankk -ef21_server_compressor_rank 3 -ef21_server_compressor_svd_type lapack -ef21_server_compressor_values bf16
+    args: -muon_layer_attn.qkv_ef21_server_compressor_rank 5
+
+  test:
+    suffix: natural
+    args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native -ef21_compressor_paper_index_bits 26
+
+  testset:
+    nsize: 2
+    test:
+      suffix: badtype
+      args: -ef21_compressor topp
+      error: -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
+    test:
+      suffix: badratio
+      args: -ef21_compressor topk -ef21_compressor_ratio {{0 -0.1 1.01 nan}}
+      error: expected a number in (0, 1]
+    test:
+      suffix: badratiokey
+      args: -ef21_server_compressor_ratio 2
+      error: -ef21_server_compressor_ratio of layer attn.qkv: 2., expected a number in (0, 1]
+    test:
+      suffix: badrank
+      args: -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}
+      error: expected a rank of at least 1
+    test:
+      suffix: badrankkey
+      args: -ef21_compressor_rank 0
+      error: -ef21_compressor_rank of layer attn.qkv: 0, expected
+    test:
+      suffix: badvalues
+      args: -ef21_compressor_values half
+      error: -ef21_compressor_values
+    test:
+      suffix: badbits
+      args: -ef21_compressor_paper_index_bits 65
+      error: -ef21_compressor_paper_index_bits of layer attn.qkv: 65, expected
+    test:
+      suffix: mattype
+      args: -wrong mattype
+      error: -ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense
+    test:
+      suffix: shape
+      args: -wrong shape
+      error: -ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4
+    test:
+      suffix: capacity
+      args: -wrong capacity
+      error: room for 8 bytes, expected the
+
+TEST*/

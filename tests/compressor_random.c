@@ -1,0 +1,293 @@
+static char help[] = "Random rounding: no bias, the variance of the theory, independent between steps, senders, directions, layers and entries, and the same for the same stream.\n";
+
+#include "compressor_common.h"
+
+/* Everything is drawn with fixed seeds; bounds are six standard deviations of the theory, which a right program exceeds with a probability of 2e-9 */
+enum {
+  M = 12,
+  N = 17,
+  D = M * N
+};
+
+static PetscErrorCode Create(const char type[], PetscReal ratio, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(MuonCompressorSetType(*c, type));
+  PetscCall(MuonCompressorSetRatio(*c, ratio));
+  PetscCall(MuonCompressorSetValues(*c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row-major entries of C(X) */
+static PetscErrorCode Draw(MuonCompressor c, PetscInt step, Mat X, Mat Y, PetscScalar y[])
+{
+  PetscScalar *rows;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetStep(c, step));
+  PetscCall(MuonCompressorApply(c, X, Y));
+  PetscCall(TestMatGetRows(Y, &rows));
+  PetscCall(PetscArraycpy(y, rows, D));
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 2^a <= |x| < 2^(a+1) */
+static PetscReal Power(PetscScalar x)
+{
+  PetscReal power = 1;
+
+  if (x == 0.0) return 0;
+  while (power > PetscAbsScalar(x)) power /= 2;
+  while (2 * power <= PetscAbsScalar(x)) power *= 2;
+  return power;
+}
+
+static PetscReal Variance(PetscScalar x)
+{
+  return (PetscAbsScalar(x) - Power(x)) * (2 * Power(x) - PetscAbsScalar(x));
+}
+
+/*
+   mean[e] is where the mean of entry e must come to, which is not X for what a compressor leaves out. With exact == PETSC_TRUE the variance of an entry is that of natural compression of
+   mean[e], else it is measured. Returns the mean of ||C(X) - X||^2 and its standard deviation
+*/
+static PetscErrorCode CheckMean(MuonCompressor c, const char what[], Mat X, const PetscScalar mean[], PetscBool exact, PetscInt draws, double *error, double *deviation)
+{
+  Mat          Y;
+  PetscScalar *x, y[D];
+  double       sum[D], square[D], total = 0, totals = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  PetscCall(TestMatGetRows(X, &x));
+  for (PetscInt e = 0; e < D; e++) sum[e] = square[e] = 0;
+  for (PetscInt k = 0; k < draws; k++) {
+    double off = 0;
+
+    PetscCall(Draw(c, k, X, Y, y));
+    for (PetscInt e = 0; e < D; e++) {
+      sum[e] += (double)(y[e] - mean[e]);
+      square[e] += PetscSqr((double)(y[e] - mean[e]));
+      off += PetscSqr((double)(y[e] - x[e]));
+    }
+    total += off;
+    totals += off * off;
+  }
+  for (PetscInt e = 0; e < D; e++) {
+    const double variance = exact ? (double)Variance(mean[e]) : square[e] / draws;
+
+    /* The rounding of X's decomposition, or of x to binary32, is far below the standard deviation unless that is 0 */
+    TestCheck(PetscAbs(sum[e] / draws) <= 6 * PetscSqrtReal((PetscReal)(variance / draws)) + 1e-6 * PetscAbs((double)mean[e]), "%s: the mean of entry %" PetscInt_FMT " is off by %g of %g", what, e, sum[e] / draws, (double)mean[e]);
+    /* The square of an error lies between 0 and the square of the power */
+    if (exact) TestCheck(PetscAbs(square[e] / draws - variance) <= 6 * PetscSqr((double)Power(mean[e])) / PetscSqrtReal((PetscReal)draws), "%s: the variance of entry %" PetscInt_FMT " is %g, expected %g", what, e, square[e] / draws, variance);
+  }
+  *error     = total / draws;
+  *deviation = (double)PetscSqrtReal((PetscReal)PetscMax(totals / draws - *error * *error, 0.0) / draws);
+  PetscCall(PetscFree(x));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* E ||C(X) - X||^2 <= (1 - alpha) ||X||^2, and == expected where that is known */
+static PetscErrorCode CheckError(MuonCompressor c, const char what[], Mat X, double error, double deviation, double expected)
+{
+  PetscReal alpha, squares = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetAlpha(c, M, N, &alpha));
+  PetscCall(TestMatSquares(X, &squares));
+  TestCheck(error <= (1 - (double)alpha) * (double)squares + 6 * deviation, "%s: the error is %g of %g, alpha is %g", what, error, (double)squares, (double)alpha);
+  if (expected >= 0) TestCheck(PetscAbs(error - expected) <= 6 * deviation + 1e-6 * expected, "%s: the error is %g, expected %g", what, error, expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckUnbiased(Mat X)
+{
+  MuonCompressor c;
+  Mat            Y;
+  PetscScalar   *x, kept[D], flat[D];
+  double         error, deviation, expected = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
+  for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]);
+  PetscCall(CheckMean(c, "natural", X, x, PETSC_TRUE, 2000, &error, &deviation));
+  PetscCall(CheckError(c, "natural", X, error, deviation, expected));
+
+  /* What Top-K keeps is known from the same selection without rounding */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  PetscCall(MuonCompressorSetRatio(c, 0.3));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(Draw(c, 0, X, Y, kept));
+  expected = 0;
+  for (PetscInt e = 0; e < D; e++) expected += kept[e] == 0.0 ? PetscSqr((double)x[e]) : (double)Variance(kept[e]);
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(CheckMean(c, "topk", X, kept, PETSC_TRUE, 2000, &error, &deviation));
+  PetscCall(CheckError(c, "topk", X, error, deviation, expected));
+
+  /* Independent roundings of both factors: the mean is the product of the factors */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(Draw(c, 0, X, Y, kept));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(CheckMean(c, "rankk", X, kept, PETSC_FALSE, 2000, &error, &deviation));
+  PetscCall(CheckError(c, "rankk", X, error, deviation, -1));
+
+  /* The worst case of natural compression, 4/3 of a power of two everywhere: the bound 1/8 is reached */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));
+  for (PetscInt e = 0; e < D; e++) {
+    flat[e] = (PetscScalar)4 / 3;
+    PetscCall(TestMatSet(X, e / N, e % N, flat[e]));
+  }
+  PetscCall(CheckMean(c, "flat", X, flat, PETSC_TRUE, 2000, &error, &deviation));
+  PetscCall(CheckError(c, "flat", X, error, deviation, D * 16.0 / 9.0 / 8.0));
+  for (PetscInt e = 0; e < D; e++) PetscCall(TestMatSet(X, e / N, e % N, x[e]));
+  PetscCall(PetscFree(x));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sum of the products of the errors of two draws over all entries and steps against its standard deviation; shift compares an entry with its neighbor */
+static PetscErrorCode Correlation(MuonCompressor a, PetscInt later, MuonCompressor b, PetscInt shift, Mat X, PetscReal *correlation)
+{
+  const PetscInt draws = 50;
+  Mat            Y;
+  PetscScalar   *x, y[D], z[D];
+  double         sum = 0, variance = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  PetscCall(TestMatGetRows(X, &x));
+  for (PetscInt k = 0; k < draws; k++) {
+    PetscCall(Draw(a, k, X, Y, y));
+    PetscCall(Draw(b, k + later, X, Y, z));
+    for (PetscInt e = 0; e + shift < D; e++) {
+      sum += (double)((y[e] - x[e]) * (z[e + shift] - x[e + shift]));
+      variance += (double)(Variance(x[e]) * Variance(x[e + shift]));
+    }
+  }
+  *correlation = (PetscReal)sum / PetscSqrtReal((PetscReal)variance);
+  PetscCall(PetscFree(x));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckIndependence(Mat X)
+{
+  const struct {
+    const char *what, *layer;
+    PetscInt64  seed;
+    PetscInt    sender, direction, later, shift;
+    PetscBool   same;
+  } cases[] = {{"the same stream", "h0.attn.q", 5, 2, 0, 0, 0, PETSC_TRUE}, {"another sender", "h0.attn.q", 5, 3, 0, 0, 0, PETSC_FALSE},   {"the other direction", "h0.attn.q", 5, 2, 1, 0, 0, PETSC_FALSE},
+               {"another layer", "h0.attn.k", 5, 2, 0, 0, 0, PETSC_FALSE},  {"another seed", "h0.attn.q", 6, 2, 0, 0, 0, PETSC_FALSE},     {"a seed's upper half", "h0.attn.q", 5 + ((PetscInt64)1 << 32), 2, 0, 0, 0, PETSC_FALSE},
+               {"the next step", "h0.attn.q", 5, 2, 0, 1, 0, PETSC_FALSE},  {"a step far away", "h0.attn.q", 5, 2, 0, 77, 0, PETSC_FALSE}, {"the next entry", "h0.attn.q", 5, 2, 0, 0, 1, PETSC_FALSE},
+               {"the next block", "h0.attn.q", 5, 2, 0, 0, 4, PETSC_FALSE}, {"the next row", "h0.attn.q", 5, 2, 0, 0, N, PETSC_FALSE}};
+  MuonCompressor a, b;
+  PetscReal      correlation;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &a));
+  PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &b));
+  PetscCall(MuonCompressorSetStream(a, 5, "h0.attn.q", 2, 0));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscCall(MuonCompressorSetStream(b, cases[k].seed, cases[k].layer, cases[k].sender, cases[k].direction));
+    PetscCall(Correlation(a, cases[k].later, b, cases[k].shift, X, &correlation));
+    /* Equal errors have a sum of squares: some 90 of these standard deviations for 10200 products */
+    if (cases[k].same) TestCheck(correlation > 30, "%s: draws differ (%g)", cases[k].what, (double)correlation);
+    else TestCheck(PetscAbsReal(correlation) <= 6, "%s: draws depend on each other (%g)", cases[k].what, (double)correlation);
+  }
+  PetscCall(MuonCompressorDestroy(&a));
+  PetscCall(MuonCompressorDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The error of the mean of four workers' messages has a quarter of the variance of one */
+static PetscErrorCode CheckAverage(Mat X)
+{
+  const PetscInt workers = 4, draws = 400;
+  MuonCompressor c;
+  Mat            Y;
+  PetscScalar   *x, y[D];
+  double         total = 0, totals = 0, expected = 0, deviation;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  PetscCall(TestMatGetRows(X, &x));
+  for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]) / workers;
+  for (PetscInt k = 0; k < draws; k++) {
+    double mean[D], off = 0;
+
+    for (PetscInt e = 0; e < D; e++) mean[e] = 0;
+    for (PetscInt j = 0; j < workers; j++) {
+      PetscCall(MuonCompressorSetStream(c, 1, "w", j, 0));
+      PetscCall(Draw(c, k, X, Y, y));
+      for (PetscInt e = 0; e < D; e++) mean[e] += (double)y[e] / workers;
+    }
+    for (PetscInt e = 0; e < D; e++) off += PetscSqr(mean[e] - (double)x[e]);
+    total += off;
+    totals += off * off;
+  }
+  deviation = (double)PetscSqrtReal((PetscReal)((totals / draws - PetscSqr(total / draws)) / draws));
+  TestCheck(PetscAbs(total / draws - expected) <= 6 * deviation, "The mean of %" PetscInt_FMT " workers is off by %g, expected %g, deviation %g", workers, total / draws, expected, deviation);
+  PetscCall(PetscFree(x));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A kept entry is rounded as the same entry of the dense message is */
+static PetscErrorCode CheckSelected(Mat X)
+{
+  MuonCompressor c;
+  Mat            Y;
+  PetscScalar    dense[D], sparse[D];
+  PetscInt       kept = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONCOMPRESSORNATURAL, 0.2, &c));
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  PetscCall(Draw(c, 9, X, Y, dense));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  PetscCall(Draw(c, 9, X, Y, sparse));
+  for (PetscInt e = 0; e < D; e++) {
+    TestCheck(sparse[e] == 0.0 || sparse[e] == dense[e], "Entry %" PetscInt_FMT " is %g, and %g among all", e, (double)sparse[e], (double)dense[e]);
+    if (sparse[e] != 0.0) kept++;
+  }
+  TestCheck(kept == D / 5, "%" PetscInt_FMT " entries kept", kept);
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Mat                X;
+  unsigned long long state = 6;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestMatCreate(M, N, 2, &X));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(TestMatSet(X, 3, 4, 0.0));
+  PetscCall(TestMatSet(X, 3, 5, -2.0));
+  PetscCall(CheckUnbiased(X));
+  PetscCall(CheckIndependence(X));
+  PetscCall(CheckAverage(X));
+  PetscCall(CheckSelected(X));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+
+TEST*/

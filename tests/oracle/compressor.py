@@ -1,0 +1,288 @@
+"""The compressors a second time, from their definitions, src/wire/README.md and nothing of the C code.
+
+    compressor.py DIR    check what tests/compressor_oracle.c wrote into DIR
+
+Every message is parsed and decoded here, its contents are computed again from what was compressed, and its costs from the decoded arrays.
+"""
+import math
+import os
+import struct
+import sys
+
+import numpy as np
+
+from philox import Stream
+
+NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3}
+WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
+
+
+def fnv1a(name):
+    value = 2166136261
+    for byte in name.encode():
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+# ---- Reading a message
+
+def fields(section, width, number):
+    stream = int.from_bytes(section, 'little')
+    assert stream >> width * number == 0, 'padding'
+    return [stream >> width * i & (1 << width) - 1 for i in range(number)]
+
+
+def natural_value(code):
+    exponent = code & 255
+    assert exponent != 255 and code != 256, code
+    return 0.0 if exponent == 0 else (-1.0 if code >> 8 else 1.0) * 2.0 ** (exponent - 127)
+
+
+def read_values(codec, section, number):
+    assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
+    if codec == 0:
+        return np.array(struct.unpack('<%dd' % number, section))
+    if codec == 1:
+        return np.array(struct.unpack('<%df' % number, section))
+    if codec == 2:
+        raw = np.array(struct.unpack('<%dH' % number, section), dtype=np.uint32)
+        return (raw << np.uint32(16)).view(np.float32).astype(float)
+    return np.array([natural_value(code) for code in fields(section, 9, number)])
+
+
+class Message:
+    def __init__(self, data, m, n):
+        self.layer, self.form, self.indices, self.codec, parameter, self.count, length = struct.unpack('<IBBBBQQ', data[:24])
+        payload, d = data[24:], m * n
+        assert parameter == 0 and length == len(payload), 'header'
+        self.positions = None
+        if self.form == 0:
+            assert self.indices == 0 and self.count == d, 'dense header'
+            self.values = read_values(self.codec, payload, d)
+            self.matrix = self.values.reshape(m, n) if self.codec == 3 else self.values.reshape(n, m).T
+        elif self.form == 1:
+            width = 1
+            while 256 ** width < d:
+                width += 1
+            bitmap, raw = -(-d // 8), width * self.count
+            assert self.indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
+            if self.indices == 1:
+                self.positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, d)) if bit]
+            else:
+                self.positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(self.count)]
+            assert len(self.positions) == self.count and self.positions == sorted(set(self.positions)), 'positions'
+            self.values = read_values(self.codec, payload[min(bitmap, raw):], self.count)
+            self.matrix = np.zeros(d)
+            self.matrix[self.positions] = self.values
+            self.matrix = self.matrix.reshape(m, n)
+        else:
+            assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
+            self.values = read_values(self.codec, payload, self.count * (m + n))
+            self.P = self.values[:self.count * m].reshape(self.count, m).T
+            self.Q = self.values[self.count * m:].reshape(self.count, n).T
+            self.matrix = self.P @ self.Q.T
+
+
+# ---- Compressing again
+
+def natural(x, word):
+    """Definition: |x| = (1 + f) 2^a goes up where the random fraction reaches 1 - f."""
+    x = float(np.float32(x))
+    if abs(x) < 2.0 ** -126:
+        return 0.0
+    mantissa, exponent = math.frexp(abs(x))
+    power = 2.0 ** (exponent - 1)
+    if (word >> 9) / 2.0 ** 23 >= 2.0 - abs(x) / power:
+        power *= 2
+    return math.copysign(min(power, 2.0 ** 127), x)
+
+
+def bf16(x):
+    """To the nearest multiple of 2^(a - 7), ties to even; round() of Python does just that."""
+    x = float(np.float32(x))
+    if x == 0:
+        return 0.0
+    unit = 2.0 ** (math.frexp(x)[1] - 8)
+    return round(x / unit) * unit
+
+
+def rounded(codec, values, entries, stream):
+    if codec == 0:
+        return [float(x) for x in values]
+    if codec == 1:
+        return [float(np.float32(x)) for x in values]
+    if codec == 2:
+        return [bf16(x) for x in values]
+    return [natural(x, stream.word(e)) for x, e in zip(values, entries)]
+
+
+def kept(ratio, most):
+    return min(most, max(1, math.floor(ratio * most + 1e-9)))
+
+
+# ---- Costs, from decoded arrays
+
+def order0(symbols):
+    _, counts = np.unique(symbols, return_counts=True)
+    return float(np.sum(counts * np.log2(counts.sum() / counts)))
+
+
+def signed_exponents(values):
+    """One number for each pair of sign and exponent, one for zero."""
+    out = np.zeros(len(values))
+    nonzero = values != 0
+    out[nonzero] = np.sign(values[nonzero]) * (200 + np.log2(np.abs(values[nonzero])))
+    return out
+
+
+def entropy(message, m, n):
+    d, count, width = m * n, message.count, WIDTHS[message.codec]
+    if message.codec != 3:
+        bits = width * len(message.values)
+        return bits + math.log2(math.comb(d, count)) if message.form == 1 else bits
+    if message.form == 0:
+        return order0(signed_exponents(message.values))
+    if message.form == 1:
+        return math.log2(math.comb(d, count)) + order0(np.abs(signed_exponents(message.values))) + count
+    return order0(signed_exponents(message.P.ravel())) + order0(signed_exponents(message.Q.ravel()))
+
+
+def paper(kind, values, ratio, rank, m, n, bits):
+    value = 16 if values in ('natural', 'bf16') else 32
+    if kind == 'identity':
+        return 32 * m * n
+    if kind == 'natural':
+        return 16 * m * n
+    if kind == 'topk':
+        return kept(ratio, m * n) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
+    return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
+
+
+class Case:
+    def __init__(self, folder, line, native):
+        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha) = line.split()
+        self.m, self.n, self.ratio, self.rank, self.bits = int(m), int(n), float(ratio), int(rank), int(bits)
+        if native == 'single':
+            self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
+        self.native = native
+        self.epsilon = 2.0 ** -23 if native == 'single' else 2.0 ** -52
+        self.tolerance = 1e-5 if native == 'single' else 1e-8  # of SLEPc's solvers, relative to the largest singular value
+        self.layer = fnv1a(layer)
+        self.stream = Stream(int(seed), self.layer, int(step), int(sender), int(direction))
+        read = lambda name: np.fromfile(os.path.join(folder, number + '.' + name)).reshape(self.m, self.n)
+        self.T, self.R, self.decoded, self.sum = read('T'), read('R'), read('decoded'), read('sum')
+        with open(os.path.join(folder, number + '.message'), 'rb') as file:
+            self.data = file.read()
+
+    def codec(self):
+        if self.kind == 'identity':
+            return NAMES[self.native]
+        if self.kind == 'natural':
+            return 3
+        return NAMES[self.native if self.values == 'native' else self.values]
+
+    def check(self):
+        message = Message(self.data, self.m, self.n)
+        assert message.layer == self.layer and message.codec == self.codec(), 'header'
+        residual = self.T - self.R
+        if self.native == 'single':
+            residual = residual.astype(np.float32).astype(float)
+        getattr(self, 'check_' + self.kind)(message, residual)
+        # Adding half of it: two roundings, and for a product one for each of its terms
+        terms = message.count + 2 if self.kind == 'rankk' else 2
+        size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
+        assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
+        assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
+        assert float(self.paper) == paper(self.kind, self.values, self.ratio, self.rank, self.m, self.n, self.bits), 'paper bits'
+        bound = entropy(message, self.m, self.n)
+        assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
+
+    def check_identity(self, message, residual):
+        assert message.form == 0 and np.array_equal(message.matrix, self.T) and np.array_equal(self.decoded, self.T), 'identity'
+
+    def check_natural(self, message, residual):
+        assert message.form == 0
+        expected = rounded(3, residual.ravel(), range(residual.size), self.stream)
+        assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'natural'
+
+    def check_topk(self, message, residual):
+        flat = residual.ravel()
+        count = kept(self.ratio, flat.size)
+        chosen = sorted(sorted(range(flat.size), key=lambda k: (-abs(flat[k]), k))[:count])
+        assert message.form == 1 and message.positions == chosen, 'selection'
+        expected = np.zeros(flat.size)
+        expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)
+        assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
+
+    def check_rankk(self, message, residual):
+        m, n = self.m, self.n
+        rank = min(self.rank, min(m, n)) if self.rank >= 0 else kept(self.ratio, min(m, n))
+        U, s, Vt = np.linalg.svd(residual, full_matrices=False)
+        # Where the solver forms a Gram matrix, triples below sqrt(eps) sigma_1 have no digits
+        least = min(rank, int((s > 10 * math.sqrt(self.epsilon) * s[0]).sum()))
+        assert message.form == 2 and message.count <= min(rank, int((s > 0).sum())), 'rank'
+        assert message.count >= least, 'rank %d of %d' % (message.count, least)
+        product = np.abs(message.P) @ np.abs(message.Q).T
+        assert np.all(np.abs(message.matrix - self.decoded) <= (message.count + 1) * self.epsilon * product), 'product'
+        all_, tail = float(np.sum(s ** 2)), float(np.sum(s[rank:] ** 2))
+        error = float(np.sum((residual - message.matrix) ** 2))
+        slack = (100 * max(m, n) * self.epsilon) * all_
+        if message.codec < 2 and (message.codec == 0 or self.native == 'single'):
+            # Eckart and Young: no other matrix of that rank is closer
+            assert tail - slack <= error <= tail + slack, 'error %g, the best is %g' % (error, tail)
+        if message.codec != 3:
+            assert error <= (1 - float(self.alpha)) * all_ + slack, 'alpha'
+            # The factors share the singular values: columns of equal length, and orthogonal up to the rounding of their entries
+            unit = {0: 2.0 ** -52, 1: 2.0 ** -24, 2: 2.0 ** -8}[message.codec] + self.tolerance
+            for F in (message.P, message.Q):
+                gram = F.T @ F
+                assert np.all(np.abs(gram - np.diag(s[:message.count])) <= 4 * unit * s[0]), 'factors'
+        else:
+            # The factors before their rounding are known up to a sign a column and the rounding of the solver: what is far from the border of a decision must agree
+            expected, certain = [], []
+            for F, X in ((message.P, U), (message.Q, Vt.T)):
+                for k in range(message.count):
+                    x = X[:, k] * math.sqrt(s[k])
+                    gap = min([abs(s[k] - s[l]) for l in range(len(s)) if l != k] + [s[k]])
+                    error = 10 * self.tolerance * s[0] / gap if gap > 0 else 1.0
+                    expected.append((x, error))
+            self.check_factors(message, expected)
+
+    def check_factors(self, message, expected):
+        """Each column, with one of the two signs, is the rounding of the expected one with the random numbers of its places."""
+        entry, checked = 0, 0
+        columns = [message.P[:, k] for k in range(message.count)] + [message.Q[:, k] for k in range(message.count)]
+        for got, (x, error) in zip(columns, expected):
+            agreed = []
+            for sign in (1, -1):
+                wrong = 0
+                for i, value in enumerate(x):
+                    low, high = (natural(sign * value * f, self.stream.word(entry + i)) for f in (1 - error, 1 + error))
+                    if abs(value) > error * np.max(np.abs(x)) and low == high:
+                        wrong += got[i] != low
+                        checked += 1
+                agreed.append(wrong)
+            assert error > 0.01 or min(agreed) == 0, 'factor column: %s wrong entries' % agreed
+            entry += len(x)
+        Case.entries_of_factors += checked
+
+
+Case.entries_of_factors = 0
+
+
+def main():
+    folder = sys.argv[1]
+    with open(os.path.join(folder, 'cases')) as file:
+        native, *lines = file.read().splitlines()
+    assert native in ('double', 'single') and len(lines) > 100, 'cases'
+    for line in lines:
+        try:
+            Case(folder, line, native).check()
+        except AssertionError as error:
+            sys.exit('compressor.py: %s\n  %s' % (error, line))
+    assert Case.entries_of_factors > 500, Case.entries_of_factors
+    print('compressor.py: %d cases agree, with %d random entries of factors' % (len(lines), Case.entries_of_factors))
+
+
+if __name__ == '__main__':
+    main()
