@@ -8,11 +8,53 @@ static char help[] = "Damages packets on the way, and sees the right status in t
 /* The damage: one bit of what comes from one sender in the next call of a kind, on one rank, in the receive buffer of MPI */
 static struct {
   PetscBool armed;
-  PetscBool down;
-  int       sender;
-  size_t    byte;
-  PetscInt  done;
+  enum {
+    DAMAGE_FLIP,
+    DAMAGE_CONTENT, /* one byte of a message becomes another, and the checksums are made right again */
+    DAMAGE_SPLIT    /* one message becomes two, and the checksums are made right again */
+  } kind;
+  int      sender;
+  uint32_t direction;
+  uint64_t step;
+  size_t   byte;
+  PetscInt done;
 } damage;
+
+/* Changes the first message that is long enough, in a packet that stays a valid one */
+static PetscBool Forge(unsigned char *packet)
+{
+  MuonWirePacket expected, header;
+  size_t         at     = MUON_WIRE_PACKET_HEADER;
+  uint64_t       length = 0;
+
+  for (int i = 0; i < 8; i++) length |= (uint64_t)packet[40 + i] << 8 * i;
+  expected.sender    = (uint32_t)damage.sender;
+  expected.direction = damage.direction;
+  expected.step      = damage.step;
+  if (MuonWirePacketOpen(packet, MUON_WIRE_PACKET_HEADER + (size_t)length, &expected, &header) != MUON_WIRE_OK) return PETSC_FALSE;
+  for (uint32_t k = 0; k < header.messages; k++) {
+    MuonWireMessage message;
+
+    if (MuonWireMessageRead(packet + at, MUON_WIRE_PACKET_HEADER + (size_t)length - at, &message) != MUON_WIRE_OK) return PETSC_FALSE;
+    at += MUON_WIRE_MESSAGE_HEADER;
+    if (message.bytes >= MUON_WIRE_MESSAGE_HEADER) {
+      if (damage.kind == DAMAGE_CONTENT) packet[at] ^= 1;
+      else {
+        const uint64_t rest = message.bytes - MUON_WIRE_MESSAGE_HEADER;
+
+        message.bytes = 0;
+        MuonWireMessageWrite(packet + at - MUON_WIRE_MESSAGE_HEADER, &message);
+        message.bytes = rest;
+        MuonWireMessageWrite(packet + at, &message);
+        header.messages++;
+      }
+      MuonWirePacketSeal(packet, &header);
+      return PETSC_TRUE;
+    }
+    at += (size_t)message.bytes;
+  }
+  return PETSC_FALSE;
+}
 
 static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
 {
@@ -20,7 +62,8 @@ static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t by
 
   /* The broadcast of a size is no packet */
   if (damage.armed == PETSC_FALSE || packets == PETSC_FALSE || sender != damage.sender || bytes < 56) return;
-  data[damage.byte % bytes] ^= (unsigned char)(1 << (damage.byte * 5 % 8));
+  if (damage.kind == DAMAGE_FLIP) data[damage.byte % bytes] ^= (unsigned char)(1 << (damage.byte * 5 % 8));
+  else if (Forge(data) == PETSC_FALSE) return;
   damage.done++;
 }
 
@@ -125,6 +168,66 @@ static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int
   return PETSC_FALSE;
 }
 
+/*
+   A packet that is another one than was sent, and valid: what it says is what a receiver takes, even from itself, so that nothing comes from a local copy.
+   With a message more than there are items it is corrupt.
+*/
+static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
+{
+  const unsigned char *message;
+  unsigned char        original[300];
+  size_t               bytes;
+  MuonStatus           status;
+  PetscMPIInt          rank, size, owner;
+  PetscBool            serves;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt step = 3000; step < 3000 + 4 * size * size; step++) {
+    const int       victim = (int)(step / 4 % size), sender = (int)(step / 4 / size % size);
+    const PetscBool down  = step % 2 == 1 ? PETSC_TRUE : PETSC_FALSE;
+    PetscInt        other = 0, corrupt = 0;
+
+    damage.kind      = step % 4 < 2 ? DAMAGE_CONTENT : DAMAGE_SPLIT;
+    damage.sender    = sender;
+    damage.direction = down == PETSC_TRUE ? 1 : 0;
+    damage.step      = (uint64_t)step;
+    damage.done      = 0;
+    PetscCall(MessagesPutUp(exchange, NITEMS, step, rank));
+    damage.armed = rank == victim && down == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
+    PetscCall(MessagesPutDown(exchange, NITEMS, step));
+    damage.armed = rank == victim && down == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
+    damage.armed = PETSC_FALSE;
+    for (PetscInt i = 0; i < NITEMS; i++) {
+      PetscCall(MuonExchangeServes(exchange, i, &serves));
+      PetscCall(MuonExchangeGetOwner(exchange, i, &owner));
+      for (int r = 0; r < size; r++) {
+        if (down == PETSC_TRUE) {
+          if (owner != r) continue;
+          PetscCall(MuonExchangeDownGet(exchange, i, &bytes, &message, &status));
+        } else {
+          if (serves == PETSC_FALSE) continue;
+          PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
+        }
+        if (status == MUON_STATUS_CORRUPT) corrupt += r == sender ? 1 : 1000;
+        else {
+          if (bytes != MessageMake(step, r, down, i, original)) (*wrong)++;
+          for (size_t b = 0; b < bytes; b++) other += message[b] == original[b] ? 0 : r == sender && message[b] == (original[b] ^ 1) ? 1 : 1000;
+        }
+      }
+    }
+    if (damage.kind == DAMAGE_CONTENT && (other != damage.done || corrupt != 0)) (*wrong)++;
+    if (damage.kind == DAMAGE_SPLIT && (other != 0 || (corrupt > 0) != (damage.done > 0) || corrupt >= 1000)) (*wrong)++;
+    /* All packets of these tests have a message that is long enough where all five items are in them */
+    if (size == 1 && damage.done == 0 && Delivers(exchange, down, sender, victim) == PETSC_TRUE) (*wrong)++;
+  }
+  damage.kind = DAMAGE_FLIP;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A sender that is a step behind, a message that lies about its length, two messages where one is expected: the checksums are right and yet all of it is corrupt */
 static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
 {
@@ -207,6 +310,7 @@ int main(int argc, char **argv)
         for (int sender = 0; sender < size; sender++) PetscCall(Step(exchange, 2000 + poison, down == 1 ? PETSC_TRUE : PETSC_FALSE, 0, sender, PETSC_FALSE, (MuonStatus)poison, &wrong));
       }
     }
+    PetscCall(CheckForgery(exchange, &wrong));
     PetscCall(CheckDisagreement(exchange, &wrong));
     PetscCall(MuonExchangeDestroy(&exchange));
   }

@@ -180,7 +180,11 @@ static PetscErrorCode CheckReuse(void)
       Check(status == MUON_STATUS_OK && MessageIs(t, owner, PETSC_TRUE, i, length, message) == PETSC_TRUE);
     }
   }
+  /* 2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the third or the first */
   PetscCall(MuonExchangeSetAssignment(exchange, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN));
+  PetscCall(MuonExchangeSetUp(exchange));
+  PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
+  Check(owner == 2 % size);
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeGetMode(exchange, &mode));
@@ -190,6 +194,20 @@ static PetscErrorCode CheckReuse(void)
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
   Check(owner == (size > 1 ? 1 : 0));
+  PetscCall(MuonExchangeDestroy(&exchange));
+
+  /* The default of the mode follows the messages and the type */
+  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  Check(mode == MUON_EXCHANGE_MODE_REDUCE);
+  PetscCall(MuonExchangeResolveMode(exchange, PETSC_FALSE, NULL, &mode));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  Check(mode == MUON_EXCHANGE_MODE_GATHER);
+  PetscCall(MuonExchangeResolveMode(exchange, PETSC_TRUE, NULL, &mode));
+  Check(mode == MUON_EXCHANGE_MODE_REDUCE);
+  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  Check(mode == MUON_EXCHANGE_MODE_ALLREDUCE);
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
