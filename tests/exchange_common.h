@@ -49,6 +49,15 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   return MUON_WIRE_MESSAGE_HEADER + (size_t)header.bytes;
 }
 
+/* Whose message on an item a rank gets down: its own where every rank serves */
+static inline PetscErrorCode ServerOf(MuonExchange exchange, PetscInt item, PetscMPIInt *server)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOwner(exchange, item, server));
+  if (*server < 0) PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)exchange), server));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode MessagesPutUp(MuonExchange exchange, PetscInt n, PetscInt step, int rank)
 {
   const PetscInt *order;
@@ -78,7 +87,7 @@ static inline PetscErrorCode MessagesPutDown(MuonExchange exchange, PetscInt n, 
 
     PetscCall(MuonExchangeServes(exchange, order[k], &serves));
     if (serves == PETSC_FALSE) continue;
-    PetscCall(MuonExchangeGetOwner(exchange, order[k], &owner));
+    PetscCall(ServerOf(exchange, order[k], &owner));
     PetscCall(MuonExchangeDownReserve(exchange, order[k], 300, &to));
     PetscCall(MuonExchangeDownAdvance(exchange, order[k], MessageMake(step, owner, PETSC_TRUE, order[k], to)));
   }

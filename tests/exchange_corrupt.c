@@ -120,7 +120,7 @@ static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down,
     PetscMPIInt owner;
 
     PetscCall(MuonExchangeServes(exchange, i, &serves));
-    PetscCall(MuonExchangeGetOwner(exchange, i, &owner));
+    PetscCall(ServerOf(exchange, i, &owner));
     for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
       MuonStatus expected = MUON_STATUS_OK;
 
@@ -203,7 +203,7 @@ static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
     damage.armed = PETSC_FALSE;
     for (PetscInt i = 0; i < NITEMS; i++) {
       PetscCall(MuonExchangeServes(exchange, i, &serves));
-      PetscCall(MuonExchangeGetOwner(exchange, i, &owner));
+      PetscCall(ServerOf(exchange, i, &owner));
       for (int r = 0; r < size; r++) {
         if (down == PETSC_TRUE) {
           if (owner != r) continue;

@@ -189,7 +189,7 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
 
     PetscCall(MuonExchangeGetOwner(exchange, i, &server));
     PetscCall(MuonExchangeServes(exchange, i, &serves));
-    total += server != owner[i] || serves != (owner[i] == audit.rank ? PETSC_TRUE : PETSC_FALSE);
+    total += server != (replicated == PETSC_TRUE ? -1 : owner[i]) || serves != (owner[i] == audit.rank ? PETSC_TRUE : PETSC_FALSE);
     if (mode == MUON_EXCHANGE_MODE_GATHER) {
       PetscCall(MuonExchangeUpOwn(exchange, i, &size, &message));
       total += audit.rank == poisoner ? message != NULL || size != 0 : MessageIs(step, audit.rank, PETSC_FALSE, i, size, message) == PETSC_FALSE;

@@ -1,7 +1,7 @@
 static char help[] = "The owners of layers: the bound of longest job first against all assignments, ties, and the same map everywhere.\n\n";
 
 #include <petscmuonexchange.h>
-#include <petscmuon/private/petscmuonretro.h>
+#include <petscmuonretro.h>
 
 #define MAXITEMS 9
 
@@ -56,12 +56,12 @@ static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment as
 
     PetscCall(MuonExchangeGetOwner(exchange, i, &owner[i]));
     PetscCall(MuonExchangeServes(exchange, i, &serves));
-    if (owner[i] < 0 || owner[i] >= size || serves != (owner[i] == rank ? PETSC_TRUE : PETSC_FALSE)) (*wrong)++;
+    if (owner[i] < -1 || owner[i] >= size || serves != (owner[i] == rank || owner[i] == -1 ? PETSC_TRUE : PETSC_FALSE)) (*wrong)++;
     first[i] = owner[i];
   }
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_INT, 0, PETSC_COMM_WORLD));
-  for (PetscInt i = 0; i < n && strcmp(type, MUONEXCHANGEREPLICATED) != 0; i++) *wrong += first[i] != owner[i];
+  for (PetscInt i = 0; i < n; i++) *wrong += first[i] != owner[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
     PetscCall(GetOwners(MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
     for (PetscInt i = 0; i < n; i++) wrong += owner[i] != 0;
     PetscCall(GetOwners(MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
-    for (PetscInt i = 0; i < n; i++) wrong += owner[i] != rank;
+    for (PetscInt i = 0; i < n; i++) wrong += owner[i] != -1;
   }
   /* What costs nothing is spread by its bytes, then one by one */
   for (PetscInt i = 0; i < MAXITEMS; i++) cost[i] = bytes[i] = 0;

@@ -2,7 +2,8 @@
    Counts every call of MPI that moves data, and its bytes, through the profiling interface: for programs that include it once, after all other headers.
 
    Bytes count as sent where they lie in a send buffer, each buffer once, and as received where they lie in a receive buffer. mpicount_received is called with what
-   came from each sender, and may change it. Calls that the library has no business to make are counted as others.
+   came from each sender, and may change it. Calls that the library has no business to make are counted as others. Calls on MPI_COMM_SELF
+   and on mpicount_ignored, PETSc's own duplicate of it, do not count: there PETSc and SLEPc work on the objects of one rank.
 */
 #pragma once
 
@@ -61,6 +62,7 @@ typedef struct {
 } MPICount;
 
 static MPICount mpicount;
+static MPI_Comm mpicount_ignored                                                                   = MPI_COMM_NULL;
 static void (*mpicount_received)(MPICountKind kind, int sender, unsigned char *data, size_t bytes) = NULL;
 
 static inline void mpicount_reset(void)
@@ -92,6 +94,11 @@ static inline int mpicount_rank(MPI_Comm comm)
   return rank;
 }
 
+static inline int mpicount_counts(MPI_Comm comm)
+{
+  return comm != MPI_COMM_SELF && (comm == MPI_COMM_NULL || comm != mpicount_ignored);
+}
+
 static inline void mpicount_call(MPICountKind kind, long long sent)
 {
   mpicount.calls[kind]++;
@@ -113,6 +120,7 @@ int MPI_Gather(const void *send, int count, MPI_Datatype type, void *recv, int r
 {
   const int err = PMPI_Gather(send, count, type, recv, recvcount, recvtype, root, comm);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_GATHER, mpicount_bytes(count, type));
   if (mpicount_rank(comm) == root) mpicount_got(MPICOUNT_GATHER, comm, recv, NULL, NULL, recvcount, recvtype);
   return err;
@@ -122,6 +130,7 @@ int MPI_Gatherv(const void *send, int count, MPI_Datatype type, void *recv, cons
 {
   const int err = PMPI_Gatherv(send, count, type, recv, counts, starts, recvtype, root, comm);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_GATHERV, mpicount_bytes(count, type));
   if (mpicount_rank(comm) == root) mpicount_got(MPICOUNT_GATHERV, comm, recv, counts, starts, 0, recvtype);
   return err;
@@ -132,6 +141,7 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   const int       err   = PMPI_Bcast(buffer, count, type, root, comm);
   const long long bytes = mpicount_bytes(count, type);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_BCAST, mpicount_rank(comm) == root ? bytes : 0);
   if (mpicount_rank(comm) != root) {
     mpicount.received += bytes;
@@ -144,6 +154,7 @@ int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *recv, int
 {
   const int err = PMPI_Alltoall(send, count, type, recv, recvcount, recvtype, comm);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_ALLTOALL, mpicount_bytes((long long)count * mpicount_size(comm), type));
   mpicount_got(MPICOUNT_ALLTOALL, comm, recv, NULL, NULL, recvcount, recvtype);
   return err;
@@ -155,6 +166,7 @@ int MPI_Alltoallv(const void *send, const int sendcounts[], const int sendstarts
   long long all = 0;
 
   for (int r = 0; r < mpicount_size(comm); r++) all += sendcounts[r];
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_ALLTOALLV, mpicount_bytes(all, type));
   mpicount_got(MPICOUNT_ALLTOALLV, comm, recv, counts, starts, 0, recvtype);
   return err;
@@ -164,6 +176,7 @@ int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, in
 {
   const int err = PMPI_Allgather(send, count, type, recv, recvcount, recvtype, comm);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_ALLGATHER, mpicount_bytes(count, type));
   mpicount_got(MPICOUNT_ALLGATHER, comm, recv, NULL, NULL, recvcount, recvtype);
   return err;
@@ -173,6 +186,7 @@ int MPI_Allgatherv(const void *send, int count, MPI_Datatype type, void *recv, c
 {
   const int err = PMPI_Allgatherv(send, count, type, recv, counts, starts, recvtype, comm);
 
+  if (!mpicount_counts(comm)) return err;
   mpicount_call(MPICOUNT_ALLGATHERV, mpicount_bytes(count, type));
   mpicount_got(MPICOUNT_ALLGATHERV, comm, recv, counts, starts, 0, recvtype);
   return err;
@@ -193,39 +207,39 @@ int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, M
 }
 
 /* Counted whatever they move */
-#define MPICOUNT_FORBID(name, parameters, arguments) \
+#define MPICOUNT_FORBID(name, parameters, arguments, comm) \
   int MPI_##name parameters \
   { \
-    mpicount_call(MPICOUNT_OTHER, 0); \
+    if (mpicount_counts(comm)) mpicount_call(MPICOUNT_OTHER, 0); \
     return PMPI_##name arguments; \
   }
-MPICOUNT_FORBID(Send, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
-MPICOUNT_FORBID(Ssend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
-MPICOUNT_FORBID(Rsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
-MPICOUNT_FORBID(Bsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
-MPICOUNT_FORBID(Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
-MPICOUNT_FORBID(Issend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
-MPICOUNT_FORBID(Irsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
-MPICOUNT_FORBID(Ibsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
-MPICOUNT_FORBID(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *rb, int rn, MPI_Datatype rt, int from, int rtag, MPI_Comm c, MPI_Status *s), (b, n, t, to, tag, rb, rn, rt, from, rtag, c, s))
-MPICOUNT_FORBID(Start, (MPI_Request * q), (q))
-MPICOUNT_FORBID(Startall, (int n, MPI_Request q[]), (n, q))
-MPICOUNT_FORBID(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w))
-MPICOUNT_FORBID(Get, (void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w))
-MPICOUNT_FORBID(Accumulate, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Op o, MPI_Win w), (b, n, t, to, at, tn, tt, o, w))
-MPICOUNT_FORBID(Scatter, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c), (b, n, t, rb, rn, rt, root, c))
-MPICOUNT_FORBID(Scatterv, (const void *b, const int n[], const int d[], MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c), (b, n, d, t, rb, rn, rt, root, c))
-MPICOUNT_FORBID(Alltoallw, (const void *b, const int n[], const int d[], const MPI_Datatype t[], void *rb, const int rn[], const int rd[], const MPI_Datatype rt[], MPI_Comm c), (b, n, d, t, rb, rn, rd, rt, c))
-MPICOUNT_FORBID(Reduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c), (b, rb, n, t, o, root, c))
-MPICOUNT_FORBID(Allreduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c))
-MPICOUNT_FORBID(Reduce_scatter, (const void *b, void *rb, const int n[], MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c))
-MPICOUNT_FORBID(Reduce_scatter_block, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c))
-MPICOUNT_FORBID(Scan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c))
-MPICOUNT_FORBID(Exscan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c))
-MPICOUNT_FORBID(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q), (b, n, t, root, c, q))
-MPICOUNT_FORBID(Igather, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, root, c, q))
-MPICOUNT_FORBID(Igatherv, (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rd, rt, root, c, q))
-MPICOUNT_FORBID(Iallgather, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))
-MPICOUNT_FORBID(Iallgatherv, (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rd, rt, c, q))
-MPICOUNT_FORBID(Ialltoall, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))
-MPICOUNT_FORBID(Ialltoallv, (const void *b, const int n[], const int d[], MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, d, t, rb, rn, rd, rt, c, q))
+MPICOUNT_FORBID(Send, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
+MPICOUNT_FORBID(Ssend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
+MPICOUNT_FORBID(Rsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
+MPICOUNT_FORBID(Bsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
+MPICOUNT_FORBID(Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q), c)
+MPICOUNT_FORBID(Issend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q), c)
+MPICOUNT_FORBID(Irsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q), c)
+MPICOUNT_FORBID(Ibsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q), c)
+MPICOUNT_FORBID(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *rb, int rn, MPI_Datatype rt, int from, int rtag, MPI_Comm c, MPI_Status *s), (b, n, t, to, tag, rb, rn, rt, from, rtag, c, s), c)
+MPICOUNT_FORBID(Start, (MPI_Request * q), (q), MPI_COMM_NULL)
+MPICOUNT_FORBID(Startall, (int n, MPI_Request q[]), (n, q), MPI_COMM_NULL)
+MPICOUNT_FORBID(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w), MPI_COMM_NULL)
+MPICOUNT_FORBID(Get, (void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Win w), (b, n, t, to, at, tn, tt, w), MPI_COMM_NULL)
+MPICOUNT_FORBID(Accumulate, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Op o, MPI_Win w), (b, n, t, to, at, tn, tt, o, w), MPI_COMM_NULL)
+MPICOUNT_FORBID(Scatter, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c), (b, n, t, rb, rn, rt, root, c), c)
+MPICOUNT_FORBID(Scatterv, (const void *b, const int n[], const int d[], MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c), (b, n, d, t, rb, rn, rt, root, c), c)
+MPICOUNT_FORBID(Alltoallw, (const void *b, const int n[], const int d[], const MPI_Datatype t[], void *rb, const int rn[], const int rd[], const MPI_Datatype rt[], MPI_Comm c), (b, n, d, t, rb, rn, rd, rt, c), c)
+MPICOUNT_FORBID(Reduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c), (b, rb, n, t, o, root, c), c)
+MPICOUNT_FORBID(Allreduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
+MPICOUNT_FORBID(Reduce_scatter, (const void *b, void *rb, const int n[], MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
+MPICOUNT_FORBID(Reduce_scatter_block, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
+MPICOUNT_FORBID(Scan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
+MPICOUNT_FORBID(Exscan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
+MPICOUNT_FORBID(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q), (b, n, t, root, c, q), c)
+MPICOUNT_FORBID(Igather, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, root, c, q), c)
+MPICOUNT_FORBID(Igatherv, (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rd, rt, root, c, q), c)
+MPICOUNT_FORBID(Iallgather, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q), c)
+MPICOUNT_FORBID(Iallgatherv, (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rd, rt, c, q), c)
+MPICOUNT_FORBID(Ialltoall, (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q), c)
+MPICOUNT_FORBID(Ialltoallv, (const void *b, const int n[], const int d[], MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, d, t, rb, rn, rd, rt, c, q), c)

@@ -486,7 +486,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 - item     - number of the item
 
   Output Parameter:
-. owner - the rank; where every rank serves the item, the calling one
+. owner - the rank, -1 where every rank serves the item
 
   Level: intermediate
 
@@ -499,7 +499,7 @@ PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscM
   PetscAssertPointer(owner, 3);
   PetscCheck(exchange->setupcalled == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonExchangeSetUp() must be called first");
   PetscCheck(item >= 0 && item < exchange->nitems, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Item %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", item, exchange->nitems);
-  *owner = exchange->owner[item];
+  *owner = exchange->everywhere == PETSC_TRUE ? -1 : exchange->owner[item];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -526,7 +526,7 @@ PetscErrorCode MuonExchangeServes(MuonExchange exchange, PetscInt item, PetscBoo
   PetscFunctionBegin;
   PetscAssertPointer(serves, 3);
   PetscCall(MuonExchangeGetOwner(exchange, item, &owner));
-  *serves = owner == exchange->post->transport.rank ? PETSC_TRUE : PETSC_FALSE;
+  *serves = owner < 0 || owner == exchange->post->transport.rank ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
