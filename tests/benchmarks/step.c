@@ -22,10 +22,7 @@ typedef struct {
 } Model;
 
 /* The second has the matrices of the paper's model. Its sequences are short: a step's own work does not depend on how many tokens a gradient is of */
-static const Model models[] = {
-  {"quickstart", {256, 128, 4, 2, 128, 8},    (PetscReal)5e-4,   (PetscReal)0.8, 20},
-  {"124M",       {50304, 768, 6, 12, 128, 1}, (PetscReal)3.6e-4, (PetscReal)0.9, 3 }
-};
+static const Model models[] = {{"quickstart", {256, 128, 4, 2, 128, 8}, (PetscReal)5e-4, (PetscReal)0.8, 20}, {"124M", {50304, 768, 6, 12, 128, 1}, (PetscReal)3.6e-4, (PetscReal)0.9, 3}};
 
 typedef enum {
   GRADIENT,
@@ -158,9 +155,9 @@ static PetscErrorCode GetVectorBits(PetscInt *bits)
 static PetscErrorCode ReportBlas(void)
 {
   const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"}, *const half[] = {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
-  PetscInt          cpu, kernel = 128;
-  void             *symbol = NULL;
-  const char       *name;
+  PetscInt    cpu, kernel                                                                = 128;
+  void       *symbol = NULL;
+  const char *name;
 
   PetscFunctionBeginUser;
   PetscCall(PetscDLSym(NULL, "openblas_get_corename", &symbol));
@@ -420,8 +417,8 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   sent[2] = traffic.mpi / 1e6;
   PetscCall(MeanOverRanks(3, sent));
   PetscCall(MeanOverRanks(3, memory));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type, size,
-                        (int)sizeof(PetscScalar), model->shape.batch, model->shape.sequence));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type,
+                        size, (int)sizeof(PetscScalar), model->shape.batch, model->shape.sequence));
   PetscCall(ReportBlas());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT "; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9, model->shape.width, limits.triad / 1e9));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps));
