@@ -673,7 +673,10 @@ static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
   }
   PetscCall(MuonExchangeSetItems(exchange, muon->nactive, names, cost, bytes));
   PetscCall(MuonExchangeSetUp(exchange));
-  for (PetscInt i = 0; i < muon->nactive; i++) PetscCall(MuonExchangeGetOwner(exchange, i, &muon->active[i]->owner));
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    if (exchange->everywhere) muon->active[i]->owner = -1;
+    else PetscCall(MuonExchangeGetOwner(exchange, i, &muon->active[i]->owner));
+  }
   PetscCall(PetscFree3(names, cost, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

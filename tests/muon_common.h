@@ -1,0 +1,285 @@
+/*
+   A small problem for the tests of whole steps: layers of several shapes, norms and rules, whose weights and gradients follow from numbers, so that every rank knows
+   what any other one has, and a step that is taken again has the same gradients.
+*/
+#pragma once
+
+#include <petscmuon.h>
+#include <string.h>
+
+#define NLAYERS 6
+
+typedef struct {
+  const char *name, *norm, *rule;
+  PetscInt    m, n;
+  PetscBool   vec;
+} LayerShape;
+
+static const LayerShape Shapes[NLAYERS] = {
+  {"embed",  MUONLMOMAX,       MUONLAYERLMO,    12, 5, PETSC_FALSE},
+  {"h0.qkv", MUONLMOSPECTRAL,  MUONLAYERLMO,    9,  4, PETSC_FALSE},
+  {"fixed",  MUONLMOSPECTRAL,  MUONLAYERFROZEN, 5,  3, PETSC_FALSE},
+  {"h0.out", MUONLMOSPECTRAL,  MUONLAYERLMO,    4,  4, PETSC_FALSE},
+  {"bias",   MUONLMOFROBENIUS, MUONLAYERLMO,    7,  1, PETSC_TRUE },
+  {"gain",   MUONLMOFROBENIUS, MUONLAYERADAMW,  3,  1, PETSC_TRUE }
+};
+
+typedef struct {
+  Muon        muon;
+  MuonLayer   layer[NLAYERS];
+  Mat         W[NLAYERS];
+  Vec         w[NLAYERS];
+  PetscMPIInt rank, size;
+  /* what goes wrong, on this rank: an entry of a layer's gradient, or the loss, in the step of that number */
+  PetscInt    badstep, badlayer, badentry;
+  PetscBool   badloss;
+  PetscScalar bad;
+} Problem;
+
+static inline PetscScalar ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
+{
+  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
+
+  h ^= h >> 15;
+  h *= 2246822519u;
+  h ^= h >> 13;
+  h *= 3266489917u;
+  h ^= h >> 16;
+  return (PetscScalar)((PetscReal)(h % 4096) / 2048 - 1);
+}
+
+/* The entries of a layer's weights or gradient, wherever they are; the matrices of these tests have no gaps */
+static inline PetscErrorCode ProblemGetArray(Problem *p, PetscInt l, PetscBool gradient, PetscScalar **array)
+{
+  Mat A = p->W[l];
+  Vec a = p->w[l];
+
+  PetscFunctionBegin;
+  if (gradient == PETSC_TRUE && Shapes[l].vec == PETSC_TRUE) PetscCall(MuonLayerGetGradientVec(p->layer[l], &a));
+  if (gradient == PETSC_TRUE && Shapes[l].vec == PETSC_FALSE) PetscCall(MuonLayerGetGradient(p->layer[l], &A));
+  if (Shapes[l].vec == PETSC_TRUE) {
+    PetscScalar *borrowed;
+
+    PetscCall(VecGetArray(a, array));
+    borrowed = *array;
+    PetscCall(VecRestoreArray(a, &borrowed));
+  } else {
+    PetscScalar *borrowed;
+
+    PetscCall(MatDenseGetArray(A, array));
+    borrowed = *array;
+    PetscCall(MatDenseRestoreArray(A, &borrowed));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p = (Problem *)ctx;
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  *loss = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w, *g;
+
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
+      const PetscReal H = (PetscReal)(1 + e % 3) / 2;
+
+      g[e] = H * (w[e] - ProblemNumber(l, e, p->rank, 7)) + ProblemNumber(l, e, p->rank, 100 + step) / 4;
+      *loss += PetscRealPart(g[e] * g[e]) / 2;
+    }
+    if (step == p->badstep && l == p->badlayer) g[p->badentry] = p->bad;
+  }
+  if (step == p->badstep && p->badloss == PETSC_TRUE) *loss = PetscRealPart(p->bad);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem *p)
+{
+  MuonLMO   lmo;
+  MuonPolar polar;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  p->badstep = p->badlayer = -1;
+  PetscCallMPI(MPI_Comm_rank(comm, &p->rank));
+  PetscCallMPI(MPI_Comm_size(comm, &p->size));
+  PetscCall(MuonCreate(comm, &p->muon));
+  if (type != NULL) PetscCall(MuonSetType(p->muon, type));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w;
+
+    if (Shapes[l].vec == PETSC_TRUE) {
+      PetscCall(VecCreateSeq(PETSC_COMM_SELF, Shapes[l].m, &p->w[l]));
+      PetscCall(MuonAddVecLayer(p->muon, Shapes[l].name, p->w[l], &p->layer[l]));
+    } else {
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, Shapes[l].m, Shapes[l].n, NULL, &p->W[l]));
+      PetscCall(MuonAddLayer(p->muon, Shapes[l].name, p->W[l], &p->layer[l]));
+    }
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = ProblemNumber(l, e, 0, 1);
+    PetscCall(MuonLayerSetRule(p->layer[l], Shapes[l].rule));
+    PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+    PetscCall(MuonLMOSetType(lmo, Shapes[l].norm));
+    if (strcmp(Shapes[l].norm, MUONLMOSPECTRAL) == 0) {
+      PetscCall(MuonLMOGetPolar(lmo, &polar));
+      PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+    }
+  }
+  PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemDestroy(Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonDestroy(&p->muon));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscCall(MatDestroy(&p->W[l]));
+    PetscCall(VecDestroy(&p->w[l]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is compressed how; the sum over ranks needs identity up */
+typedef struct {
+  const char          *up, *down;
+  MuonCompressorValues upvalues, downvalues;
+  MuonEF21Init         init;
+} Compression;
+
+#define PROBLEM_RATIO ((PetscReal)0.25)
+
+static const Compression Compressions[] = {
+  {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE,  MUON_COMPRESSOR_VALUES_SINGLE,  MUON_EF21_INIT_ZERO    },
+  {MUONCOMPRESSORTOPK,     MUONCOMPRESSORTOPK,     MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_SINGLE,  MUON_EF21_INIT_ZERO    },
+  {MUONCOMPRESSORTOPK,     MUONCOMPRESSORNATURAL,  MUON_COMPRESSOR_VALUES_BF16,    MUON_COMPRESSOR_VALUES_SINGLE,  MUON_EF21_INIT_GRADIENT},
+  {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORTOPK,     MUON_COMPRESSOR_VALUES_SINGLE,  MUON_COMPRESSOR_VALUES_NATIVE,  MUON_EF21_INIT_ZERO    },
+  {MUONCOMPRESSORRANKK,    MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE,  MUON_COMPRESSOR_VALUES_SINGLE,  MUON_EF21_INIT_ZERO    },
+  {MUONCOMPRESSORNATURAL,  MUONCOMPRESSORRANKK,    MUON_COMPRESSOR_VALUES_SINGLE,  MUON_COMPRESSOR_VALUES_NATURAL, MUON_EF21_INIT_ZERO    }
+};
+#define NCOMPRESSIONS ((PetscInt)(sizeof(Compressions) / sizeof(Compressions[0])))
+
+/* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with gather */
+typedef struct {
+  MuonType           type;
+  MuonExchangeType   exchange;
+  MuonExchangeMode   mode;
+  const Compression *compression; /* NULL for dense */
+  PetscBool          atworker;
+  char               name[128];
+} Way;
+
+static inline PetscErrorCode WayGet(PetscInt number, Way *way, PetscBool *legal, PetscBool *last)
+{
+  static const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const PetscInt                e = number % 3, sum = (number / 3) % 2, what = number / 6;
+
+  PetscFunctionBegin;
+  way->exchange    = exchanges[e];
+  way->mode        = sum == 0 ? MUON_EXCHANGE_MODE_GATHER : e == 2 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+  way->compression = what < NCOMPRESSIONS ? &Compressions[what] : NULL;
+  way->type        = what < NCOMPRESSIONS ? MUONEF21 : MUONDENSE;
+  way->atworker    = what == NCOMPRESSIONS ? PETSC_FALSE : PETSC_TRUE;
+  *legal           = sum == 0 || way->compression == NULL || strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  *last            = number + 1 == 6 * (NCOMPRESSIONS + 2) ? PETSC_TRUE : PETSC_FALSE;
+  if (way->compression != NULL) {
+    PetscCall(PetscSNPrintf(way->name, sizeof(way->name), "ef21 %s %s up, %s %s down, init %s, %s %s", way->compression->up, MuonCompressorValuesTypes[way->compression->upvalues], way->compression->down,
+                            MuonCompressorValuesTypes[way->compression->downvalues], MuonEF21Inits[way->compression->init], way->exchange, MuonExchangeModes[way->mode]));
+  } else PetscCall(PetscSNPrintf(way->name, sizeof(way->name), "dense, momentum at the %s, %s %s", way->atworker == PETSC_TRUE ? "worker" : "server", way->exchange, MuonExchangeModes[way->mode]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Problem *p)
+{
+  MuonExchange   exchange;
+  MuonCompressor c;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(comm, way->type, p));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, way->exchange));
+  PetscCall(MuonExchangeSetMode(exchange, way->mode));
+  if (way->compression == NULL) {
+    PetscCall(MuonSetMomentumAt(p->muon, way->atworker == PETSC_TRUE ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER));
+    if (way->atworker == PETSC_FALSE) PetscCall(MuonSetNesterov(p->muon, MUON_NESTEROV_EMA));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonEF21SetInit(p->muon, way->compression->init));
+  PetscCall(MuonEF21GetCompressor(p->muon, &c));
+  PetscCall(MuonCompressorSetType(c, way->compression->up));
+  PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
+  PetscCall(MuonCompressorSetValues(c, way->compression->upvalues));
+  PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
+  PetscCall(MuonCompressorSetType(c, way->compression->down));
+  PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
+  PetscCall(MuonCompressorSetValues(c, way->compression->downvalues));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All state that can be seen: weights, and under ef21 X, M, G_j, G where this rank has them. data is NULL or as long as a first call says */
+static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscScalar data[])
+{
+  MuonType type;
+
+  PetscFunctionBegin;
+  *length = 0;
+  PetscCall(MuonGetType(p->muon, &type));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    const size_t d    = (size_t)Shapes[l].m * (size_t)Shapes[l].n;
+    Mat          A[4] = {NULL, NULL, NULL, NULL};
+    PetscScalar *w;
+
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    if (data != NULL) PetscCall(PetscArraycpy(data + *length, w, d));
+    *length += d;
+    if (strcmp(type, MUONEF21) != 0 || strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    /* The X of a vector is only a matrix of its own where it is not W */
+    if (Shapes[l].vec == PETSC_FALSE) PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[0]));
+    PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
+    for (int k = 0; k < 4; k++) {
+      const PetscScalar *a;
+
+      if (A[k] == NULL) continue;
+      PetscCall(MatDenseGetArrayRead(A[k], &a));
+      if (data != NULL) PetscCall(PetscArraycpy(data + *length, a, d));
+      PetscCall(MatDenseRestoreArrayRead(A[k], &a));
+      *length += d;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  size_t       length;
+  PetscScalar *data;
+  PetscInt     step;
+} State;
+
+static inline PetscErrorCode StateTake(Problem *p, State *state)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemCopyState(p, &state->length, NULL));
+  PetscCall(PetscMalloc1(state->length, &state->data));
+  PetscCall(ProblemCopyState(p, &state->length, state->data));
+  PetscCall(MuonGetStepNumber(p->muon, &state->step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode StateFree(State *state)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(state->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bit for bit, on this rank */
+static inline PetscBool StateIsSame(const State *a, const State *b)
+{
+  return a->step == b->step && a->length == b->length && memcmp(a->data, b->data, a->length * sizeof(*a->data)) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
