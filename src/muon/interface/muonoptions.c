@@ -101,9 +101,13 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   PetscCall(PetscOptionsLeftGet(((PetscObject)muon)->options, &n, &names, &values));
   for (PetscInt i = 0; i < n; i++) {
     PetscBool ours = PETSC_TRUE, family = PETSC_FALSE;
+    char     *svd;
 
     if (prefix != NULL) PetscCall(PetscStrncmp(names[i], prefix, skip, &ours));
     if (ours == PETSC_FALSE) continue;
+    /* SLEPc's own keys are read at the first decomposition, and only by the ranks that make one */
+    PetscCall(PetscStrstr(names[i], "_svd_", &svd));
+    if (svd != NULL) continue;
     for (PetscInt f = 0; f < 3 && family == PETSC_FALSE; f++) {
       const char *families[] = {"muon_", "lmo_", "ef21_"};
 
