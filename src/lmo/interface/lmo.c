@@ -474,7 +474,8 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscTryTypeMethod(lmo, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %-10.10s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
+    PetscTryTypeMethod(lmo, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,21 +49,23 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLayer     layer = muon->layer[l];
     MuonLayerRule rule;
     MuonLMO       lmo;
-    MuonLMOType   norm;
+    PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "not assigned", messages[256] = "";
+    char          owner[32] = "not assigned", messages[256] = "", norm[128] = " ";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &islmo));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
-    PetscCall(MuonLMOGetType(lmo, &norm));
+    PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, norm, sizeof(norm), &string));
+    if (islmo) PetscCall(MuonLMOView(lmo, string));
+    PetscCall(PetscViewerDestroy(&string));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
     else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, "every rank", sizeof(owner)));
     else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "rank %d", layer->owner));
     if (layer->frozen == PETSC_FALSE) PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, rule, islmo && norm ? norm : "-", (double)factor, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, rule, islmo ? norm + 1 : "-", (double)factor, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s\n", messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));

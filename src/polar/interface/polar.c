@@ -506,7 +506,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %-12.12s", ((PetscObject)polar)->type_name != NULL ? ((PetscObject)polar)->type_name : "no type"));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)polar)->type_name != NULL ? ((PetscObject)polar)->type_name : "no type"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
