@@ -1,51 +1,28 @@
 static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages in both directions, and the same run uncompressed beside it.\n\n"
                      "  mpiexec -n 2 ./nanogpt -nanogpt_preset quickstart -nanogpt_data $PETSC_DIR/include\n\n"
                      "A preset is a list of options, of which any can be given as well; -help prints all. The runs (-nanogpt_runs) start from the same weights and see\n"
-                     "the same batches. Options of the optimizer hold for each run, unless the run has its own behind its name: -dense_muon_learning_rate 1e-3.\n\n";
+                     "the same batches. The first run reads the options of the optimizer, the others too unless they have their own behind their name: -dense_muon_learning_rate 1e-3.\n\n";
 
 #include <petscmuon.h>
 #include "data.h"
 #include "model.h"
 
-/* A preset is nothing but options, each of which gives way to the user's */
-typedef struct {
-  const char *key, *value;
-} Setting;
+/* A preset is nothing but options, each of which gives way to the user's. Rate and momentum of the small model are tuned on the headers of PETSc,
+   the scales of RunCreate() are the paper's */
+static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt_heads 4 -nanogpt_blocks 2 -nanogpt_sequence 128 -nanogpt_batch 16 "
+                            "-nanogpt_steps 500 -nanogpt_interval 50 "
+                            "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.8 -muon_shape_factor scion -lmo_polar_type newtonschulz";
 
-/* Tuned on the headers of PETSc; the scales of RunCreate() are the paper's */
-static const Setting small[] = {{"-nanogpt_vocabulary", "256"},
-                                {"-nanogpt_width", "128"},
-                                {"-nanogpt_heads", "4"},
-                                {"-nanogpt_blocks", "2"},
-                                {"-nanogpt_sequence", "128"},
-                                {"-nanogpt_batch", "16"},
-                                {"-nanogpt_steps", "500"},
-                                {"-nanogpt_interval", "50"},
-                                {"-muon_learning_rate", "5e-4"},
-                                {"-muon_schedule", "linear"},
-                                {"-muon_momentum", "0.8"},
-                                {"-muon_shape_factor", "scion"},
-                                {"-lmo_polar_type", "newtonschulz"},
-                                {NULL, NULL}};
+/* The small model on a folder of C headers, in both directions a tenth of the entries with nine bits each, beside the uncompressed run */
+static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "
+                                 "-ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values natural "
+                                 "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -ef21_server_compressor_values natural";
 
-/* The small model on a folder of C headers, both directions at a tenth of the entries with nine bits each, beside the uncompressed run */
-static const Setting quickstart[] = {{"-nanogpt_data_suffix", ".h"},
-                                     {"-nanogpt_data_recursive", "0"},
-                                     {"-nanogpt_holdout", "files"},
-                                     {"-nanogpt_runs", "ef21,dense"},
-                                     {"-ef21_compressor", "topk"},
-                                     {"-ef21_compressor_ratio", "0.1"},
-                                     {"-ef21_compressor_values", "natural"},
-                                     {"-ef21_server_compressor", "topk"},
-                                     {"-ef21_server_compressor_ratio", "0.1"},
-                                     {"-ef21_server_compressor_values", "natural"},
-                                     {NULL, NULL}};
-
-/* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; 20 tokens a parameter */
-static const Setting paper[] = {
-  {"-nanogpt_vocabulary", "50304"}, {"-nanogpt_width", "768"},          {"-nanogpt_heads", "6"},   {"-nanogpt_blocks", "12"},       {"-nanogpt_sequence", "1024"},        {"-nanogpt_batch", "256"},        {"-nanogpt_microbatch", "1"},
-  {"-nanogpt_steps", "9430"},       {"-nanogpt_interval", "10"},        {"-nanogpt_sample", "0"},  {"-nanogpt_validation", "16"},   {"-nanogpt_validation_end", "10240"}, {"-nanogpt_data_suffix", ".bin"}, {"-muon_learning_rate", "3.6e-4"},
-  {"-muon_schedule", "trapezoid"},  {"-muon_schedule_constant", "0.4"}, {"-muon_momentum", "0.9"}, {"-muon_shape_factor", "scion"}, {"-lmo_polar_type", "newtonschulz"},  {"-lmo_polar_steps", "5"},        {NULL, NULL}};
+/* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; the steps take 20 tokens a parameter */
+static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanogpt_heads 6 -nanogpt_blocks 12 -nanogpt_sequence 1024 -nanogpt_batch 256 -nanogpt_microbatch 1 "
+                            "-nanogpt_steps 9430 -nanogpt_interval 10 -nanogpt_validation 16 -nanogpt_validation_end 10240 -nanogpt_sample 0 -nanogpt_data_suffix .bin "
+                            "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_shape_factor scion "
+                            "-lmo_polar_type newtonschulz -lmo_polar_steps 5";
 
 #define MAX_RUNS  3
 #define MAX_PATHS 64
@@ -92,38 +69,60 @@ typedef struct {
   const PetscScalar **w;             /* arrays of W */
   PetscScalar       **dw;            /* and of the gradients */
   PetscReal           before, after; /* validation losses */
-  PetscReal           up, down;      /* bits sent, over those of the dense messages in single precision */
+  PetscReal           up, down;      /* bits sent, over those of dense messages in single precision */
+  PetscLogDouble      start, since;  /* times of the first step and of the last line of progress */
+  PetscInt            shown;         /* steps at that line */
+  PetscInt            later;         /* runs after this one, for the time that is left */
 } Run;
 
-static PetscErrorCode ApplySettings(const Setting settings[])
+/* Whether a key is among others. Asking the database would mark the key as read, and a misspelt one would pass unseen */
+static PetscErrorCode Contains(PetscInt n, char *keys[], const char key[], PetscBool *is)
 {
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; settings[i].key != NULL; i++) {
-    PetscBool given;
+  *is = PETSC_FALSE;
+  for (PetscInt i = 0; i < n && *is == PETSC_FALSE; i++) PetscCall(PetscStrcasecmp(keys[i], key, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscOptionsHasName(NULL, NULL, settings[i].key, &given));
-    if (given == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, settings[i].key, settings[i].value));
+/* Sets the options of a string that are not set */
+static PetscErrorCode Suggest(const char options[])
+{
+  PetscOptions suggested;
+  char       **keys, **values, **given, **unused;
+  PetscInt     n, ngiven;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsCreate(&suggested));
+  PetscCall(PetscOptionsInsertString(suggested, options));
+  PetscCall(PetscOptionsLeftGet(suggested, &n, &keys, &values));
+  PetscCall(PetscOptionsLeftGet(NULL, &ngiven, &given, &unused));
+  for (PetscInt i = 0; i < n; i++) {
+    char      key[PETSC_MAX_OPTION_NAME];
+    PetscBool is;
+
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s", keys[i]));
+    PetscCall(Contains(ngiven, given, keys[i], &is));
+    if (is == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, key, values[i]));
   }
+  PetscCall(PetscOptionsLeftRestore(NULL, &ngiven, &given, &unused));
+  PetscCall(PetscOptionsLeftRestore(suggested, &n, &keys, &values));
+  PetscCall(PetscOptionsDestroy(&suggested));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ApplyPreset(char preset[], size_t length)
 {
-  PetscBool is;
+  PetscBool is124M, isquickstart, issmall;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrncpy(preset, "small", length));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-nanogpt_preset", preset, length, NULL));
-  PetscCall(PetscStrcmp(preset, "124M", &is));
-  if (is == PETSC_TRUE) {
-    PetscCall(ApplySettings(paper));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscStrcmp(preset, "quickstart", &is));
-  if (is == PETSC_TRUE) PetscCall(ApplySettings(quickstart));
-  else PetscCall(PetscStrcmp(preset, "small", &is));
-  PetscCheck(is == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown -nanogpt_preset %s; expected small, quickstart or 124M", preset);
-  PetscCall(ApplySettings(small));
+  PetscCall(PetscStrcmp(preset, "124M", &is124M));
+  PetscCall(PetscStrcmp(preset, "quickstart", &isquickstart));
+  PetscCall(PetscStrcmp(preset, "small", &issmall));
+  PetscCheck(is124M == PETSC_TRUE || isquickstart == PETSC_TRUE || issmall == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown -nanogpt_preset %s; expected small, quickstart or 124M", preset);
+  if (isquickstart == PETSC_TRUE) PetscCall(Suggest(quickstart));
+  PetscCall(Suggest(is124M == PETSC_TRUE ? paper : small));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,40 +190,27 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The run ef21 reads the options as they are, the others behind their name */
-static PetscErrorCode RunHasPrefix(const char name[], PetscBool *has)
-{
-  PetscBool same;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscStrcmp(name, "ef21", &same));
-  *has = same == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A run with a prefix takes over the keys of the optimizer without one, as long as no object has read them, that it has not got itself. Compressors
-   mean nothing to the dense run, and files of monitors would be written over each other */
+/* A run behind its name takes over the keys of the optimizer without a prefix, as long as no object has read them, that it has not got itself.
+   Compressors mean nothing to the dense run, and files of monitors would be written over each other */
 static PetscErrorCode InheritOptions(const char name[])
 {
   const char *families[] = {"muon_", "lmo_", "ef21_"};
   char      **keys, **values;
   PetscInt    n;
-  PetscBool   has, compressed;
+  PetscBool   dense;
 
   PetscFunctionBeginUser;
-  PetscCall(RunHasPrefix(name, &has));
-  if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(name, "frozen", &compressed));
+  PetscCall(PetscStrcmp(name, "dense", &dense));
   PetscCall(PetscOptionsLeftGet(NULL, &n, &keys, &values));
   for (PetscInt i = 0; i < n; i++) {
     char      key[2 * PETSC_MAX_OPTION_NAME];
     PetscBool ours = PETSC_FALSE, monitor, given;
 
-    for (PetscInt f = 0; f < (compressed == PETSC_TRUE ? 3 : 2) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
+    for (PetscInt f = 0; f < (dense == PETSC_TRUE ? 2 : 3) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
     PetscCall(PetscStrbeginswith(keys[i], "muon_monitor", &monitor));
     if (ours == PETSC_FALSE || monitor == PETSC_TRUE) continue;
     PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s", name, keys[i]));
-    PetscCall(PetscOptionsHasName(NULL, NULL, key, &given));
+    PetscCall(Contains(n, keys, key + 1, &given));
     if (given == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, key, values[i]));
   }
   PetscCall(PetscOptionsLeftRestore(NULL, &n, &keys, &values));
@@ -354,21 +340,68 @@ static PetscErrorCode Write(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both embedding and head */
-static PetscErrorCode RunCreate(Task *task, const char name[], Run *run)
+/* What the processes sent in the first steps of the run, on average, over dense messages in single precision */
+static PetscErrorCode GetTraffic(Run *run, PetscInt steps, PetscReal *up, PetscReal *down)
 {
-  PetscBool prefixed, dense, frozen;
-  char      prefix[32];
+  MuonTraffic traffic;
+  double      sum[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetTraffic(run->muon, &traffic));
+  sum[0] = traffic.total_up[1];
+  sum[1] = traffic.total_down[1];
+  sum[2] = traffic.dense * (double)steps;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  *up   = (PetscReal)(sum[0] / sum[2]);
+  *down = (PetscReal)(sum[1] / sum[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One line of progress, as a monitor of the optimizer: step s is done, with the loss at the weights before it */
+static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
+{
+  Run                *run  = (Run *)ctx;
+  const Options      *o    = &run->task->options;
+  const PetscInt      done = s + 1;
+  PetscInt            steps, minutes, seconds;
+  PetscReal           validation, up, down;
+  PetscLogDouble      now, training;
+  MuonConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetMaxSteps(muon, &steps));
+  PetscCall(MuonGetConvergedReason(muon, &reason));
+  if (reason < 0 || (done % o->interval != 0 && done != steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscTime(&now));
+  training = now - run->since;
+  PetscCall(Validate(run, o->validation, &validation));
+  PetscCall(GetTraffic(run, done, &up, &down));
+  PetscCall(PetscTime(&run->since));
+  seconds = (PetscInt)((run->since - run->start) / (double)done * (double)(steps - done + run->later * steps));
+  minutes = seconds / 60;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f  %.0f tokens/s  sent %.3f of dense up, %.3f down  %" PetscInt_FMT ":%02" PetscInt_FMT " left\n", run->name, done, steps, (double)loss,
+                        (double)validation, (double)(done - run->shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)up, (double)down, minutes, seconds % 60));
+  run->shown = done;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both embedding and head */
+static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
+{
+  const char *name = task->options.runs[r];
+  PetscBool   dense, frozen;
+  char        prefix[32];
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(name, "dense", &dense));
   PetscCall(PetscStrcmp(name, "frozen", &frozen));
-  run->name = name;
-  run->task = task;
+  PetscCall(PetscMemzero(run, sizeof(*run)));
+  run->name  = name;
+  run->task  = task;
+  run->later = task->options.nruns - 1 - r;
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &run->muon));
   PetscCall(PetscObjectSetName((PetscObject)run->muon, name));
-  PetscCall(RunHasPrefix(name, &prefixed));
-  if (prefixed == PETSC_TRUE) {
+  if (r > 0) {
     PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", name));
     PetscCall(MuonSetOptionsPrefix(run->muon, prefix));
   }
@@ -394,6 +427,7 @@ static PetscErrorCode RunCreate(Task *task, const char name[], Run *run)
     if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
   }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
+  PetscCall(MuonMonitorSet(run->muon, Progress, run, NULL));
   PetscCall(MuonSetFromOptions(run->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -407,62 +441,24 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the processes sent in all steps of the run, on average, over dense messages in single precision */
-static PetscErrorCode GetTraffic(Run *run, PetscReal *up, PetscReal *down)
-{
-  MuonTraffic traffic;
-  PetscInt    steps;
-  double      sum[3];
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonGetTraffic(run->muon, &traffic));
-  PetscCall(MuonGetStepNumber(run->muon, &steps));
-  sum[0] = traffic.total_up[1];
-  sum[1] = traffic.total_down[1];
-  sum[2] = traffic.dense * (double)steps;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-  *up   = (PetscReal)(sum[0] / sum[2]);
-  *down = (PetscReal)(sum[1] / sum[2]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Steps to the end of the run. later is the number of runs after it, for the time that is left */
-static PetscErrorCode Train(Run *run, PetscInt later)
+static PetscErrorCode Train(Run *run)
 {
   const Options      *o = &run->task->options;
-  PetscInt            steps, step = 0, shown = 0;
-  PetscLogDouble      start, now, training   = 0.0, since;
-  MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
+  PetscInt            steps;
+  MuonConvergedReason reason;
 
   PetscFunctionBeginUser;
   PetscCall(Validate(run, o->validation_end, &run->before));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
-  PetscCall(MuonGetMaxSteps(run->muon, &steps));
-  PetscCall(PetscTime(&start));
-  since = start;
-  while (step < steps && reason == MUON_CONVERGED_ITERATING) {
-    PetscCall(MuonStep(run->muon));
-    PetscCall(MuonGetStepNumber(run->muon, &step));
-    PetscCall(MuonGetConvergedReason(run->muon, &reason));
-    if (reason == MUON_CONVERGED_ITERATING && step > shown && (step % o->interval == 0 || step == steps)) {
-      PetscReal loss, validation;
-      double    left;
-
-      PetscCall(PetscTime(&now));
-      training = now - since;
-      PetscCall(MuonGetLoss(run->muon, &loss));
-      PetscCall(Validate(run, step < steps ? o->validation : o->validation_end, &validation));
-      run->after = validation;
-      PetscCall(GetTraffic(run, &run->up, &run->down));
-      PetscCall(PetscTime(&since));
-      left = (since - start) / (double)step * (double)(steps - step + later * steps);
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f  %.0f tokens/s  sent %.4f of dense up, %.4f down  %d:%02d left\n", run->name, step, steps, (double)loss, (double)validation,
-                            (double)(step - shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)run->up, (double)run->down, (int)left / 60, (int)left % 60));
-      shown = step;
-    }
-  }
-  PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, step, MuonConvergedReasons[reason]);
-  PetscCall(MuonViewFromOptions(run->muon, NULL, "-muon_view"));
+  PetscCall(PetscTime(&run->start));
+  run->since = run->start;
+  PetscCall(MuonSolve(run->muon));
+  PetscCall(MuonGetConvergedReason(run->muon, &reason));
+  PetscCall(MuonGetStepNumber(run->muon, &steps));
+  PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, steps, MuonConvergedReasons[reason]);
+  PetscCall(Validate(run, o->validation_end, &run->after));
+  PetscCall(GetTraffic(run, steps, &run->up, &run->down));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f after %" PetscInt_FMT " steps\n", run->name, (double)run->after, steps));
   PetscCall(Write(run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -566,9 +562,9 @@ int main(int argc, char **argv)
   if (o->shape.vocabulary == 256) PetscCall(CorpusBigram(task.corpus, &bigram));
   PetscCall(Describe(&task, bigram));
 
-  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(InheritOptions(o->runs[r]));
-  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunCreate(&task, o->runs[r], &runs[r]));
-  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(Train(&runs[r], o->nruns - 1 - r));
+  for (PetscInt r = 1; r < o->nruns; r++) PetscCall(InheritOptions(o->runs[r]));
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunCreate(&task, r, &runs[r]));
+  for (PetscInt r = 0; r < o->nruns; r++) PetscCall(Train(&runs[r]));
   PetscCall(Report(&task, runs, bigram));
 
   for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunDestroy(&runs[r]));
@@ -581,3 +577,88 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonFinalize());
   return 0;
 }
+
+/*TEST
+
+  # The hidden layers must learn, and compression must cost little: the program checks both
+  test:
+    suffix: check_controls
+    nsize: 2
+    args: -nanogpt_preset quickstart -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls -nanogpt_data ${PETSC_DIR}/include
+    args: -nanogpt_width 32 -nanogpt_heads 2 -nanogpt_blocks 1 -nanogpt_sequence 32 -nanogpt_steps 200 -nanogpt_interval 100 -nanogpt_validation 16 -nanogpt_validation_end 64
+    timeoutfactor: 3
+
+  testset:
+    args: -nanogpt_data ${PETSCMUON_DIR}/LICENSE -nanogpt_width 24 -nanogpt_heads 2 -nanogpt_sequence 16 -nanogpt_batch 8 -nanogpt_holdout_every 4 -nanogpt_sample 0
+    filter: sed -e 's/[0-9.]* MiB of activations/activations/' -e 's, *[0-9]* tokens/s,,' -e 's,[, ]*sent.*,,'
+
+    # One batch, however many processes share it and in however many parts each takes its share
+    test:
+      suffix: ranks
+      nsize: {{1 2 4}}
+      args: -nanogpt_runs dense -nanogpt_microbatch {{0 3}shared output} -nanogpt_steps 20 -nanogpt_interval 10
+      output_file: output/nanogpt_ranks.out
+      tolerance: 1e-3
+      requires: double
+
+    # Each run with options of its own and those of the optimizer
+    test:
+      suffix: inherit
+      nsize: 2
+      args: -nanogpt_runs ef21,dense,frozen -nanogpt_steps 2 -ef21_compressor topk -ef21_compressor_ratio 0.25 -frozen_ef21_compressor_ratio 0.5 -muon_momentum 0.7 -dense_muon_momentum 0.6 -muon_view
+      filter: grep -o -E -e 'momentum [0-9.]+|embed,.*up topk [0-9.]+'
+
+    test:
+      suffix: 124M
+      nsize: 2
+      args: -nanogpt_preset 124M -nanogpt_blocks 1 -nanogpt_steps 2 -muon_view
+      filter: grep -o -E -e 'momentum [0-9.]+|schedule.*|shape factor [a-z]+|(h0|embed).*rank'
+
+    test:
+      suffix: bad_runs
+      nsize: 2
+      args: -nanogpt_runs ef21,dence
+      error: -nanogpt_runs dence
+
+    test:
+      suffix: bad_twice
+      nsize: 2
+      args: -nanogpt_runs ef21,ef21
+      error: -nanogpt_runs ef21
+
+    test:
+      suffix: bad_preset
+      nsize: 2
+      args: -nanogpt_preset 125M
+      error: Unknown -nanogpt_preset 125M
+
+    test:
+      suffix: bad_controls
+      nsize: 2
+      args: -nanogpt_check_controls
+      error: -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
+
+    test:
+      suffix: bad_batch
+      nsize: 2
+      args: -nanogpt_batch 1
+      error: 2 processes are more than the 1 sequences of a batch
+
+    test:
+      suffix: bad_heads
+      nsize: 2
+      args: -nanogpt_heads 5
+      error: Width 24 must be an even multiple of the 5 heads
+
+    test:
+      suffix: bad_temperature
+      nsize: 2
+      args: -nanogpt_temperature 0
+      error: -nanogpt_temperature 0
+
+  test:
+    suffix: bad_data
+    nsize: 2
+    error: No -nanogpt_data
+
+TEST*/
