@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/ex2_1.out
+    requires: double
     # a loss is printed to a fifth digit after the point
     tolerance: 1e-3
     test:
@@ -154,5 +155,13 @@ int main(int argc, char **argv)
       suffix: exchange
       nsize: {{2 4}}
       args: -muon_exchange_type {{star sharded replicated}}
+
+  test:
+    suffix: single
+    requires: single
+    nsize: {{1 3}}
+    output_file: output/ex2_1.out
+    # a hundred steps carry roundings of 6e-8 into the third digit
+    tolerance: 2e-2
 
 TEST*/
