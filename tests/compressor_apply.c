@@ -476,6 +476,17 @@ static PetscErrorCode CheckAlphas(void)
     TestCheck(PetscAbsReal(alpha - table[k].alpha) <= 4 * PETSC_MACHINE_EPSILON, "%s with ratio %g: alpha %g, expected %g", table[k].choice.type, (double)table[k].choice.ratio, (double)alpha, (double)table[k].alpha);
     PetscCall(MuonCompressorDestroy(&c));
   }
+  /* 0.29 times 100 is less than 29 in binary64, 0.7 times 10 less than 7 in binary32 */
+  for (PetscInt k = 1; k < 100; k++) {
+    const Choice   percent = {MUONCOMPRESSORTOPK, (PetscReal)k / 100, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE};
+    MuonCompressor c;
+    PetscReal      alpha;
+
+    PetscCall(Create(&percent, &c));
+    PetscCall(MuonCompressorGetAlpha(c, 10, 10, &alpha));
+    TestCheck(alpha == (PetscReal)k / 100, "%" PetscInt_FMT " percent of 100 are %g", k, (double)(100 * alpha));
+    PetscCall(MuonCompressorDestroy(&c));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -137,6 +137,35 @@ static PetscErrorCode CheckMessage(const char type[], PetscReal ratio, MuonCompr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A low-rank message of a zero matrix is a header alone: each of its bits matters all the same */
+static PetscErrorCode CheckEmpty(void)
+{
+  MuonCompressor c;
+  Mat            X, Y;
+  unsigned char *buf;
+  size_t         bytes;
+  PetscBool      valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
+  PetscCall(TestMatCreate(6, 5, 0, &X));
+  PetscCall(TestMatCreate(6, 5, 0, &Y));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  TestCheck(bytes == 24, "%zu bytes for a zero matrix", bytes);
+  for (size_t bit = 0; bit < 8 * bytes; bit++) {
+    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+    TestCheck(!valid, "Bit %zu of the header does not matter", bit);
+    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  PetscCall(PetscFree(buf));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -149,6 +178,7 @@ int main(int argc, char **argv)
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.5, (MuonCompressorValues)values, 13, 4));
   }
+  PetscCall(CheckEmpty());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -48,7 +48,7 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, P
   PetscCall(MuonSVDCompute(rankk->svd, A, rank, sigma, P, P + left, &found, &c->status));
   PetscCall(MatDestroy(&A));
   *count = found;
-  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* Q moves next to the columns of P that there are; each factor takes the root of the singular value */
   Q = P + (size_t)found * m;
   PetscCall(PetscArraymove(Q, P + left, (size_t)found * n));
