@@ -606,13 +606,13 @@ int main(int argc, char **argv)
       suffix: inherit
       nsize: 2
       args: -nanogpt_runs ef21,dense,frozen -nanogpt_steps 2 -ef21_compressor topk -ef21_compressor_ratio 0.25 -frozen_ef21_compressor_ratio 0.5 -muon_momentum 0.7 -dense_muon_momentum 0.6 -muon_view
-      filter: grep -o -E -e 'momentum [0-9.]+|embed,.*up topk [0-9.]+'
+      filter: grep -o -E -e ' momentum [0-9.]+' -e 'up topk [0-9.]+' | uniq
 
     test:
       suffix: 124M
       nsize: 2
       args: -nanogpt_preset 124M -nanogpt_blocks 1 -nanogpt_steps 2 -muon_view
-      filter: grep -o -E -e 'momentum [0-9.]+|schedule.*|shape factor [a-z]+|(h0|embed).*rank'
+      filter: sed -n -E -e 's/^ *(h0[^,]*|embed), ([0-9]+ x [0-9]+), lmo, ([a-z]+)[^,]*, ([0-9.]+),.*/\1 \2 \3 \4/p' -e 's/.*(momentum [0-9.]+|schedule [a-z]+|shape factor [a-z]+).*/\1/p'
 
     test:
       suffix: bad_runs
