@@ -47,6 +47,7 @@ struct _p_Muon {
   MuonMomentumStyle momentum_style;
   MuonNesterovType  nesterov;
   PetscInt          momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
+  PetscBool         momentum_atset;
   MuonShapeFactor   shape_factor;
   PetscInt64        seed;
   MuonNaNPolicy     nan;

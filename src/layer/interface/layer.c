@@ -510,8 +510,8 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   Level: intermediate
 
   Notes:
-  The layer keeps a reference and copies the matrix at each step, so that the caller's matrix is not modified. No gradient counts as a gradient of zeros in the coming step; the layer still takes part in it, on
-  every rank, so that no call waits for another.
+  The layer keeps a reference and copies the matrix at each step, so that the caller's matrix is not modified. No gradient counts as a gradient of zeros, in the coming step
+  and until the gradient is asked for or set again; the layer still takes part, on every rank, so that no call waits for another.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonSetObjectiveAndGradient()`
 @*/

@@ -96,6 +96,8 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data        = NULL;
   muon->setupcalled = PETSC_FALSE;
+  if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->X = NULL; /* was the old type's */
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -607,7 +609,9 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   const char *const what[] = {"name", "shape", "options", "weights"};
   const char       *name;
   char              text[1024], messages[256];
+  size_t            length;
   unsigned int     *mine, *first;
+  MuonExchange      exchange;
   PetscInt          counts[2] = {muon->nlayers, -muon->nlayers}, most[2], n = 4 * muon->nlayers + 1, differs, least;
   MPI_Comm          comm = PetscObjectComm((PetscObject)muon);
 
@@ -636,6 +640,10 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   }
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s %.17g %d %.17g %" PetscInt_FMT " %" PetscInt_FMT " %d %.17g %d %" PetscInt64_FMT " %d %" PetscInt_FMT, ((PetscObject)muon)->type_name, (double)muon->learning_rate, (int)muon->schedule,
                           (double)muon->schedule_constant, muon->schedule_warmup, muon->max_steps, (int)muon->momentum_style, (double)muon->dampening, (int)muon->nesterov, muon->seed, (int)muon->nan, muon->momentum_at));
+  PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(PetscStrlen(text, &length));
+  PetscCall(PetscSNPrintf(text + length, sizeof(text) - length, " %d %s %d %d", (int)muon->error_if_not_converged, ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : "", exchange->modeset ? (int)exchange->mode : -1,
+                          (int)exchange->assignment));
   PetscCall(MuonNameHash_Private(text, &mine[n - 1]));
   PetscCall(PetscArraycpy(first, mine, n));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
@@ -1196,6 +1204,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->reason         = MUON_CONVERGED_ITERATING;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
+  if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -744,8 +744,9 @@ PetscErrorCode MuonSetMomentumAt(Muon muon, MuonMomentumAt at)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-muon_momentum_at must be set before MuonSetUp()");
-  muon->momentum_at = (PetscInt)at;
+  PetscCheck(muon->setupcalled == PETSC_FALSE || muon->momentum_at == (PetscInt)at, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-muon_momentum_at must be set before MuonSetUp()");
+  muon->momentum_at    = (PetscInt)at;
+  muon->momentum_atset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -520,7 +520,7 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
 static PetscErrorCode MuonEF21SetInit_EF21(Muon muon, MuonEF21Init init)
 {
   PetscFunctionBegin;
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-ef21_init must be set before MuonSetUp()");
+  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_EF21 *)muon->data)->init == init, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-ef21_init must be set before MuonSetUp()");
   ((Muon_EF21 *)muon->data)->init = init;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,509 @@
+static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an error on all ranks together.\n\n";
+
+#include "muon_common.h"
+
+static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
+{
+  Mat          W;
+  PetscScalar *w;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &W));
+  PetscCall(MatDenseGetArray(W, &w));
+  for (PetscInt e = 0; e < m * n; e++) w[e] = value;
+  PetscCall(MatDenseRestoreArray(W, &w));
+  PetscCall(MuonAddLayer(muon, name, W, NULL));
+  PetscCall(MatDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool Is(const char a[], const char b[])
+{
+  return strcmp(a, b) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode MonitorNothing(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is wrong before the first step */
+static PetscErrorCode Before(Problem *p, const char wrong[])
+{
+  const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchange    exchange;
+  MuonLayer       layer;
+  MuonLMO         lmo;
+  Mat             A;
+  Vec             v;
+  PetscInt        contexts[8];
+
+  PetscFunctionBegin;
+  if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
+  if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
+  if (Is(wrong, "name_empty")) PetscCall(AddMat(p->muon, "", 3, 2, 0));
+  if (Is(wrong, "name_digit")) PetscCall(AddMat(p->muon, "0.h", 3, 2, 0));
+  if (Is(wrong, "name_space")) PetscCall(AddMat(p->muon, "h 0", 3, 2, 0));
+  if (Is(wrong, "name_hyphen")) PetscCall(AddMat(p->muon, "h-0", 3, 2, 0));
+  if (Is(wrong, "name_digits_between")) PetscCall(AddMat(p->muon, "h_0_q", 3, 2, 0));
+  if (Is(wrong, "name_null")) PetscCall(AddMat(p->muon, NULL, 3, 2, 0));
+  if (Is(wrong, "rank_shape")) PetscCall(AddMat(p->muon, "more", last ? 4 : 3, 2, 0));
+  if (Is(wrong, "rank_shape_turned")) PetscCall(AddMat(p->muon, "more", last ? 2 : 3, last ? 3 : 2, 0));
+  if (Is(wrong, "rank_name")) PetscCall(AddMat(p->muon, last ? "more" : "less", 3, 2, 0));
+  if (Is(wrong, "rank_weights")) PetscCall(AddMat(p->muon, "more", 3, 2, last ? 1 : 0));
+  if (Is(wrong, "rank_number") && last) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
+  if (Is(wrong, "rank_order")) {
+    PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
+    PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
+  }
+  if (Is(wrong, "rank_scale") && last) PetscCall(MuonLayerSetScale(p->layer[1], 2));
+  if (Is(wrong, "rank_layer_momentum") && last) PetscCall(MuonLayerSetMomentum(p->layer[1], (PetscReal)0.5));
+  if (Is(wrong, "rank_rule") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERSGD));
+  if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERFROZEN));
+  if (Is(wrong, "rank_norm") && last) {
+    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
+  }
+  if (Is(wrong, "rank_compressor") && last) {
+    MuonCompressor c;
+
+    PetscCall(MuonEF21GetCompressor(p->muon, &c));
+    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  }
+  if (Is(wrong, "rank_learning_rate") && last) PetscCall(MuonSetLearningRate(p->muon, 1));
+  if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
+  if (Is(wrong, "rank_exchange")) {
+    PetscCall(MuonGetExchange(p->muon, &exchange));
+    PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGESHARDED));
+  }
+  if (Is(wrong, "rank_raises")) PetscCall(MuonSetErrorIfNotConverged(p->muon, last));
+  if (Is(wrong, "sparse")) {
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
+    PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
+  }
+  if (Is(wrong, "parallel")) {
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
+    PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
+  }
+  if (Is(wrong, "parallel_vector")) {
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
+    PetscCall(MuonAddVecLayer(p->muon, "more", v, NULL));
+  }
+  if (Is(wrong, "gradient_shape")) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 9, NULL, &A));
+    PetscCall(MuonLayerSetGradient(p->layer[1], A));
+  }
+  if (Is(wrong, "gradient_type")) {
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 9, 4, 2, NULL, &A));
+    PetscCall(MuonLayerSetGradient(p->layer[1], A));
+  }
+  if (Is(wrong, "matrix_as_vector")) PetscCall(MuonLayerGetWeightsVec(p->layer[1], &v));
+  if (Is(wrong, "vector_as_matrix")) PetscCall(MuonLayerGetWeights(p->layer[4], &A));
+  if (Is(wrong, "layer_number")) PetscCall(MuonGetLayer(p->muon, NLAYERS, &layer));
+  if (Is(wrong, "monitors")) {
+    for (int k = 0; k < 6; k++) PetscCall(MuonMonitorSet(p->muon, MonitorNothing, &contexts[k], NULL));
+  }
+  if (Is(wrong, "state_before")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[1], &A, NULL, NULL));
+  if (Is(wrong, "learning_rate_nan")) {
+    volatile PetscReal zero = 0;
+
+    PetscCall(MuonSetLearningRate(p->muon, zero / zero));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is wrong after it */
+static PetscErrorCode After(Problem *p, const char wrong[])
+{
+  const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+  PetscScalar    *w;
+  Mat             A;
+
+  PetscFunctionBegin;
+  if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
+  if (Is(wrong, "late_init")) PetscCall(MuonEF21SetInit(p->muon, MUON_EF21_INIT_GRADIENT));
+  if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetMomentumAt(p->muon, MUON_MOMENTUM_AT_SERVER));
+  if (Is(wrong, "state_frozen")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[2], &A, NULL, NULL));
+  if (last) {
+    PetscCall(ProblemGetArray(p, 1, PETSC_FALSE, &w));
+    w[0] += 1;
+  }
+  if (Is(wrong, "weights_changed")) PetscCall(MuonWeightsChanged(p->muon));
+  /* Each rank would go on from weights of its own: seen where all compute the new ones */
+  if (Is(wrong, "replicas")) PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char    wrong[64] = "";
+  Muon    muon;
+  Problem p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-wrong", wrong, sizeof(wrong), NULL));
+  if (Is(wrong, "no_layers") || Is(wrong, "no_layers_solve")) {
+    PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+    PetscCall(MuonSetFromOptions(muon));
+    if (Is(wrong, "no_layers")) PetscCall(MuonStep(muon));
+    else PetscCall(MuonSolve(muon));
+    PetscCall(MuonDestroy(&muon));
+  }
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(Before(&p, wrong));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(After(&p, wrong));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: 3
+    test:
+      suffix: type
+      args: -muon_type nosuch
+      error: -muon_type nosuch
+    test:
+      suffix: exchange_type
+      args: -muon_exchange_type nosuch
+      error: -muon_exchange_type
+    test:
+      suffix: exchange_mode
+      args: -muon_exchange_mode nosuch
+      error: muon_exchange_mode
+    test:
+      suffix: exchange_assignment
+      args: -muon_exchange_assignment nosuch
+      error: muon_exchange_assignment
+    test:
+      suffix: lmo_type
+      args: -lmo_type nosuch
+      error: -lmo_type
+    test:
+      suffix: polar_type
+      args: -lmo_polar_type nosuch
+      error: -lmo_polar_type
+    test:
+      suffix: polar_steps
+      args: -lmo_polar_steps 0
+      error: -lmo_polar_steps
+    test:
+      suffix: polar_coefficients
+      args: -lmo_polar_coefficients nosuch
+      error: -lmo_polar_coefficients
+    test:
+      suffix: compressor
+      args: -ef21_compressor nosuch
+      error: -ef21_compressor
+    test:
+      suffix: server_compressor
+      args: -ef21_server_compressor nosuch
+      error: -ef21_server_compressor
+    test:
+      suffix: layer_compressor
+      args: -muon_layer_h0.qkv_ef21_compressor nosuch
+      error: -muon_layer_h0.qkv_ef21_compressor
+    test:
+      suffix: ratio
+      args: -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}}
+      error: -ef21_compressor_ratio
+    test:
+      suffix: server_ratio
+      args: -ef21_server_compressor topk -ef21_server_compressor_ratio 2
+      error: -ef21_server_compressor_ratio
+    test:
+      suffix: rank
+      args: -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}
+      error: -ef21_compressor_rank
+    test:
+      suffix: values
+      args: -ef21_compressor topk -ef21_compressor_values nosuch
+      error: compressor_values
+    test:
+      suffix: rule
+      args: -muon_layer_h0.qkv_rule nosuch
+      error: -muon_layer_h0.qkv_rule nosuch
+    test:
+      suffix: scale
+      args: -muon_layer_h0.qkv_scale -1
+      error: -muon_layer_h0.qkv_scale
+    test:
+      suffix: layer_momentum
+      args: -muon_layer_h0.qkv_momentum 1
+      error: -muon_layer_h0.qkv_momentum
+    test:
+      suffix: layer_decay
+      args: -muon_layer_h0.qkv_weight_decay -1
+      error: -muon_layer_h0.qkv_weight_decay
+    test:
+      suffix: layer_lmo
+      args: -muon_layer_h0.qkv_lmo_type nosuch
+      error: -muon_layer_h0.qkv_lmo_type
+    test:
+      suffix: beta
+      args: -muon_layer_gain_adamw_beta2 1
+      error: -muon_layer_gain_adamw_beta2
+    test:
+      suffix: epsilon
+      args: -muon_layer_gain_adamw_epsilon 0
+      error: -muon_layer_gain_adamw_epsilon
+    test:
+      suffix: learning_rate
+      args: -muon_learning_rate -0.1
+      error: -muon_learning_rate
+    test:
+      suffix: schedule
+      args: -muon_schedule nosuch
+      error: muon_schedule
+    test:
+      suffix: warmup
+      args: -muon_schedule_warmup -1
+      error: -muon_schedule_warmup
+    test:
+      suffix: constant
+      args: -muon_schedule_constant {{1 -0.1}}
+      error: -muon_schedule_constant
+    test:
+      suffix: momentum
+      args: -muon_momentum {{1 -0.1 2}}
+      error: -muon_momentum
+    test:
+      suffix: dampening
+      args: -muon_dampening 1
+      error: -muon_dampening
+    test:
+      suffix: decay
+      args: -muon_weight_decay -1
+      error: -muon_weight_decay
+    test:
+      suffix: steps
+      args: -muon_max_steps -1
+      error: -muon_max_steps
+    test:
+      suffix: interval
+      args: -muon_monitor_interval 0
+      error: -muon_monitor_interval
+    test:
+      suffix: nan
+      args: -muon_nan nosuch
+      error: muon_nan
+    test:
+      suffix: csv
+      args: -muon_monitor_csv no/such/folder.csv
+      error: -muon_monitor_csv no/such/folder.csv
+    test:
+      suffix: nesterov
+      args: -muon_nesterov {{ema sgd undamped}}
+      error: -muon_nesterov
+    test:
+      suffix: momentum_at
+      args: -muon_momentum_at server
+      error: -muon_momentum_at server
+    test:
+      suffix: dense_nesterov_sgd
+      args: -muon_type dense -muon_nesterov sgd
+      error: -muon_momentum_style sgd
+    test:
+      suffix: dense_nesterov_ema
+      args: -muon_type dense -muon_nesterov {{ema undamped}} -muon_momentum_style sgd
+      error: -muon_momentum_style ema
+    test:
+      suffix: dense_nesterov_worker
+      args: -muon_type dense -muon_nesterov ema -muon_momentum_at worker
+      error: -muon_momentum_at server
+    test:
+      suffix: mode_star
+      args: -muon_exchange_type {{star sharded}} -muon_exchange_mode allreduce
+      error: legal here: reduce, gather
+    test:
+      suffix: mode_replicated
+      args: -muon_exchange_type replicated -muon_exchange_mode reduce
+      error: legal here: allreduce, gather
+    test:
+      suffix: mode_topk
+      args: -muon_exchange_mode reduce -ef21_compressor topk
+      error: -muon_exchange_mode reduce
+    test:
+      suffix: mode_layer
+      args: -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural
+      error: -muon_exchange_mode reduce
+    test:
+      suffix: same_name
+      args: -wrong same_name
+      error: there is a layer
+    test:
+      suffix: same_name_but_case
+      args: -wrong same_name_but_case
+      error: names must differ by more than case
+    test:
+      suffix: name_empty
+      args: -wrong name_empty
+      error: does not start with a letter
+    test:
+      suffix: name_digit
+      args: -wrong name_digit
+      error: does not start with a letter
+    test:
+      suffix: name_space
+      args: -wrong name_space
+      error: a character that is not a letter
+    test:
+      suffix: name_hyphen
+      args: -wrong name_hyphen
+      error: a character that is not a letter
+    test:
+      suffix: name_digits_between
+      args: -wrong name_digits_between
+      error: digits between underscores
+    test:
+      suffix: name_null
+      args: -wrong name_null
+      error: A layer needs a name
+    test:
+      suffix: rank_shape
+      args: -wrong rank_shape
+      error: Layer "more": its shape differs
+    test:
+      suffix: rank_shape_turned
+      args: -wrong rank_shape_turned
+      error: Layer "more": its shape differs
+    test:
+      suffix: rank_name
+      args: -wrong rank_name
+      error: its name differs
+    test:
+      suffix: rank_weights
+      args: -wrong rank_weights
+      error: Layer "more": its weights differs
+    test:
+      suffix: rank_number
+      args: -wrong rank_number
+      error: between 6 and 7 layers
+    test:
+      suffix: rank_order
+      args: -wrong rank_order
+      error: its name differs
+    test:
+      suffix: rank_scale
+      args: -wrong rank_scale
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_layer_momentum
+      args: -wrong rank_layer_momentum
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_rule
+      args: -wrong rank_rule
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_frozen
+      args: -wrong rank_frozen
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_norm
+      args: -wrong rank_norm
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_compressor
+      args: -wrong rank_compressor
+      error: its options differs
+    test:
+      suffix: rank_learning_rate
+      args: -wrong rank_learning_rate
+      error: options of the optimizer differ
+    test:
+      suffix: rank_type
+      args: -wrong rank_type
+      error: differ
+    test:
+      suffix: rank_exchange
+      args: -wrong rank_exchange
+      error: options of the optimizer differ
+    test:
+      suffix: rank_raises
+      args: -wrong rank_raises
+      error: options of the optimizer differ
+    test:
+      suffix: sparse
+      args: -wrong sparse
+      error: weights of type seqaij
+    test:
+      suffix: parallel
+      args: -wrong parallel
+      error: weights of type mpidense
+    test:
+      suffix: parallel_vector
+      args: -wrong parallel_vector
+      error: weights of type mpi
+    test:
+      suffix: gradient_shape
+      args: -wrong gradient_shape
+      error: gradient of shape 4 x 9, expected 9 x 4
+    test:
+      suffix: gradient_type
+      args: -wrong gradient_type
+      error: gradient of type seqaij
+    test:
+      suffix: matrix_as_vector
+      args: -wrong matrix_as_vector
+      error: is a matrix
+    test:
+      suffix: vector_as_matrix
+      args: -wrong vector_as_matrix
+      error: is a vector
+    test:
+      suffix: layer_number
+      args: -wrong layer_number
+      error: must be in [0,6)
+    test:
+      suffix: monitors
+      args: -wrong monitors
+      error: at most 5 monitors
+    test:
+      suffix: state_before
+      args: -wrong state_before
+      error: MuonSetUp() first
+    test:
+      suffix: learning_rate_nan
+      args: -wrong learning_rate_nan
+      error: -muon_learning_rate
+    test:
+      suffix: late_layer
+      args: -wrong late_layer
+      error: layers are added before
+    test:
+      suffix: late_init
+      args: -wrong late_init
+      error: -ef21_init
+    test:
+      suffix: late_momentum_at
+      args: -wrong late_momentum_at
+      error: -muon_momentum_at
+    test:
+      suffix: state_frozen
+      args: -wrong state_frozen
+      error: is frozen
+    test:
+      suffix: weights_changed
+      args: -wrong weights_changed
+      error: Layer "h0.qkv": its weights differs
+    test:
+      suffix: no_layers
+      args: -wrong no_layers
+      error: MuonAddLayer
+    test:
+      suffix: no_layers_solve
+      args: -wrong no_layers_solve
+      error: MuonAddLayer
+    test:
+      suffix: replicas
+      args: -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}}
+      error: the ranks, which all serve, computed different weights
+
+TEST*/
