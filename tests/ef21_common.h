@@ -16,14 +16,8 @@ typedef struct {
 } TestShape;
 
 /* Square, tall, wide, one row, a column that is a vector, one entry */
-static const TestShape TestShapes[TEST_LAYERS] = {
-  {"h0.attn", MUONLMOSPECTRAL,  6,  6, 0, PETSC_FALSE},
-  {"h0.up",   MUONLMOSPECTRAL,  9,  4, 3, PETSC_FALSE},
-  {"h0.down", MUONLMOSPECTRAL,  4,  9, 0, PETSC_FALSE},
-  {"row",     MUONLMOMAX,       1,  7, 2, PETSC_FALSE},
-  {"gain",    MUONLMOFROBENIUS, 11, 1, 0, PETSC_TRUE },
-  {"embed",   MUONLMOMAX,       10, 3, 0, PETSC_FALSE}
-};
+static const TestShape TestShapes[TEST_LAYERS] = {{"h0.attn", MUONLMOSPECTRAL, 6, 6, 0, PETSC_FALSE}, {"h0.up", MUONLMOSPECTRAL, 9, 4, 3, PETSC_FALSE}, {"h0.down", MUONLMOSPECTRAL, 4, 9, 0, PETSC_FALSE},
+                                                  {"row", MUONLMOMAX, 1, 7, 2, PETSC_FALSE},          {"gain", MUONLMOFROBENIUS, 11, 1, 0, PETSC_TRUE}, {"embed", MUONLMOMAX, 10, 3, 0, PETSC_FALSE}};
 
 typedef struct {
   Muon             muon;

@@ -1,0 +1,195 @@
+/*
+   A run whose beginning, settings and end are written into files, for an oracle that does the same from the definitions.
+*/
+#pragma once
+
+#include "ef21_common.h"
+#include <stdio.h>
+
+typedef struct {
+  const char *dir;
+  FILE       *file; /* settings */
+} Dump;
+
+static PetscErrorCode DumpRows(const Dump *dump, PetscMPIInt rank, PetscInt l, const char name[], PetscInt d, const PetscReal rows[])
+{
+  char  path[PETSC_MAX_PATH_LEN];
+  FILE *file;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%d.%" PetscInt_FMT ".%s", dump->dir, rank, l, name));
+  file = fopen(path, "wb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  for (PetscInt e = 0; e < d; e++) {
+    const double x = (double)rows[e];
+
+    PetscCheck(fwrite(&x, sizeof(x), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  }
+  PetscCheck(fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCompressor c)
+{
+  MuonCompressorType   type;
+  MuonCompressorValues values;
+  PetscReal            ratio;
+  PetscInt             rank;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetType(c, &type));
+  PetscCall(MuonCompressorGetValues(c, &values));
+  PetscCall(MuonCompressorGetRatio(c, &ratio));
+  PetscCall(MuonCompressorGetRank(c, &rank));
+  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt steps)
+{
+  MuonType          type;
+  MuonScheduleType  schedule;
+  MuonMomentumStyle style;
+  MuonNesterovType  nesterov;
+  MuonMomentumAt    at;
+  PetscReal         lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
+  PetscInt          warmup, max;
+  PetscInt64        seed;
+  PetscBool         ef21;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetType(p->muon, &type));
+  PetscCall(MuonGetLearningRate(p->muon, &lr));
+  PetscCall(MuonGetSchedule(p->muon, &schedule));
+  PetscCall(MuonGetScheduleConstant(p->muon, &constant));
+  PetscCall(MuonGetScheduleWarmup(p->muon, &warmup));
+  PetscCall(MuonGetMaxSteps(p->muon, &max));
+  PetscCall(MuonGetMomentumStyle(p->muon, &style));
+  PetscCall(MuonGetDampening(p->muon, &dampening));
+  PetscCall(MuonGetNesterov(p->muon, &nesterov));
+  PetscCall(MuonGetMomentumAt(p->muon, &at));
+  PetscCall(MuonGetSeed(p->muon, &seed));
+  PetscCall(MuonGetLoss(p->muon, &loss));
+  PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
+  PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  fprintf(dump->file, "type=%s workers=%d steps=%d lr=%.17g schedule=%s constant=%.17g warmup=%d max_steps=%d style=%s dampening=%.17g nesterov=%s at=%s seed=%lld noise=%d scale=%.17g loss=%.17g dual=%.17g", type, p->size, (int)steps, (double)lr,
+          MuonScheduleTypes[schedule], (double)constant, (int)warmup, (int)max, MuonMomentumStyles[style], (double)dampening, MuonNesterovTypes[nesterov], MuonMomentumAts[at], (long long)seed, (int)p->noise, (double)p->scale, (double)loss,
+          (double)dual);
+  if (ef21 == PETSC_TRUE) {
+    MuonEF21Init init;
+
+    PetscCall(MuonEF21GetInit(p->muon, &init));
+    fprintf(dump->file, " init=%s", MuonEF21Inits[init]);
+  }
+  fprintf(dump->file, "\n");
+  for (PetscInt l = 0; l < p->n; l++) {
+    MuonLayerRule   rule;
+    MuonShapeFactor factor;
+    MuonLMO         lmo;
+    MuonLMOType     norm;
+    MuonCompressor  up, down;
+    PetscBool       adamw, nadamw, frozen;
+
+    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+    PetscCall(MuonLayerGetShapeFactor(p->layer[l], &factor));
+    PetscCall(MuonLayerGetMomentum(p->layer[l], &momentum));
+    PetscCall(MuonLayerGetWeightDecay(p->layer[l], &decay));
+    PetscCall(MuonLayerGetScale(p->layer[l], &scale));
+    PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+    PetscCall(MuonLMOGetType(lmo, &norm));
+    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, MuonShapeFactors[factor], (double)momentum,
+            (double)decay);
+    PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
+    PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
+    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    if (adamw == PETSC_TRUE || nadamw == PETSC_TRUE) {
+      PetscCall(MuonLayerAdamWGetBetas(p->layer[l], &beta1, &beta2));
+      PetscCall(MuonLayerAdamWGetEpsilon(p->layer[l], &epsilon));
+      fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
+    }
+    if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {
+      PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
+      PetscCall(DumpCompressor(dump, "up", up));
+      PetscCall(DumpCompressor(dump, "down", down));
+    }
+    fprintf(dump->file, "\n");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
+{
+  MuonType  type;
+  PetscBool ef21;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetType(p->muon, &type));
+  PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  for (PetscInt l = 0; l < p->n; l++) {
+    const char    *names[] = {"X", "M", "Gj", "G"};
+    const PetscInt d       = TestEntries(&p->shape[l]);
+    Mat            A[4]    = {NULL, NULL, NULL, NULL};
+    MuonLayerRule  rule;
+    PetscBool      frozen;
+    PetscReal     *rows;
+
+    PetscCall(PetscMalloc1(d, &rows));
+    PetscCall(TestGetWeights(p, l, rows));
+    PetscCall(DumpRows(dump, p->rank, l, "W", d, rows));
+    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    if (frozen == PETSC_FALSE) PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[0]));
+    if (frozen == PETSC_FALSE && ef21 == PETSC_TRUE) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
+    for (PetscInt k = 0; k < 4; k++) {
+      if (A[k] == NULL) continue;
+      PetscCall(TestMatGetRows(A[k], rows));
+      PetscCall(DumpRows(dump, p->rank, l, names[k], d, rows));
+    }
+    PetscCall(PetscFree(rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options -steps and -noise say how long, and how much each step's gradients differ */
+static PetscErrorCode DumpRun(MuonType type)
+{
+  char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
+  PetscInt    steps                   = 30;
+  Dump        dump;
+  TestProblem p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
+  dump.dir  = dir;
+  dump.file = NULL;
+  PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, &p));
+  p.noise = 2;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
+  PetscCall(MuonSetMaxSteps(p.muon, steps));
+  PetscCall(MuonSetFromOptions(p.muon));
+  for (PetscInt l = 0; l < p.n; l++) {
+    const PetscInt d = TestEntries(&p.shape[l]);
+    PetscReal     *rows;
+
+    /* Off the grid of the weights: on it the first gradients would have entries of equal size */
+    for (PetscInt e = 0; e < d; e++) p.B[l][e] *= PetscSqrtReal((PetscReal)0.7);
+    PetscCall(PetscMalloc1(d, &rows));
+    PetscCall(TestGetWeights(&p, l, rows));
+    PetscCall(DumpRows(&dump, p.rank, l, "start", d, rows));
+    PetscCall(DumpRows(&dump, p.rank, l, "H", d, p.H[l]));
+    PetscCall(DumpRows(&dump, p.rank, l, "B", d, p.B[l]));
+    PetscCall(PetscFree(rows));
+  }
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(DumpState(&dump, &p));
+  if (p.rank == 0) {
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/settings", dir));
+    dump.file = fopen(path, "w");
+    PetscCheck(dump.file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+    PetscCall(DumpSettings(&dump, &p, steps));
+    PetscCheck(fclose(dump.file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  }
+  PetscCall(TestDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,72 @@
+static char help[] = "Writes the beginning and the end of a run of EF21-Muon, for tests/oracle/ef21.py to do again.\n";
+
+#include "ef21_dump.h"
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(DumpRun(MUONEF21));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: double
+
+  testset:
+    requires: numpy
+    oracle: ef21.py
+    # Natural values are powers of two, whose ties a second computation cannot break alike once a norm divided by their sum: they come on top of a whole first gradient, or without a selection
+    test:
+      suffix: topk
+      nsize: {{1 2 3 4}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural -muon_schedule linear -muon_seed 11
+    test:
+      suffix: gradient
+      nsize: {{1 2 3 4}}
+      args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -muon_momentum 0.5 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_shape_factor scion
+    test:
+      suffix: natural
+      nsize: {{2 3}}
+      args: -ef21_init {{zero gradient}} -ef21_compressor natural -ef21_server_compressor natural -muon_momentum 0.5 -muon_schedule cosine -muon_schedule_warmup 5 -muon_shape_factor moonlight -muon_seed -3
+      args: -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius
+    # Rank-K on the way down only where singular values differ: the first shift of a spectral layer is a multiple of a polar factor
+    test:
+      suffix: rankk
+      nsize: {{1 3}}
+      args: -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
+      args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -muon_layer_embed_ef21_server_compressor rankk
+      args: -muon_layer_embed_ef21_server_compressor_rank 2
+    # Nothing is compressed in one direction
+    test:
+      suffix: up
+      nsize: 2
+      args: -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star sharded replicated}}
+    test:
+      suffix: down
+      nsize: 2
+      args: -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -muon_exchange_mode {{reduce gather}} -muon_exchange_type star
+    # bfloat16
+    test:
+      suffix: bf16
+      nsize: 4
+      args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values bf16
+    # Each layer its own settings and rules
+    test:
+      suffix: mixed
+      nsize: {{1 2 3 4}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
+      args: -muon_layer_h0.attn_momentum 0.3 -muon_layer_h0.up_scale 2.5 -muon_layer_h0.up_ef21_compressor_ratio 0.5 -muon_layer_h0.down_shape_factor none -muon_layer_h0.down_weight_decay 0.2
+      args: -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05
+    # The style sgd, a layer that is frozen, a step that is never taken
+    test:
+      suffix: sgd
+      nsize: 3
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
+      args: -muon_layer_h0.down_rule frozen -muon_learning_rate 0.05
+
+TEST*/

@@ -1,0 +1,324 @@
+"""EF21-Muon a second time: Algorithm 3 in the order of the paper, from its definition and nothing of the C code.
+
+    ef21.py DIR              do the run that tests/ef21_oracle.c wrote into DIR again and compare where it ends
+    ef21.py DIR feedback     the numbers of tests/ef21_feedback.c, and that they are not reached without error feedback
+
+A step s of the library is the worker's half of iteration s - 1 followed by the server's half of iteration s, so N steps end with X^N, W^N, M^{N-1}, G_j^{N-1} and G^{N-1}.
+
+How close the two must be follows from the problem: the run is repeated with every gradient, momentum and direction multiplied by 1 + a few epsilon, and what that changes is what rounding may change. A run that does
+not forgive this much (a tie broken the other way, a polar factor of a nearly singular matrix) is no test and fails.
+"""
+import math
+import os
+import sys
+
+import numpy as np
+
+from compressor import bf16, fnv1a, kept, natural
+from philox import Stream
+
+EPSILON = 2.0 ** -52
+
+
+# ---- The run that was written
+
+class Settings(dict):
+    def __init__(self, line):
+        for word in line.split():
+            key, value = word.split('=')
+            try:
+                self[key] = int(value)
+            except ValueError:
+                try:
+                    self[key] = float(value)
+                except ValueError:
+                    self[key] = value
+        self.__dict__ = self
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder = folder
+        with open(os.path.join(folder, 'settings')) as file:
+            lines = file.read().splitlines()
+        self.all, self.layers = Settings(lines[0]), [Settings(line) for line in lines[1:]]
+        self.start = [self.read(0, i, 'start') for i in range(len(self.layers))]
+        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.all.workers)]
+        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.all.workers)]
+
+    def read(self, rank, i, name):
+        path = os.path.join(self.folder, '%d.%d.%s' % (rank, i, name))
+        return np.fromfile(path).reshape(self.layers[i].m, self.layers[i].n) if os.path.exists(path) else None
+
+    def gradient(self, j, i, W, step, shake):
+        """Of worker j for layer i, which only depends on that layer, with this step's noise."""
+        g = self.H[j][i] * (W - self.B[j][i])
+        if self.all.noise > 0:
+            g = g + np.array([number(i, e, j, 100 + step) for e in range(W.size)]).reshape(W.shape) / self.all.noise
+        return shake(self.all.scale * g)
+
+    def loss(self, W):
+        total = 0.0
+        for j in range(self.all.workers):
+            total += sum(float(np.sum(self.H[j][i] * (W[i] - self.B[j][i]) ** 2)) / 2 for i in range(len(self.layers)))
+        return self.all.scale * total / self.all.workers
+
+
+_numbers = {}
+
+
+def number(*arguments):
+    if arguments not in _numbers:
+        h = sum(a * b for a, b in zip(arguments, (2654435761, 2246822519, 3266489917, 668265263))) & 0xFFFFFFFF
+        h ^= h >> 15
+        h = h * 2246822519 & 0xFFFFFFFF
+        h ^= h >> 13
+        h = h * 3266489917 & 0xFFFFFFFF
+        h ^= h >> 16
+        _numbers[arguments] = (h % 2048) / 1024 - 1
+    return _numbers[arguments]
+
+
+# ---- Norm balls and rules
+
+def steepest(norm, G):
+    """The point D of the unit ball where <G,D> is largest."""
+    if not G.any():
+        return np.zeros_like(G)
+    if norm == 'max':
+        return np.sign(G)
+    if norm == 'frobenius':
+        return G / np.sqrt(np.sum(G ** 2))
+    U, s, Vt = np.linalg.svd(G, full_matrices=False)
+    r = int((s > s[0] * max(G.shape) * EPSILON).sum())
+    return U[:, :r] @ Vt[:r]
+
+
+def shape_factor(layer):
+    m, n = layer.m, layer.n
+    if layer.norm == 'spectral':
+        return {'none': 1.0, 'kj': math.sqrt(max(1.0, m / n)), 'moonlight': 0.2 * math.sqrt(max(m, n)), 'scion': math.sqrt(m / n)}[layer.shape_factor]
+    return 1.0 / n if layer.norm == 'max' and layer.shape_factor == 'scion' else 1.0
+
+
+def rate(s, step):
+    K = s.max_steps
+    factor = {'constant': 1.0, 'trapezoid': min(1.0, (K - step) / ((1 - s.constant) * K)), 'linear': (K - step) / K, 'cosine': (1 + math.cos(math.pi * step / K)) / 2}[s.schedule]
+    return s.lr * factor * (min(1.0, (step + 1) / s.warmup) if s.warmup > 0 else 1.0)
+
+
+class Rule:
+    """What moves the weights of a layer; the dual norm of the last step where it has one."""
+
+    def __init__(self, layer):
+        self.layer, self.t, self.dual = layer, 0, 0.0
+        self.m = self.v = 0.0
+
+    def step(self, X, G, eta, shake):
+        layer = self.layer
+        if layer.rule == 'frozen':
+            return X
+        if layer.rule == 'lmo':
+            D = steepest(layer.norm, G)
+            self.dual = float(np.sum(G * D))
+            # Signs are exact, and so are the ties that they make in X - W
+            D = D if layer.norm == 'max' else shake(D)
+            return (1 - eta * layer.decay) * X - eta * (layer.scale * shape_factor(layer)) * D
+        if layer.rule == 'sgd':
+            return (1 - eta * layer.decay) * X - eta * layer.scale * G
+        self.t += 1
+        self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
+        self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
+        top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.rule == 'nadamw' else self.m
+        top, bottom = top / (1 - layer.beta1 ** self.t), self.v / (1 - layer.beta2 ** self.t)
+        return (1 - eta * layer.scale * layer.decay) * X - eta * layer.scale * shake(top / (np.sqrt(bottom) + layer.epsilon))
+
+
+def weights(s, layer):
+    """Of the old momentum and of the new gradient, at a worker: rules other than lmo have their own moments."""
+    if layer.rule != 'lmo':
+        return 0.0, 1.0
+    return layer.momentum, 1 - (layer.momentum if s.style == 'ema' else s.dampening)
+
+
+# ---- Compressors
+
+_streams = {}
+
+
+def word(seed, name, step, sender, direction, entry):
+    key = (seed, name, step, sender, direction)
+    if key not in _streams:
+        _streams[key] = Stream(seed & 0xFFFFFFFFFFFFFFFF, fnv1a(name), step, sender, direction)
+    return _streams[key].word(entry)
+
+
+def rounded(values, x):
+    if values in ('native', 'double'):
+        return x
+    if values == 'single':
+        return x.astype(np.float32).astype(float)
+    assert values == 'bf16', values
+    return np.array([bf16(v) for v in x.ravel()]).reshape(x.shape)
+
+
+def compress(layer, way, x, seed, step, sender, direction):
+    kind, values = layer[way], layer[way + '_values']
+    if kind == 'identity':
+        return x
+    if kind == 'rankk':
+        assert values != 'natural', 'its result depends on the signs of the singular vectors'
+        most = min(x.shape)
+        rank = kept(layer[way + '_ratio'], most) if layer[way + '_rank'] < 0 else min(layer[way + '_rank'], most)
+        U, s, Vt = np.linalg.svd(x, full_matrices=False)
+        return rounded(values, U[:, :rank] * np.sqrt(s[:rank])) @ rounded(values, Vt[:rank].T * np.sqrt(s[:rank])).T
+    flat, out = x.ravel(), np.zeros(x.size)
+    chosen = range(flat.size)
+    if kind == 'topk':
+        chosen = sorted(chosen, key=lambda e: (-abs(flat[e]), e))[:kept(layer[way + '_ratio'], flat.size)]
+    if kind == 'natural' or values == 'natural':
+        for e in chosen:
+            out[e] = natural(flat[e], word(seed, layer.name, step, sender, direction, e))
+    else:
+        out[chosen] = rounded(values, flat[chosen])
+    return out.reshape(x.shape)
+
+
+# ---- Algorithm 3
+
+def ef21(run, shake):
+    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    mean = lambda arrays: shake(sum(arrays) / s.workers)
+    active = [i for i in L if run.layers[i].rule != 'frozen']
+    rules = [Rule(layer) for layer in run.layers]
+    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
+    M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
+    for i in active:
+        layer = run.layers[i]
+        for j in workers:
+            g = run.gradient(j, i, W[i], 0, shake)
+            if s.init == 'gradient':
+                M[j][i] = g
+                whole = layer.up == 'identity' or layer.up_values in ('native', 'double')
+                Gj[j][i] = g if whole else rounded('single', g)
+            else:
+                M[j][i] = weights(s, layer)[1] * g
+                Gj[j][i] = compress(layer, 'up', M[j][i], s.seed, 0, j, 0)
+        G[i] = mean([Gj[j][i] for j in workers])
+    for k in range(s.steps):
+        eta = rate(s, k)
+        last = run.loss(W)
+        for i in active:
+            layer = run.layers[i]
+            X[i] = rules[i].step(X[i], G[i], eta, shake)
+            if layer.down == 'identity':
+                W[i] = X[i]
+            else:
+                W[i] = W[i] + compress(layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
+        if k == s.steps - 1:
+            break
+        for i in active:
+            layer, received = run.layers[i], []
+            previous, fresh = weights(s, layer)
+            for j in workers:
+                M[j][i] = shake(previous * M[j][i] + fresh * run.gradient(j, i, W[i], k + 1, shake))
+                if layer.up == 'identity':
+                    Gj[j][i] = M[j][i]
+                else:
+                    received.append(compress(layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
+                    Gj[j][i] = Gj[j][i] + received[-1]
+            G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
+    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    for i in L:
+        out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
+        for j in workers:
+            out[i, 'M', j], out[i, 'Gj', j] = M[j][i], Gj[j][i]
+    return out
+
+
+# ---- Comparison
+
+def bounds(run, algorithm):
+    """The result, and for each of its arrays how much rounding may change it."""
+    exact = algorithm(run, lambda x: x)
+    random = np.random.default_rng(2510)
+    shake = lambda x: x * (1 + 4 * EPSILON * random.uniform(-1, 1, x.shape))
+    shaken = [algorithm(run, shake) for _ in range(4)]
+    allowed = {}
+    for key, value in exact.items():
+        if value is None:
+            continue
+        size = float(np.max(np.abs(value)))
+        allowed[key] = 16 * max(float(np.max(np.abs(other[key] - value))) for other in shaken) + 64 * EPSILON * size
+        assert allowed[key] <= 1e-8 * (1 + size), 'the run is too sensitive to be a test: %s may change by %g' % (key, allowed[key])
+    return exact, allowed
+
+
+def compare(run, algorithm, least):
+    exact, allowed = bounds(run, algorithm)
+    compared, worst = 0, 0.0
+    for rank in range(run.all.workers):
+        for i in range(len(run.layers)):
+            for name in ('W', 'X', 'G', 'M', 'Gj'):
+                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj') else None)
+                if got is None:
+                    assert name != 'W'
+                    continue
+                error = float(np.max(np.abs(got - exact[key])))
+                assert error <= allowed[key], '%s of layer %s at rank %d is off by %g, allowed %g' % (name, run.layers[i].name, rank, error, allowed[key])
+                worst = max(worst, error / allowed[key] if error > 0 else 0.0)
+                compared += 1
+    for name in ('loss', 'dual'):
+        error = abs(run.all[name] - exact[name])
+        assert error <= allowed[name] + 64 * EPSILON * len(run.layers) * abs(exact[name]), '%s %.17g, expected %.17g' % (name, run.all[name], exact[name])
+    moved = max(float(np.max(np.abs(exact[i, 'W', None] - run.start[i]))) for i in range(len(run.layers)))
+    assert moved > 0.1, 'nothing moved'
+    assert compared >= least, compared
+    print('%d arrays agree, %.2g of what is allowed; the largest bound is %.2g' % (compared, worst, max(allowed.values())))
+
+
+# ---- Error feedback is needed
+
+def feedback():
+    a = [np.array(v, dtype=float) for v in ((-3, 2, 2), (2, -3, 2), (2, 2, -3))]
+    f = lambda x: sum((v @ x) ** 2 + x @ x / 4 for v in a) / 3
+    top = lambda v: np.where(np.arange(3) == np.argmax(np.abs(v)), v, 0.0)
+    losses = {}
+    for memory in (True, False):
+        x, Gj, out = np.ones(3), [np.zeros(3) for v in a], []
+        for s in range(400):
+            out.append(f(x))
+            for j, v in enumerate(a):
+                g = 2 * (v @ x) * v + x / 2
+                Gj[j] = Gj[j] + top(g - Gj[j]) if memory else top(g)
+            G = sum(Gj) / 3
+            x = x - 0.02 * (400 - s) / 400 * G / np.sqrt(G @ G)
+        losses[memory] = out + [f(x)]
+    return losses
+
+
+def check_feedback(folder):
+    losses = feedback()
+    assert abs(losses[True][0] - 1.75) < 1e-12 and abs(losses[True][50] - 0.431) < 5e-4 and losses[True][-1] < 1e-6, losses[True][-1]
+    assert abs(losses[False][50] - 4.16) < 5e-3, losses[False][50]
+    # In the first steps rounding has no say yet, later the path depends on it
+    got = np.loadtxt(os.path.join(folder, 'losses'))
+    assert len(got) == 400 and np.all(np.abs(got[:51] - losses[True][:51]) <= 1e-6 * got[:51]), 'losses'
+    assert got[-1] < 1e-6 and abs(got[50] - losses[False][50]) > 1, 'losses'
+    print('loss %g at step 50 and %g at the end; without error feedback %g and %g' % (got[50], got[-1], losses[False][50], losses[False][-1]))
+
+
+def main():
+    if sys.argv[2:] == ['feedback']:
+        check_feedback(sys.argv[1])
+        return
+    run = Run(sys.argv[1])
+    assert run.all.type == 'ef21'
+    compare(run, ef21, run.all.workers * len(run.layers))
+
+
+if __name__ == '__main__':
+    try:
+        main()
+    except AssertionError as error:
+        sys.exit('ef21.py: %s' % error)
