@@ -274,13 +274,15 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
 }
 
 /*
-   Bytes that a phase moves at least, of matrices that are read or written once: the momentum reads gradient and momentum and writes one; a compressed matrix and what it is
-   relative to are read, its message is written and read; a message between ranks is read and written; the aggregate reads the mean and the old and writes the new.
+   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker reads gradient and momentum and writes one; where it is the server's, the
+   gradient is only looked at. A compressed matrix and what it is relative to are read, its message is written and read. A message between ranks is read and written. The aggregate
+   reads the mean and the old and writes the new.
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
   PetscLogDouble served = 0, operands = 0;
   MuonTraffic    traffic;
+  MuonMomentumAt at;
   PetscMPIInt    rank;
   PetscBool      ef21;
 
@@ -312,8 +314,9 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
     }
   }
   PetscCall(MuonGetTraffic(muon, &traffic));
+  PetscCall(MuonGetMomentumAt(muon, &at));
   PetscCall(PetscArrayzero(limits->bytes, PHASES));
-  limits->bytes[MOMENTUM]  = 3 * sizeof(PetscScalar) * *entries;
+  limits->bytes[MOMENTUM]  = (at == MUON_MOMENTUM_AT_WORKER ? 3 : 1) * sizeof(PetscScalar) * *entries;
   limits->bytes[COMPRESS]  = sizeof(PetscScalar) * operands + 2 * (traffic.up[1] + traffic.down[1]) / 8;
   limits->bytes[EXCHANGE]  = 2 * traffic.mpi;
   limits->bytes[AGGREGATE] = 3 * sizeof(PetscScalar) * served;
