@@ -108,7 +108,8 @@ static PetscErrorCode DenseServerMomentum_Private(Muon muon, PetscInt i, Mat G)
   if (dense->atworker) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetMomentumWeights_Private(muon, muon->active[i], &previous, &fresh));
   if (s->M == NULL) {
-    if (fresh != 1) PetscCall(MatScale(G, fresh));
+    /* With a Nesterov term the oracle sees the gradient itself and mu = 0 times the momentum */
+    if (fresh != 1 && muon->nesterov == MUON_NESTEROV_NONE) PetscCall(MatScale(G, fresh));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonMatAxpby_Private(fresh, G, 0, s->Mnew));
