@@ -27,14 +27,19 @@ static const LayerShape Shapes[NLAYERS] = {
 typedef struct {
   Muon        muon;
   MuonLayer   layer[NLAYERS];
-  Mat         W[NLAYERS];
+  Mat         W[NLAYERS], G[NLAYERS]; /* G: gradients of the caller's, where there are gaps */
   Vec         w[NLAYERS];
+  PetscInt    gap;
   PetscMPIInt rank, size;
   /* what goes wrong, on this rank: an entry of a layer's gradient, or the loss, in the step of that number */
   PetscInt    badstep, badlayer, badentry;
   PetscBool   badloss;
   PetscScalar bad;
 } Problem;
+
+/* Room between the columns of the matrices of the problems that are made next, filled with a number that must stay */
+static PetscInt ProblemGap = 0;
+#define PROBLEM_FILL ((PetscScalar)1234.5)
 
 static inline PetscScalar ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
@@ -48,7 +53,12 @@ static inline PetscScalar ProblemNumber(PetscInt a, PetscInt b, PetscInt c, Pets
   return (PetscScalar)((PetscReal)(h % 4096) / 2048 - 1);
 }
 
-/* The entries of a layer's weights or gradient, wherever they are; the matrices of these tests have no gaps */
+static inline PetscInt ProblemGetLDA(const Problem *p, PetscInt l)
+{
+  return Shapes[l].m + (Shapes[l].vec == PETSC_TRUE ? 0 : p->gap);
+}
+
+/* The entries of a layer's weights or gradient, wherever they are */
 static inline PetscErrorCode ProblemGetArray(Problem *p, PetscInt l, PetscBool gradient, PetscScalar **array)
 {
   Mat A = p->W[l];
@@ -88,14 +98,31 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
-      const PetscReal H = (PetscReal)(1 + e % 3) / 2;
+      const PetscReal H  = (PetscReal)(1 + e % 3) / 2;
+      const PetscInt  at = e % Shapes[l].m + e / Shapes[l].m * ProblemGetLDA(p, l);
 
-      g[e] = H * (w[e] - ProblemNumber(l, e, p->rank, 7)) + ProblemNumber(l, e, p->rank, 100 + step) / 4;
-      *loss += PetscRealPart(g[e] * g[e]) / 2;
+      g[at] = H * (w[at] - ProblemNumber(l, e, p->rank, 7)) + ProblemNumber(l, e, p->rank, 100 + step) / 4;
+      *loss += PetscRealPart(g[at] * g[at]) / 2;
     }
     if (step == p->badstep && l == p->badlayer) g[p->badentry] = p->bad;
   }
   if (step == p->badstep && p->badloss == PETSC_TRUE) *loss = PetscRealPart(p->bad);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemCreateMat(PetscInt l, Mat *A)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, Shapes[l].m, Shapes[l].n, Shapes[l].m, Shapes[l].n));
+  PetscCall(MatSetType(*A, MATSEQDENSE));
+  PetscCall(MatDenseSetLDA(*A, Shapes[l].m + ProblemGap));
+  PetscCall(MatSeqDenseSetPreallocation(*A, NULL));
+  PetscCall(MatDenseGetArray(*A, &a));
+  for (PetscInt e = 0; e < (Shapes[l].m + ProblemGap) * Shapes[l].n; e++) a[e] = PROBLEM_FILL;
+  PetscCall(MatDenseRestoreArray(*A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,6 +134,7 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
   p->badstep = p->badlayer = -1;
+  p->gap                   = ProblemGap;
   PetscCallMPI(MPI_Comm_rank(comm, &p->rank));
   PetscCallMPI(MPI_Comm_size(comm, &p->size));
   PetscCall(MuonCreate(comm, &p->muon));
@@ -118,11 +146,15 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, MuonType type, Problem
       PetscCall(VecCreateSeq(PETSC_COMM_SELF, Shapes[l].m, &p->w[l]));
       PetscCall(MuonAddVecLayer(p->muon, Shapes[l].name, p->w[l], &p->layer[l]));
     } else {
-      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, Shapes[l].m, Shapes[l].n, NULL, &p->W[l]));
+      PetscCall(ProblemCreateMat(l, &p->W[l]));
       PetscCall(MuonAddLayer(p->muon, Shapes[l].name, p->W[l], &p->layer[l]));
+      if (p->gap > 0) {
+        PetscCall(ProblemCreateMat(l, &p->G[l]));
+        PetscCall(MuonLayerSetGradient(p->layer[l], p->G[l]));
+      }
     }
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = ProblemNumber(l, e, 0, 1);
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e % Shapes[l].m + e / Shapes[l].m * ProblemGetLDA(p, l)] = ProblemNumber(l, e, 0, 1);
     PetscCall(MuonLayerSetRule(p->layer[l], Shapes[l].rule));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOSetType(lmo, Shapes[l].norm));
@@ -141,6 +173,7 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   PetscCall(MuonDestroy(&p->muon));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscCall(MatDestroy(&p->W[l]));
+    PetscCall(MatDestroy(&p->G[l]));
     PetscCall(VecDestroy(&p->w[l]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -236,7 +269,7 @@ static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscS
     PetscScalar *w;
 
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    if (data != NULL) PetscCall(PetscArraycpy(data + *length, w, d));
+    for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = w[e % (size_t)Shapes[l].m + e / (size_t)Shapes[l].m * (size_t)ProblemGetLDA(p, l)];
     *length += d;
     if (strcmp(type, MUONEF21) != 0 || strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
     /* The X of a vector is only a matrix of its own where it is not W */
@@ -244,10 +277,12 @@ static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscS
     PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
     for (int k = 0; k < 4; k++) {
       const PetscScalar *a;
+      PetscInt           lda;
 
       if (A[k] == NULL) continue;
+      PetscCall(MatDenseGetLDA(A[k], &lda));
       PetscCall(MatDenseGetArrayRead(A[k], &a));
-      if (data != NULL) PetscCall(PetscArraycpy(data + *length, a, d));
+      for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = a[e % (size_t)Shapes[l].m + e / (size_t)Shapes[l].m * (size_t)lda];
       PetscCall(MatDenseRestoreArrayRead(A[k], &a));
       *length += d;
     }

@@ -92,6 +92,7 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonGradient", MUON_CLASSID, &MUON_Gradient));
   PetscCall(PetscLogEventRegister("MuonMomentum", MUON_CLASSID, &MUON_Momentum));
   PetscCall(PetscLogEventRegister("MuonAggregate", MUON_CLASSID, &MUON_Aggregate));
+  PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank serves layers */
   PetscCall(PetscInfoProcessClass("muon", 1, &MUON_CLASSID));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
   if (opt) {

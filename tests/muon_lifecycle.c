@@ -1,0 +1,376 @@
+static char help[] = "The life of an optimizer: types that change, references, resets, vectors, gaps between columns, gradients of the caller's, memory; PETSc started and ended more than once.\n\n";
+
+#include "muon_common.h"
+#include <petsc/private/petscimpl.h>
+
+static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
+{
+  State a, b;
+
+  PetscFunctionBegin;
+  PetscCall(StateTake(p, &a));
+  PetscCall(StateTake(q, &b));
+  PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not the same bits in step %" PetscInt_FMT, what, a.step);
+  PetscCall(StateFree(&a));
+  PetscCall(StateFree(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weights with gaps between their columns, and gradients of the caller's with gaps, give the steps of compact ones and stay as they are outside of the entries */
+static PetscErrorCode CheckGaps(const Way *way)
+{
+  Problem p, q;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
+  ProblemGap = 3;
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
+  ProblemGap = 0;
+  for (PetscInt s = 0; s < 3; s++) {
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonStep(q.muon));
+    PetscCall(Same(&p, &q, way->name));
+  }
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    for (int k = 0; k < 2 && Shapes[l].vec == PETSC_FALSE; k++) {
+      const PetscScalar *a;
+      PetscBool          kept = PETSC_TRUE;
+
+      PetscCall(MatDenseGetArrayRead(k == 0 ? q.W[l] : q.G[l], &a));
+      for (PetscInt e = 0; e < (Shapes[l].m + 3) * Shapes[l].n; e++) {
+        if (e % (Shapes[l].m + 3) >= Shapes[l].m && a[e] != PROBLEM_FILL) kept = PETSC_FALSE;
+      }
+      PetscCall(MatDenseRestoreArrayRead(k == 0 ? q.W[l] : q.G[l], &a));
+      PetscCheck(kept == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a gap in %s of layer %s was written to", way->name, k == 0 ? "the weights" : "the gradient", Shapes[l].name);
+    }
+  }
+  /* The caller's gradient is what the caller wrote, not the momentum */
+  if (q.rank == 0) {
+    PetscScalar *w, *g;
+    PetscReal    loss;
+    Problem      r = q;
+
+    PetscCall(ProblemObjective(q.muon, &loss, &r));
+    PetscCall(ProblemGetArray(&q, 0, PETSC_FALSE, &w));
+    PetscCall(ProblemGetArray(&q, 0, PETSC_TRUE, &g));
+    PetscCheck(g[0] == (w[0] - ProblemNumber(0, 0, 0, 7)) / 2 + ProblemNumber(0, 0, 0, 103) / 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The caller's gradient was changed");
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that has weight, its estimate where messages are lossy; a server
+   the aggregate where messages up are lossy, the sum where arrays are summed, X where messages down are lossy, new weights where there is no message down; all twice that
+   must be kept until the commit. AdamW has two moments, twice, at the server.
+*/
+static PetscErrorCode CheckMemory(const Way *way)
+{
+  const PetscBool ef21 = way->compression != NULL ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool lossyup = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool lossydown = ef21 == PETSC_TRUE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool sums = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE, direct = replicated == PETSC_TRUE && lossydown == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  PetscLogDouble  worker = 0, server = 0, found[4][3];
+  Problem         p;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
+  for (PetscInt s = 0; s < 4; s++) {
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonGetMemory(p.muon, &found[s][0], &found[s][1], &found[s][2]));
+  }
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)(Shapes[l].m * Shapes[l].n);
+    const PetscBool      lmo   = strcmp(Shapes[l].rule, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    PetscMPIInt          owner;
+
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(MuonLayerGetOwner(p.layer[l], &owner));
+    worker += bytes * (1 + (lossyup == PETSC_TRUE) + (lmo == PETSC_TRUE && (ef21 == PETSC_TRUE || way->atworker == PETSC_TRUE)));
+    if (owner >= 0 && owner != p.rank) continue;
+    server += bytes * ((lossyup == PETSC_TRUE ? 2 : sums == PETSC_TRUE ? 1 : 0) + (lossydown == PETSC_TRUE ? 2 : direct == PETSC_TRUE ? 1 : 0));
+    if (lmo == PETSC_FALSE) server += 4 * bytes;
+    else if (ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) server += 2 * bytes;
+  }
+  for (PetscInt s = 0; s < 4; s++) {
+    PetscCheck(found[s][0] == worker && found[s][1] == server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: worker %g and server %g bytes, expected %g and %g", way->name, found[s][0], found[s][1], worker, server);
+  }
+  PetscCheck(found[2][2] > 0 && found[3][2] == found[2][2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: scratch grows from %g to %g bytes", way->name, found[2][2], found[3][2]);
+  /* A reset gives back what steps need */
+  PetscCall(MuonReset(p.muon));
+  PetscCall(MuonGetMemory(p.muon, &found[0][0], &found[0][1], NULL));
+  PetscCheck(found[0][0] == 0 && found[0][1] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g and %g bytes after a reset", way->name, found[0][0], found[0][1]);
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Restart(Problem *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w;
+
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = ProblemNumber(l, e, 0, 1);
+  }
+  PetscCall(MuonReset(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After any sequence of types and resets an optimizer takes the steps of a new one */
+static PetscErrorCode CheckTypes(void)
+{
+  const MuonType types[] = {MUONEF21, MUONDENSE, MUONDENSE, MUONEF21, MUONDENSE, MUONEF21};
+  Problem        p, q;
+  MuonType       type;
+  MuonMomentumAt at;
+  Muon           none = NULL;
+  PetscInt       step;
+  Mat            X;
+
+  PetscFunctionBegin;
+  PetscCall(MuonDestroy(&none));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+  PetscCall(MuonGetType(p.muon, &type));
+  PetscCheck(type == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new optimizer has type %s", type);
+  PetscCall(MuonReset(p.muon));
+  PetscCall(MuonReset(p.muon));
+  for (int t = 0; t < 6; t++) {
+    PetscCall(MuonSetType(p.muon, types[t]));
+    /* Types may follow each other within a run, too: the step number goes on, and the server's weights are not those of the old type */
+    if (t > 0) {
+      PetscCall(MuonLayerGetServerWeights(p.layer[1], &X));
+      PetscCheck(X == NULL || strcmp(types[t], types[t - 1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of a server of another type");
+      PetscCall(MuonStep(p.muon));
+      PetscCall(MuonGetStepNumber(p.muon, &step));
+      PetscCheck(step == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a change of types", step);
+    }
+    PetscCall(Restart(&p));
+    PetscCall(MuonGetStepNumber(p.muon, &step));
+    PetscCheck(step == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step number %" PetscInt_FMT " after a reset", step);
+    PetscCall(ProblemCreate(PETSC_COMM_WORLD, types[t], &q));
+    PetscCall(MuonSetUp(p.muon));
+    PetscCall(MuonSetUp(p.muon));
+    for (PetscInt s = 0; s < 3; s++) {
+      PetscCall(MuonStep(p.muon));
+      PetscCall(MuonStep(q.muon));
+      PetscCall(Same(&p, &q, types[t]));
+    }
+    PetscCall(MuonGetMomentumAt(p.muon, &at));
+    PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
+    PetscCall(ProblemDestroy(&q));
+  }
+  PetscCall(ProblemDestroy(&p));
+  /* Without a step, and without layers */
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONDENSE, &p));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &none));
+  PetscCall(MuonDestroy(&none));
+  PetscCheck(none == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonDestroy() leaves the pointer");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whoever holds a reference goes on; caches of norms and states know that weights were changed; what both ends call weights is the same object */
+static PetscErrorCode CheckReferences(MuonExchangeType type)
+{
+  Problem          p;
+  Muon             other;
+  MuonExchange     exchange;
+  MuonLayer        byname;
+  Vec              w, g, copy;
+  Mat              W, G;
+  PetscReal        before, after, fresh;
+  PetscObjectState states[2][2];
+  PetscScalar     *array, *garray;
+  PetscInt         n;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &p));
+  PetscCall(MuonGetExchange(p.muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, type));
+  PetscCall(MuonGetNumLayers(p.muon, &n));
+  PetscCall(MuonGetLayerByName(p.muon, "BIAS", &byname));
+  PetscCheck(n == NLAYERS && byname == p.layer[4], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The layers are not those that were added");
+  PetscCall(MuonGetLayerByName(p.muon, "nothing", &byname));
+  PetscCheck(byname == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A layer that was not added");
+  PetscCall(MuonLayerGetWeightsVec(p.layer[4], &w));
+  PetscCall(MuonLayerGetWeights(p.layer[1], &W));
+  PetscCheck(w == p.w[4] && W == p.W[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weights are not those that were added");
+  PetscCall(MuonLayerGetGradientVec(p.layer[4], &g));
+  PetscCall(MuonLayerGetGradient(p.layer[4], &G));
+  PetscCall(VecGetArray(g, &array));
+  PetscCall(MatDenseGetArray(G, &garray));
+  PetscCheck(array == garray, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient as a vector and as a matrix are not the same memory");
+  PetscCall(MatDenseRestoreArray(G, &garray));
+  PetscCall(VecRestoreArray(g, &array));
+  PetscCall(PetscObjectReference((PetscObject)p.muon));
+  other = p.muon;
+  PetscCall(MuonDestroy(&other));
+  PetscCheck(other == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MuonDestroy() leaves the pointer");
+  for (PetscInt s = 0; s < 3; s++) {
+    PetscCall(VecNorm(w, NORM_2, &before));
+    PetscCall(PetscObjectStateGet((PetscObject)w, &states[0][0]));
+    PetscCall(PetscObjectStateGet((PetscObject)W, &states[0][1]));
+    PetscCall(MuonStep(p.muon));
+    PetscCall(PetscObjectStateGet((PetscObject)w, &states[1][0]));
+    PetscCall(PetscObjectStateGet((PetscObject)W, &states[1][1]));
+    PetscCheck(states[1][0] > states[0][0] && states[1][1] > states[0][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step does not increase the state of the weights");
+    PetscCall(VecNorm(w, NORM_2, &after));
+    PetscCall(VecDuplicate(w, &copy));
+    PetscCall(VecCopy(w, copy));
+    PetscCall(PetscObjectStateIncrease((PetscObject)copy));
+    PetscCall(VecNorm(copy, NORM_2, &fresh));
+    PetscCheck(after == fresh && after != before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Norm %g before the step, %g after it, of a copy %g", (double)before, (double)after, (double)fresh);
+    PetscCall(VecDestroy(&copy));
+  }
+  /* The caller lets go of the weights before the optimizer does */
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscCall(MatDestroy(&p.W[l]));
+    PetscCall(VecDestroy(&p.w[l]));
+  }
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
+  for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetGradient(p.layer[l], NULL));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetLoss(p.muon, &after));
+  PetscCheck(after == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Loss %g without an objective", (double)after);
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have copies */
+static PetscErrorCode CheckCaller(void)
+{
+  PetscBool legal, last;
+  Problem   p, q;
+  Way       way;
+
+  PetscFunctionBegin;
+  PetscCall(WayGet(6 + 1, &way, &legal, &last)); /* lossy both ways, sharded */
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &q));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonStep(q.muon));
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
+  PetscCall(MuonSetObjectiveAndGradient(q.muon, NULL, NULL));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *g;
+
+    PetscCall(MuonLayerSetGradient(p.layer[l], NULL));
+    PetscCall(ProblemGetArray(&q, l, PETSC_TRUE, &g));
+    PetscCall(PetscArrayzero(g, Shapes[l].m * Shapes[l].n));
+  }
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonStep(q.muon));
+  PetscCall(Same(&p, &q, "no gradient"));
+  /* The servers' X follows the caller's W, so that a step on the new weights moves from there */
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, ProblemObjective, &p));
+  PetscCall(MuonSetLearningRate(p.muon, 0));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w;
+
+    PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) w[e] = (PetscScalar)(e + 1);
+  }
+  PetscCall(MuonWeightsChanged(p.muon));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    const PetscScalar *x;
+    Mat                X;
+
+    if (Shapes[l].vec == PETSC_TRUE) continue;
+    PetscCall(MuonLayerGetServerWeights(p.layer[l], &X));
+    if (X == NULL) continue;
+    PetscCall(MatDenseGetArrayRead(X, &x));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) PetscCheck(x[e] == (PetscScalar)(e + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The server of %s has other weights than the caller gave", Shapes[l].name);
+    PetscCall(MatDenseRestoreArrayRead(X, &x));
+  }
+  /* With radius 0 and X = W nothing is left to send */
+  PetscCall(MuonStep(p.muon));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w;
+
+    PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) PetscCheck(w[e] == (PetscScalar)(e + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of %s moved at learning rate 0", Shapes[l].name);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is reported does not depend on who serves: loss and dual norm of the three exchanges agree but for the order of their sums */
+static PetscErrorCode CheckReports(void)
+{
+  PetscReal loss[3], dual[3];
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < 3; e++) {
+    PetscBool legal, last;
+    Problem   p;
+    Way       way;
+
+    PetscCall(WayGet(e, &way, &legal, &last));
+    PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonGetLoss(p.muon, &loss[e]));
+    PetscCall(MuonGetGradientDualNorm(p.muon, &dual[e]));
+    PetscCheck(dual[e] > 0 && loss[e] == loss[0] && PetscAbsReal(dual[e] - dual[0]) <= 8 * NLAYERS * PETSC_MACHINE_EPSILON * dual[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %.17g and dual norm %.17g, over star %.17g and %.17g", way.exchange,
+               (double)loss[e], (double)dual[e], (double)loss[0], (double)dual[0]);
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Life(void)
+{
+  PetscBool legal, last = PETSC_FALSE;
+  Way       way;
+
+  PetscFunctionBegin;
+  PetscCall(CheckTypes());
+  PetscCall(CheckReferences(MUONEXCHANGESTAR));
+  PetscCall(CheckReferences(MUONEXCHANGESHARDED));
+  PetscCall(CheckReferences(MUONEXCHANGEREPLICATED));
+  PetscCall(CheckCaller());
+  PetscCall(CheckReports());
+  for (PetscInt number = 0; last == PETSC_FALSE; number++) {
+    PetscCall(WayGet(number, &way, &legal, &last));
+    if (legal == PETSC_FALSE) continue;
+    PetscCall(CheckGaps(&way));
+    PetscCall(CheckMemory(&way));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool started;
+
+  PetscFunctionBeginUser;
+  /* MPI is the program's: PETSc may come and go, with everything that the library registered and SLEPc started */
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+  for (int round = 0; round < 3; round++) {
+    /* PETSc alone, PETSc by way of the library, the library in a PETSc that runs */
+    if (round == 1) PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+    else PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+    PetscCall(PetscMuonInitialized(&started));
+    PetscCheck(started == (round == 1 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Round %d: the library is %sstarted", round, started == PETSC_TRUE ? "" : "not ");
+    if (round == 2) {
+      PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
+      PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
+    }
+    PetscCall(Life());
+    PetscCall(PetscMuonFinalize());
+    PetscCall(PetscInitialized(&started));
+    if (round == 1 && started == PETSC_TRUE) return 1;
+    if (round != 1 && started == PETSC_FALSE) return 1;
+    if (round != 1) PetscCall(PetscFinalize());
+  }
+  return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3}}
+
+TEST*/

@@ -1,0 +1,482 @@
+static char help[] = "Options of an optimizer: every key does what its setter does, and its getter tells; -what chooses other parts.\n\n";
+
+#include "muon_common.h"
+
+typedef struct {
+  const char *type, *others, *key, *value; /* others are set in both runs that are compared */
+  PetscBool   effect;                      /* the state after some steps differs from that without the key */
+} Key;
+
+#define NONE PETSC_FALSE
+#define SOME PETSC_TRUE
+static const Key Keys[] = {
+  {MUONEF21,  "",                          "-muon_type",                   "dense",    NONE},
+  {MUONEF21,  "",                          "-muon_learning_rate",          "0.5",      SOME},
+  {MUONEF21,  "",                          "-muon_schedule",               "cosine",   SOME},
+  {MUONEF21,  "",                          "-muon_schedule_warmup",        "3",        SOME},
+  {MUONEF21,  "-muon_schedule trapezoid ", "-muon_schedule_constant",      "0",        SOME},
+  {MUONEF21,  "",                          "-muon_momentum",               "0.25",     SOME},
+  {MUONEF21,  "",                          "-muon_momentum_style",         "sgd",      SOME},
+  {MUONDENSE, "",                          "-muon_momentum_at",            "worker",   NONE},
+  {MUONEF21,  "-muon_momentum_style sgd ", "-muon_dampening",              "0.5",      SOME},
+  {MUONDENSE, "",                          "-muon_nesterov",               "undamped", SOME},
+  {MUONEF21,  "",                          "-muon_weight_decay",           "0.5",      SOME},
+  {MUONEF21,  "",                          "-muon_shape_factor",           "scion",    SOME},
+  {MUONEF21,  "",                          "-muon_max_steps",              "2",        SOME},
+  {MUONEF21,  "-ef21_compressor natural ", "-muon_seed",                   "17",       SOME},
+  {MUONEF21,  "",                          "-muon_nan",                    "skip",     NONE},
+  {MUONEF21,  "",                          "-muon_error_if_not_converged", "1",        NONE},
+  {MUONEF21,  "",                          "-muon_monitor_interval",       "3",        NONE},
+  {MUONEF21,  "-ef21_compressor topk ",    "-ef21_init",                   "gradient", SOME},
+  {MUONEF21,  "",                          "-ef21_compressor",             "natural",  SOME},
+  {MUONEF21,  "",                          "-ef21_server_compressor",      "natural",  SOME},
+  {MUONEF21,  "-ef21_compressor topk ",    "-ef21_compressor_ratio",       "0.5",      SOME},
+  {MUONEF21,  "-ef21_compressor rankk ",   "-ef21_compressor_rank",        "2",        SOME},
+  {MUONEF21,  "-ef21_compressor topk ",    "-ef21_compressor_values",      "bf16",     SOME},
+  {MUONEF21,  "",                          "-muon_exchange_type",          "star",     NONE},
+  {MUONEF21,  "",                          "-muon_exchange_mode",          "gather",   NONE},
+  {MUONEF21,  "",                          "-muon_exchange_assignment",    "roundrobin", NONE},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_scale",     "3",        SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_shape_factor", "kj",    SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_momentum",  "0.25",     SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_weight_decay", "0.5",   SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_rule",      "sgd",      SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_lmo_type",  "max",      SOME},
+  {MUONEF21,  "",                          "-muon_layer_h0.qkv_ef21_compressor", "topk", SOME}
+};
+
+static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
+{
+  const char *rest = key->others;
+  char        text[256], name[64];
+
+  PetscFunctionBegin;
+  if (set == PETSC_TRUE) {
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s %s", key->others, without == PETSC_TRUE ? "" : key->key, without == PETSC_TRUE ? "" : key->value));
+    PetscCall(PetscOptionsInsertString(NULL, text));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (rest[0] == '-') {
+    PetscCall(PetscStrncpy(name, rest, sizeof(name)));
+    *strchr(name, ' ') = '\0';
+    PetscCall(PetscOptionsClearValue(NULL, name));
+  }
+  if (without == PETSC_FALSE) PetscCall(PetscOptionsClearValue(NULL, key->key));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the getter of a key says, as its value is written, and the setter where set is not NULL: the same words as the options use */
+static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, PetscReal real, PetscBool set, size_t length, char text[])
+{
+  Muon           muon = p->muon;
+  MuonCompressor c    = NULL;
+  MuonLayer      qkv  = p->layer[1];
+  MuonExchange   exchange;
+  MuonType       type;
+  PetscBool      ef21;
+
+  PetscFunctionBegin;
+  text[0] = '\0';
+  PetscCall(MuonGetType(muon, &type));
+  ef21 = strcmp(type, MUONEF21) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonGetExchange(muon, &exchange));
+  if (ef21 == PETSC_TRUE) PetscCall(MuonEF21GetCompressor(muon, &c));
+#define ENUM(name, T, object, Set, Get, words) \
+  if (strcmp(key, name) == 0) { \
+    T got; \
+    if (set == PETSC_TRUE) PetscCall(Set(object, (T)value)); \
+    PetscCall(Get(object, &got)); \
+    PetscCall(PetscSNPrintf(text, length, "%s", words[got])); \
+  }
+#define REAL(name, object, Set, Get) \
+  if (strcmp(key, name) == 0) { \
+    PetscReal got; \
+    if (set == PETSC_TRUE) PetscCall(Set(object, real)); \
+    PetscCall(Get(object, &got)); \
+    snprintf(text, length, "%g", (double)got); /* PETSc's own adds a point */ \
+  }
+#define INT(name, T, object, Set, Get) \
+  if (strcmp(key, name) == 0) { \
+    T got; \
+    if (set == PETSC_TRUE) PetscCall(Set(object, (T)value)); \
+    PetscCall(Get(object, &got)); \
+    PetscCall(PetscSNPrintf(text, length, "%d", (int)got)); \
+  }
+#define STRING(name, T, object, Set, Get, word) \
+  if (strcmp(key, name) == 0) { \
+    T got; \
+    if (set == PETSC_TRUE) PetscCall(Set(object, word)); \
+    PetscCall(Get(object, &got)); \
+    PetscCall(PetscSNPrintf(text, length, "%s", got)); \
+  }
+  STRING("-muon_type", MuonType, muon, MuonSetType, MuonGetType, MUONDENSE)
+  REAL("-muon_learning_rate", muon, MuonSetLearningRate, MuonGetLearningRate)
+  ENUM("-muon_schedule", MuonScheduleType, muon, MuonSetSchedule, MuonGetSchedule, MuonScheduleTypes)
+  INT("-muon_schedule_warmup", PetscInt, muon, MuonSetScheduleWarmup, MuonGetScheduleWarmup)
+  REAL("-muon_schedule_constant", muon, MuonSetScheduleConstant, MuonGetScheduleConstant)
+  REAL("-muon_momentum", muon, MuonSetMomentum, MuonGetMomentum)
+  ENUM("-muon_momentum_style", MuonMomentumStyle, muon, MuonSetMomentumStyle, MuonGetMomentumStyle, MuonMomentumStyles)
+  ENUM("-muon_momentum_at", MuonMomentumAt, muon, MuonSetMomentumAt, MuonGetMomentumAt, MuonMomentumAts)
+  REAL("-muon_dampening", muon, MuonSetDampening, MuonGetDampening)
+  ENUM("-muon_nesterov", MuonNesterovType, muon, MuonSetNesterov, MuonGetNesterov, MuonNesterovTypes)
+  REAL("-muon_weight_decay", muon, MuonSetWeightDecay, MuonGetWeightDecay)
+  ENUM("-muon_shape_factor", MuonShapeFactor, muon, MuonSetShapeFactor, MuonGetShapeFactor, MuonShapeFactors)
+  INT("-muon_max_steps", PetscInt, muon, MuonSetMaxSteps, MuonGetMaxSteps)
+  INT("-muon_seed", PetscInt64, muon, MuonSetSeed, MuonGetSeed)
+  ENUM("-muon_nan", MuonNaNPolicy, muon, MuonSetNaNPolicy, MuonGetNaNPolicy, MuonNaNPolicies)
+  INT("-muon_error_if_not_converged", PetscBool, muon, MuonSetErrorIfNotConverged, MuonGetErrorIfNotConverged)
+  INT("-muon_monitor_interval", PetscInt, muon, MuonMonitorSetInterval, MuonMonitorGetInterval)
+  STRING("-muon_exchange_type", MuonExchangeType, exchange, MuonExchangeSetType, MuonExchangeGetType, MUONEXCHANGESTAR)
+  ENUM("-muon_exchange_mode", MuonExchangeMode, exchange, MuonExchangeSetMode, MuonExchangeGetMode, MuonExchangeModes)
+  ENUM("-muon_exchange_assignment", MuonExchangeAssignment, exchange, MuonExchangeSetAssignment, MuonExchangeGetAssignment, MuonExchangeAssignments)
+  REAL("-muon_layer_h0.qkv_scale", qkv, MuonLayerSetScale, MuonLayerGetScale)
+  ENUM("-muon_layer_h0.qkv_shape_factor", MuonShapeFactor, qkv, MuonLayerSetShapeFactor, MuonLayerGetShapeFactor, MuonShapeFactors)
+  REAL("-muon_layer_h0.qkv_momentum", qkv, MuonLayerSetMomentum, MuonLayerGetMomentum)
+  REAL("-muon_layer_h0.qkv_weight_decay", qkv, MuonLayerSetWeightDecay, MuonLayerGetWeightDecay)
+  STRING("-muon_layer_h0.qkv_rule", MuonLayerRule, qkv, MuonLayerSetRule, MuonLayerGetRule, MUONLAYERSGD)
+  if (strcmp(key, "-muon_layer_h0.qkv_lmo_type") == 0) {
+    MuonLMO     lmo;
+    MuonLMOType norm;
+
+    PetscCall(MuonLayerGetLMO(qkv, &lmo));
+    if (set == PETSC_TRUE) PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
+    PetscCall(MuonLMOGetType(lmo, &norm));
+    PetscCall(PetscSNPrintf(text, length, "%s", norm));
+  }
+  if (ef21 == PETSC_FALSE || strcmp(key, "-muon_type") == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  ENUM("-ef21_init", MuonEF21Init, muon, MuonEF21SetInit, MuonEF21GetInit, MuonEF21Inits)
+  STRING("-ef21_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
+  REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)
+  INT("-ef21_compressor_rank", PetscInt, c, MuonCompressorSetRank, MuonCompressorGetRank)
+  ENUM("-ef21_compressor_values", MuonCompressorValues, c, MuonCompressorSetValues, MuonCompressorGetValues, MuonCompressorValuesTypes)
+  PetscCall(MuonEF21GetServerCompressor(muon, &c));
+  STRING("-ef21_server_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number behind a word of an enumeration, in which setters are called */
+static PetscInt Number(const char word[])
+{
+  const char *const *const lists[] = {MuonScheduleTypes, MuonMomentumStyles, MuonMomentumAts, MuonNesterovTypes, MuonShapeFactors, MuonNaNPolicies, MuonEF21Inits, MuonCompressorValuesTypes, MuonExchangeModes, MuonExchangeAssignments};
+
+  for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+    for (PetscInt i = 0; lists[k][i] != NULL; i++) {
+      if (strcmp(lists[k][i], word) == 0) return i;
+    }
+  }
+  return (PetscInt)atoi(word);
+}
+
+static PetscErrorCode Run(const Key *key, PetscBool without, PetscBool bysetter, State *state)
+{
+  const PetscBool layeronly = strstr(key->key, "_ef21_compressor") != NULL ? PETSC_TRUE : PETSC_FALSE; /* it has no setter before the set-up, which makes it */
+  char            text[64];
+  Problem         p;
+
+  PetscFunctionBegin;
+  PetscCall(Options(key, (without == PETSC_TRUE || bysetter == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, key->type, &p));
+  PetscCall(MuonSetMaxSteps(p.muon, 4));
+  PetscCall(MuonSetFromOptions(p.muon));
+  if (bysetter == PETSC_TRUE && layeronly == PETSC_TRUE) PetscCall(PetscOptionsInsertString(NULL, "-muon_layer_h0.qkv_ef21_compressor topk"));
+  if (bysetter == PETSC_TRUE) PetscCall(Access(&p, key->key, Number(key->value), (PetscReal)atof(key->value), PETSC_TRUE, sizeof(text), text));
+  for (PetscInt pass = 0; pass < 2; pass++) {
+    /* A getter tells before and after the steps */
+    if (without == PETSC_FALSE) {
+      PetscCall(Access(&p, key->key, 0, 0, PETSC_FALSE, sizeof(text), text));
+      if (layeronly == PETSC_TRUE && pass == 1) {
+        MuonCompressor     c;
+        MuonCompressorType type;
+
+        PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[1], &c, NULL));
+        PetscCall(MuonCompressorGetType(c, &type));
+        PetscCall(PetscSNPrintf(text, sizeof(text), "%s", type));
+      }
+      PetscCheck(strcmp(text, key->value) == 0 || (layeronly == PETSC_TRUE && pass == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: the getter says %s", key->key, key->value, text);
+    }
+    if (pass == 0) PetscCall(MuonSolve(p.muon));
+  }
+  PetscCall(StateTake(&p, state));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(Options(key, (without == PETSC_TRUE || bysetter == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
+  if (bysetter == PETSC_TRUE && layeronly == PETSC_TRUE) PetscCall(PetscOptionsClearValue(NULL, key->key));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckKeys(void)
+{
+  State plain, option, setter;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < sizeof(Keys) / sizeof(Keys[0]); k++) {
+    PetscInt same, allsame;
+
+    PetscCall(Run(&Keys[k], PETSC_TRUE, PETSC_FALSE, &plain));
+    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_FALSE, &option));
+    PetscCall(Run(&Keys[k], PETSC_FALSE, PETSC_TRUE, &setter));
+    PetscCheck(StateIsSame(&option, &setter) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: the key and the setter give different steps", Keys[k].key, Keys[k].value);
+    same = StateIsSame(&plain, &option) == PETSC_TRUE ? 1 : 0;
+    PetscCallMPI(MPI_Allreduce(&same, &allsame, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
+    PetscCheck(Keys[k].effect == PETSC_FALSE || allsame == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s %s: no effect", Keys[k].key, Keys[k].value);
+    PetscCall(StateFree(&plain));
+    PetscCall(StateFree(&option));
+    PetscCall(StateFree(&setter));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as means over the ranks, parts of 32 bits an entry */
+#define MAXROWS 16
+typedef struct {
+  PetscInt n;
+  double   row[MAXROWS][8];
+} Rows;
+
+static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  Rows       *rows = (Rows *)ctx;
+  double     *row  = rows->row[rows->n++];
+  PetscReal   rate, dual;
+  MuonTraffic traffic;
+  double      mine[2], sum[2];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetRate(muon, &rate));
+  PetscCall(MuonGetGradientDualNorm(muon, &dual));
+  PetscCall(MuonGetTraffic(muon, &traffic));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  mine[0] = traffic.up[1];
+  mine[1] = traffic.down[1];
+  PetscCallMPI(MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  row[0] = (double)step;
+  row[1] = (double)loss;
+  row[2] = (double)rate;
+  row[3] = (double)dual;
+  for (int k = 0; k < 2; k++) {
+    row[4 + k] = sum[k] / size;
+    row[6 + k] = sum[k] / size / traffic.dense;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMonitors(PetscInt interval)
+{
+  const double digits[] = {0, 1e-12, 1e-6, 1e-6, 0.5, 0.5, 5e-5, 5e-5}; /* of what -muon_monitor prints: relative to column 3, then absolute */
+  double       a[8];
+  char         line[512], *at, *end;
+  const char  *name;
+  PetscInt     lines = 0;
+  Rows         rows;
+  Problem      p;
+  FILE        *file;
+
+  PetscFunctionBegin;
+  rows.n = 0;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+  PetscCall(MuonMonitorSet(p.muon, MonitorRows, &rows, NULL));
+  PetscCall(MuonMonitorSet(p.muon, MonitorRows, &rows, NULL));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonMonitorGetCSV(p.muon, &name));
+  PetscCheck(name != NULL && strcmp(name, "run.csv") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file is called %s", name != NULL ? name : "nothing");
+  PetscCall(MuonSolve(p.muon));
+  PetscCheck(rows.n == 6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A monitor was called %" PetscInt_FMT " times in 6 steps", rows.n);
+  PetscCall(MuonMonitorCancel(p.muon));
+  PetscCall(MuonMonitorGetCSV(p.muon, &name));
+  PetscCheck(name == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A file without a monitor");
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  if (p.rank == 0) {
+    file = fopen("run.csv", "r");
+    PetscCheck(file != NULL && fgets(line, sizeof(line), file) != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No file run.csv");
+    PetscCheck(strcmp(line, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Columns are %s", line);
+    for (PetscInt s = 0; s < 6; s++) {
+      if (s % interval != 0 && s != 5) continue;
+      PetscCheck(fgets(line, sizeof(line), file) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row of step %" PetscInt_FMT, s);
+      at = line;
+      for (int k = 0; k < 8; k++) {
+        a[k] = strtod(at, &end);
+        PetscCheck(*end == ',', PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %s", line);
+        at = end + 1;
+        /* The mean over ranks is rounded twice here and once there, the part once more, in the precision of PetscReal */
+        PetscCheck(PetscAbs(a[k] - rows.row[s][k]) <= (k < 4 ? 0 : 8 * (double)PETSC_MACHINE_EPSILON * PetscAbs(a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", column %d: %.17g in the file, expected %.17g", s, k, a[k], rows.row[s][k]);
+      }
+      PetscCheck(strcmp(at, "CONVERGED_ITERATING\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %s", line);
+    }
+    PetscCheck(fgets(line, sizeof(line), file) == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row too many: %s", line);
+    fclose(file);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  if (p.rank == 0) {
+    file = fopen("run.txt", "r");
+    PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No file run.txt");
+    for (PetscInt s = 0; s < 6; s++) {
+      if (s % interval != 0 && s != 5) continue;
+      lines++;
+      PetscCheck(fgets(line, sizeof(line), file) != NULL && sscanf(line, "%lf Muon loss %lf rate %lf dual norm %lf bits up %lf down %lf of dense up %lf down %lf", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &a[6], &a[7]) == 8, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Line %" PetscInt_FMT " of -muon_monitor: %s", lines, line);
+      for (int k = 0; k < 8; k++) {
+        PetscCheck(PetscAbs(a[k] - rows.row[s][k]) <= digits[k] * (k < 4 ? PetscAbs(a[k]) : 1.0001), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", number %d: %.17g is printed, expected %.17g", s, k, a[k], rows.row[s][k]);
+      }
+    }
+    PetscCheck(fgets(line, sizeof(line), file) == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One line too many: %s", line);
+    fclose(file);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two optimizers that read their keys behind a_ and b_ */
+static PetscErrorCode CheckPrefixes(void)
+{
+  const char *const prefixes[] = {"a_", "b_"};
+  const char       *prefix;
+  Problem           p[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p[k]));
+    PetscCall(MuonSetOptionsPrefix(p[k].muon, k == 0 ? "a" : "b"));
+    PetscCall(MuonAppendOptionsPrefix(p[k].muon, "_"));
+    PetscCall(MuonGetOptionsPrefix(p[k].muon, &prefix));
+    PetscCheck(strcmp(prefix, prefixes[k]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The prefix is %s", prefix);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(MuonSetFromOptions(p[k].muon));
+  for (PetscInt s = 0; s < 2; s++) {
+    for (int k = 0; k < 2; k++) PetscCall(MuonStep(p[k].muon));
+  }
+  for (int k = 0; k < 2; k++) {
+    PetscReal      rate, scale[2];
+    MuonCompressor c;
+
+    PetscCall(MuonGetLearningRate(p[k].muon, &rate));
+    PetscCall(MuonLayerGetScale(p[k].layer[0], &scale[0]));
+    PetscCall(MuonLayerGetScale(p[k].layer[1], &scale[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %g %g\n", prefixes[k], (double)rate, (double)scale[0], (double)scale[1]));
+    PetscCall(MuonEF21GetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
+    if (p[k].rank == 0) {
+      PetscCall(MuonLayerView(p[k].layer[1], PETSC_VIEWER_STDOUT_SELF));
+      PetscCall(MuonCompressorView(c, PETSC_VIEWER_STDOUT_SELF));
+    }
+  }
+  for (int k = 0; k < 2; k++) PetscCall(ProblemDestroy(&p[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     what[32] = "keys";
+  PetscInt interval = 1;
+  Problem  p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-what", what, sizeof(what), NULL));
+  if (strcmp(what, "keys") == 0) PetscCall(CheckKeys());
+  if (strcmp(what, "monitors") == 0) {
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_monitor_interval", &interval, NULL));
+    PetscCall(CheckMonitors(interval));
+  }
+  if (strcmp(what, "prefixes") == 0) PetscCall(CheckPrefixes());
+  if (strcmp(what, "solve") == 0) {
+    char      prefix[32];
+    PetscBool set;
+
+    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), &set));
+    if (set == PETSC_TRUE) PetscCall(MuonSetOptionsPrefix(p.muon, prefix));
+    PetscCall(MuonSetMaxSteps(p.muon, 3));
+    PetscCall(MuonSetFromOptions(p.muon));
+    PetscCall(MuonSolve(p.muon));
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: keys
+    nsize: 2
+
+  # The same twice, the keys of the objects of a layer behind its name
+  test:
+    suffix: prefixes
+    nsize: 2
+    args: -what prefixes -a_muon_learning_rate 0.5 -b_muon_learning_rate 0.25 -a_muon_layer_embed_scale 3 -b_muon_layer_h0.qkv_scale 5 -a_lmo_polar_type svd -a_lmo_polar_svd_type lapack -b_muon_layer_h0.qkv_lmo_polar_type svd -b_muon_layer_h0.qkv_lmo_polar_svd_type cross -a_ef21_compressor rankk -a_ef21_compressor_svd_type cross -b_ef21_compressor topk -b_muon_layer_h0.qkv_ef21_compressor_ratio 0.5
+    filter: grep -v scratch
+
+  testset:
+    nsize: 2
+    args: -what monitors -muon_monitor ascii:run.txt -muon_monitor_csv run.csv -muon_max_steps 6 -muon_schedule linear
+    test:
+      suffix: monitors
+      args: -muon_exchange_type {{star sharded replicated}} -ef21_compressor topk -ef21_server_compressor topk
+    test:
+      suffix: interval
+      args: -muon_monitor_interval 4
+
+  test:
+    suffix: stdout
+    nsize: 2
+    args: -what solve -muon_max_steps 1 -muon_monitor -ef21_compressor topk -ef21_server_compressor topk -muon_converged_reason
+    tolerance: 1e-5
+
+  testset:
+    nsize: 2
+    args: -what solve -muon_view
+    filter: grep -v "memory\|buffers\|load"
+    test:
+      suffix: view_ef21
+      args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type sharded -muon_exchange_assignment roundrobin
+    test:
+      suffix: view_dense
+      args: -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
+
+  # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
+  testset:
+    nsize: 2
+    args: -what solve
+    test:
+      suffix: misspelt
+      args: -ef21_compresor topk -lmo_typ max -muon_layer_h0.qkv_lmo_tpe max -muon_lerning_rate 1
+      unused: -ef21_compresor -lmo_typ -muon_layer_h0.qkv_lmo_tpe -muon_lerning_rate
+    test:
+      suffix: misspelt_prefix
+      args: -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1
+      unused: -a_ef21_server_compresor -muon_lerning_rate
+    test:
+      suffix: idle
+      args: -muon_type dense -ef21_compressor topk
+      unused: -ef21_compressor
+    test:
+      suffix: others
+      args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_h0.out_lmo_polar_svd_tol 1e-10
+      unused: -ksp_typ -a_muon_lerning_rate -muonx
+      filter: grep -c . || true
+
+  # Each key once, however many layers and compressors read it; those of viewers PETSc explains in several lines
+  test:
+    suffix: help
+    args: -what solve -help
+    filter: grep -v "muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
+
+  # One event a phase; what counts no operations is the gradient, which is the program's own, and the exchange, which moves bytes
+  test:
+    suffix: log
+    nsize: 2
+    args: -what solve -log_view -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor topk
+    requires: defined(PETSC_USE_LOG)
+    filter: awk '/^Muon[A-Z]/ {print $1, $2, ($6 + 0 > 0) ? "flops" : "none"}' | sort
+
+  # The events of servers are not the same number on all ranks
+  test:
+    suffix: log_sharded
+    nsize: 3
+    args: -what solve -log_view -muon_exchange_type sharded -ef21_compressor {{identity topk}} -muon_type {{ef21 dense}}
+    requires: defined(PETSC_USE_LOG)
+    unused: -ef21_compressor
+    filter: grep -c "^MuonAggregate "
+
+TEST*/
