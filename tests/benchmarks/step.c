@@ -79,7 +79,7 @@ static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
 static PetscErrorCode MeasureGemm(PetscInt n, PetscLogDouble *rate)
 {
   const PetscScalar one = 1.0, zero = 0.0;
-  const PetscInt    inner = n < GEMM_SIZE ? 1000 : 1; /* short products are too quick for the clock */
+  const PetscInt    inner = PetscMax(1, GEMM_SIZE / n * (GEMM_SIZE / n)); /* short products are too quick for the clock */
   PetscScalar      *A, *B, *C;
   PetscReal         times[REPETITIONS];
   PetscLogDouble    start, end, median;
@@ -476,5 +476,17 @@ int main(int argc, char **argv)
 /*TEST
 
   sources: tutorials/nanogpt/model.c
+
+  test:
+    nsize: 2
+    timeoutfactor: 3
+    args: -benchmark_steps 1
+    # the rows that there are; what they say is the machine's
+    filter: sed -n '/^phase/,$p' | cut -d ' ' -f 1
+
+  test:
+    suffix: model
+    args: -benchmark_model 125M
+    error: -benchmark_model 125M: expected quickstart or 124M
 
 TEST*/
