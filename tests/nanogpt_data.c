@@ -14,7 +14,7 @@ typedef struct {
 /* In the order of their names. Some are shorter than a sequence, so that one reaches over several files */
 static const TestFile text[]   = {{"text/a.h", 3}, {"text/b.h", 40}, {"text/c/a.h", 5}, {"text/c/d/b.h", 1}, {"text/c/z.h", 2}, {"text/d.h", 100}, {"text/e.h", 64}, {"text/f.h", 300}, {"text/g.h", 9}};
 static const TestFile shards[] = {{"shards/part_0.bin", 30}, {"shards/part_1.bin", 4}, {"shards/part_2.bin", 200}};
-static const TestFile held[]   = {{"held/part_0.bin", 50}};
+static const TestFile held[]   = {{"shards/part_3.bin", 50}};
 
 /* Token t of file f: every value of a byte, or of a vocabulary of 50304, occurs */
 static PetscInt TokenOf(PetscInt f, PetscInt t, PetscInt vocabulary)
@@ -73,7 +73,6 @@ static PetscErrorCode WriteFiles(void)
     PetscCall(PetscMkdir("text/c"));
     PetscCall(PetscMkdir("text/c/d"));
     PetscCall(PetscMkdir("shards"));
-    PetscCall(PetscMkdir("held"));
     PetscCall(PetscMkdir("nothing"));
     for (PetscInt f = 0; f < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(text); f++) PetscCall(WriteText(text[f].name, f, text[f].tokens));
     PetscCall(WriteText("text/.hidden.h", 0, 50));
@@ -234,7 +233,7 @@ static PetscErrorCode TestText(CorpusOptions options)
 static PetscErrorCode TestShards(CorpusOptions options)
 {
   const PetscInt nfiles         = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards);
-  char           train_folder[] = "shards", held_file[] = "held/part_0.bin";
+  char           train_folder[] = "shards", held_file[] = "./text/../shards/part_3.bin";
   char          *paths[] = {train_folder}, *validation_paths[] = {held_file};
   Stream        *train, *validation;
   Corpus         corpus;
@@ -274,7 +273,7 @@ static const Bad bads[] = {{"missing", {"nowhere", NULL}, "", {0, 0, 0, 0}, CORP
                            {"folder", {"nothing", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
                            {"suffix", {"text", NULL}, ".cxx", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
                            {"twice", {"text/d.h", "text"}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 0},
-                           {"leak", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_PATHS, 256, 0},
+                           {"both", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_PATHS, 256, 0},
                            {"mixed", {"text/d.h", "bad.bin"}, "", {20240520, 1, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0},
                            {"vocabulary", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 255, 0},
                            {"few", {"text/d.h", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_FILES, 256, 0},
@@ -393,10 +392,10 @@ int main(int argc, char **argv)
     error: Data file text/d.h is named twice
 
   test:
-    suffix: leak
+    suffix: both
     nsize: 2
-    args: -bad leak
-    error: Data file text/d.h is named both to train and to validate
+    args: -bad both
+    error: All data files to train on, text/d.h and the others, are held out for validation
 
   test:
     suffix: mixed

@@ -223,8 +223,31 @@ static PetscErrorCode ListCompare(const CorpusList *list, PetscInt header, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collects, checks and shares the files of some paths */
-static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt npaths, const CorpusOptions *options, CorpusList *list)
+/* Takes files out of the list that are also among others, whatever their names: a file that is trained on cannot validate */
+static PetscErrorCode ListExclude(CorpusList *list, const CorpusList *others)
+{
+  struct stat *other, status;
+  PetscInt     kept = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(others->nfiles, &other));
+  for (PetscInt o = 0; o < others->nfiles; o++) (void)stat(others->file[o].name, &other[o]);
+  for (PetscInt i = 0; i < list->nfiles; i++) {
+    PetscBool same = PETSC_FALSE;
+
+    if (stat(list->file[i].name, &status) == 0) {
+      for (PetscInt o = 0; o < others->nfiles && same == PETSC_FALSE; o++) same = other[o].st_dev == status.st_dev && other[o].st_ino == status.st_ino ? PETSC_TRUE : PETSC_FALSE;
+    }
+    if (same == PETSC_TRUE) PetscCall(PetscFree(list->file[i].name));
+    else list->file[kept++] = list->file[i];
+  }
+  list->nfiles = kept;
+  PetscCall(PetscFree(other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collects, checks and shares the files of some paths, without those of another list */
+static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt npaths, const CorpusOptions *options, const CorpusList *others, CorpusList *list)
 {
   CorpusTrouble trouble;
   PetscMPIInt   rank;
@@ -235,11 +258,13 @@ static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt np
   PetscCallMPI(MPI_Comm_rank(corpus->comm, &rank));
   if (rank == 0) {
     for (PetscInt i = 0; i < npaths && trouble.text[0] == '\0'; i++) PetscCall(ListCollect(list, paths[i], PETSC_TRUE, options, &trouble));
+    PetscCall(ListExclude(list, others));
     if (trouble.text[0] == '\0') PetscCall(ListSort(list, &trouble));
   }
   PetscCall(Agree(corpus->comm, &trouble));
   PetscCall(ListBroadcast(corpus->comm, list));
 
+  PetscCheck(list->nfiles > 0, corpus->comm, PETSC_ERR_USER_INPUT, "All data files to train on, %s and the others, are held out for validation", paths[0]);
   for (PetscInt i = 0; i < list->nfiles; i++) shards += HasSuffix(list->file[i].name, ".bin") == PETSC_TRUE ? 1 : 0;
   PetscCheck(shards == 0 || shards == list->nfiles, corpus->comm, PETSC_ERR_FILE_UNEXPECTED, "%" PetscInt_FMT " of %" PetscInt_FMT " data files are shards of tokens (.bin), the others text: give one kind", shards, list->nfiles);
   PetscCheck(corpus->width == 0 || (corpus->width == 2) == (shards > 0), corpus->comm, PETSC_ERR_FILE_UNEXPECTED, "Training and validation files must both be text or both shards of tokens (.bin)");
@@ -248,20 +273,6 @@ static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt np
   corpus->header = shards > 0 ? SHARD_HEADER : 0;
   PetscCall(ListCompare(list, corpus->header, corpus->width, &trouble));
   PetscCall(Agree(corpus->comm, &trouble));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A file in both parts would make the validation loss a training loss. Both lists are sorted */
-static PetscErrorCode CheckLeak(Corpus corpus)
-{
-  const CorpusList *train = &corpus->list[CORPUS_TRAIN], *validation = &corpus->list[CORPUS_VALIDATION];
-  PetscInt          v = 0;
-
-  PetscFunctionBeginUser;
-  for (PetscInt t = 0; t < train->nfiles && v < validation->nfiles; t++) {
-    while (v < validation->nfiles && strcmp(validation->file[v].name, train->file[t].name) < 0) v++;
-    PetscCheck(v == validation->nfiles || strcmp(validation->file[v].name, train->file[t].name) != 0, corpus->comm, PETSC_ERR_USER_INPUT, "Data file %s is named both to train and to validate", train->file[t].name);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,13 +307,10 @@ PetscErrorCode CorpusCreate(MPI_Comm comm, const CorpusOptions *options, Corpus 
   corpus->fd         = -1;
 
   PetscCall(PetscMemzero(&all, sizeof(all)));
-  PetscCall(ListCreate(corpus, options->paths, options->npaths, options, &all));
+  if (corpus->holdout == CORPUS_HOLDOUT_PATHS) PetscCall(ListCreate(corpus, options->validation_paths, options->nvalidation_paths, options, &all, &corpus->list[CORPUS_VALIDATION]));
+  PetscCall(ListCreate(corpus, options->paths, options->npaths, options, &corpus->list[CORPUS_VALIDATION], &all));
   if (corpus->holdout == CORPUS_HOLDOUT_FILES) PetscCall(HoldOutFiles(corpus, &all));
   else corpus->list[CORPUS_TRAIN] = all;
-  if (corpus->holdout == CORPUS_HOLDOUT_PATHS) {
-    PetscCall(ListCreate(corpus, options->validation_paths, options->nvalidation_paths, options, &corpus->list[CORPUS_VALIDATION]));
-    PetscCall(CheckLeak(corpus));
-  }
 
   if (corpus->holdout == CORPUS_HOLDOUT_BLOCKS) {
     blocks = (corpus->list[CORPUS_TRAIN].tokens - 1) / corpus->sequence;

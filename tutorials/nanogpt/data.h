@@ -12,7 +12,7 @@
 typedef enum {
   CORPUS_HOLDOUT_FILES,  /* whole files: in the order of their names, the last of every n */
   CORPUS_HOLDOUT_BLOCKS, /* blocks of T tokens: the last of every n */
-  CORPUS_HOLDOUT_PATHS   /* the files given for it */
+  CORPUS_HOLDOUT_PATHS   /* the files given for it, which are left out of training where they are among its files */
 } CorpusHoldout;
 extern const char *const CorpusHoldouts[];
 
