@@ -257,7 +257,7 @@ static void SquaredReLUForward(PetscInt n, PetscScalar *PETSC_RESTRICT h, PetscS
 /* ds (n) in place: the gradient of the step's input, 2 h ds, with h after the relu */
 static void SquaredReLUBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT h, PetscScalar *PETSC_RESTRICT ds)
 {
-  for (PetscInt i = 0; i < n; i++) ds[i] = 2.0 * h[i] * ds[i];
+  for (PetscInt i = 0; i < n; i++) ds[i] *= h[i] + h[i];
 }
 
 /* l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is returned */
@@ -526,10 +526,11 @@ PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
   PetscCall(Allocate(gpt, D / 2, T, 1, &gpt->sine));
   for (PetscInt t = 0; t < T; t++) {
     for (PetscInt i = 0; i < D / 2; i++) {
-      const PetscReal angle = (PetscReal)t * PetscPowReal((PetscReal)GPT_ROTARY_BASE, -2.0 * (PetscReal)i / (PetscReal)D);
+      /* an angle of many turns would lose digits in single precision */
+      const double angle = (double)t * pow(GPT_ROTARY_BASE, -2.0 * (double)i / (double)D);
 
-      gpt->cosine[i + t * (D / 2)] = PetscCosReal(angle);
-      gpt->sine[i + t * (D / 2)]   = PetscSinReal(angle);
+      gpt->cosine[i + t * (D / 2)] = (PetscScalar)cos(angle);
+      gpt->sine[i + t * (D / 2)]   = (PetscScalar)sin(angle);
     }
   }
   *newgpt = gpt;
