@@ -51,7 +51,7 @@ static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int s
 int main(int argc, char **argv)
 {
   PetscInt  corrupt = 0, number = 0, done, steps;
-  PetscBool legal, last = PETSC_FALSE, delivers;
+  PetscBool legal, last         = PETSC_FALSE, delivers;
   Problem   p, q; /* disturbed and not */
   State     before, after, expected;
   Way       way;

@@ -1,7 +1,7 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, gaps between columns, gradients of the caller's, memory; PETSc started and ended more than once.\n\n";
 
 #include "muon_common.h"
-#include <petsc/private/petscimpl.h>
+#include <petscmuon/private/petscmuonimpl.h>
 
 static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
 {
@@ -68,7 +68,7 @@ static PetscErrorCode CheckGaps(const Way *way)
 static PetscErrorCode CheckMemory(const Way *way)
 {
   const PetscBool ef21 = way->compression != NULL ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool lossyup = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool lossyup   = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool lossydown = ef21 == PETSC_TRUE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool sums = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE, direct = replicated == PETSC_TRUE && lossydown == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   PetscLogDouble  worker = 0, server = 0, found[4][3];
@@ -93,9 +93,7 @@ static PetscErrorCode CheckMemory(const Way *way)
     if (lmo == PETSC_FALSE) server += 4 * bytes;
     else if (ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) server += 2 * bytes;
   }
-  for (PetscInt s = 0; s < 4; s++) {
-    PetscCheck(found[s][0] == worker && found[s][1] == server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: worker %g and server %g bytes, expected %g and %g", way->name, found[s][0], found[s][1], worker, server);
-  }
+  for (PetscInt s = 0; s < 4; s++) PetscCheck(found[s][0] == worker && found[s][1] == server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: worker %g and server %g bytes, expected %g and %g", way->name, found[s][0], found[s][1], worker, server);
   PetscCheck(found[2][2] > 0 && found[3][2] == found[2][2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: scratch grows from %g to %g bytes", way->name, found[2][2], found[3][2]);
   /* A reset gives back what steps need */
   PetscCall(MuonReset(p.muon));

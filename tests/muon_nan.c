@@ -100,8 +100,8 @@ static PetscErrorCode CheckSolve(const Way *way)
     PetscCall(MuonSolve(p.muon));
     PetscCall(MuonGetConvergedReason(p.muon, &reason));
     PetscCall(MuonGetStepNumber(p.muon, &step));
-    PetscCheck(reason == (policy == MUON_NAN_SKIP ? MUON_CONVERGED_MAX_STEPS : MUON_DIVERGED_NANORINF) && step == (policy == MUON_NAN_SKIP ? 4 : 2), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: MuonSolve() ends with %s at step %" PetscInt_FMT,
-               way->name, MuonConvergedReasons[reason], step);
+    PetscCheck(reason == (policy == MUON_NAN_SKIP ? MUON_CONVERGED_MAX_STEPS : MUON_DIVERGED_NANORINF) && step == (policy == MUON_NAN_SKIP ? 4 : 2), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: MuonSolve() ends with %s at step %" PetscInt_FMT, way->name,
+               MuonConvergedReasons[reason], step);
     PetscCall(ProblemDestroy(&p));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

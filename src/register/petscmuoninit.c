@@ -70,12 +70,11 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
 @*/
 PetscErrorCode PetscMuonFinalize(void)
 {
-  PetscFunctionBegin;
-  if (PetscMuonBeganPetsc) {
-    PetscMuonBeganPetsc = PETSC_FALSE;
-    PetscCall(PetscFinalize());
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscBool began = PetscMuonBeganPetsc;
+
+  /* No PetscFunctionBegin: PetscFinalize() empties the stack of functions, from which PetscFunctionReturn() would pop */
+  PetscMuonBeganPetsc = PETSC_FALSE;
+  return began ? PetscFinalize() : PETSC_SUCCESS;
 }
 
 /*@

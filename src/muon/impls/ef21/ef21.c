@@ -45,7 +45,7 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
   MuonCompressorType   type;
   MuonCompressorValues values;
   PetscReal            ratio;
-  PetscInt             rank;
+  PetscInt             rank, bits;
   PetscBool            own;
   char                 before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
 
@@ -55,12 +55,16 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
   PetscCall(MuonCompressorGetRatio(all, &ratio));
   PetscCall(MuonCompressorGetRank(all, &rank));
   PetscCall(MuonCompressorGetValues(all, &values));
+  PetscCall(MuonCompressorGetPaperIndexBits(all, &bits));
+  PetscCall(MuonCompressorSetType(*c, type));
+  /* The keys for all layers were read by the one for all; what was set after that stays, only the solver of singular values needs them here */
+  if (muon->setfromoptionscalled) PetscCall(MuonCompressorSetFromOptions(*c));
   PetscCall(MuonCompressorSetType(*c, type));
   PetscCall(MuonCompressorSetRatio(*c, ratio));
-  if (rank != PETSC_DETERMINE) PetscCall(MuonCompressorSetRank(*c, rank));
+  PetscCall(MuonCompressorSetRank(*c, rank));
   PetscCall(MuonCompressorSetValues(*c, values));
+  PetscCall(MuonCompressorSetPaperIndexBits(*c, bits));
   if (muon->setfromoptionscalled) {
-    PetscCall(MuonCompressorSetFromOptions(*c));
     PetscCall(MuonLayerHasOwnOptions_Private(layer, &own));
     if (own) {
       PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(before), before));
@@ -101,7 +105,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
 {
   Muon_EF21     *ef21      = (Muon_EF21 *)muon->data;
   PetscLogDouble entries   = 1;
-  PetscInt       indexbits = 0;
+  PetscInt       indexbits = 0, bits;
 
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-muon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonNesterovTypes[muon->nesterov]);
@@ -123,8 +127,10 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     PetscCall(MuonEF21CreateLayerCompressor_Private(muon, layer, ef21->up, "ef21_", muon->rank, 0, &s->up));
     /* One stream a layer, whoever serves it: the weights do not depend on the owners */
     PetscCall(MuonEF21CreateLayerCompressor_Private(muon, layer, ef21->down, "ef21_server_", 0, 1, &s->down));
-    PetscCall(MuonCompressorSetPaperIndexBits(s->up, indexbits));
-    PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
+    PetscCall(MuonCompressorGetPaperIndexBits(s->up, &bits));
+    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->up, indexbits));
+    PetscCall(MuonCompressorGetPaperIndexBits(s->down, &bits));
+    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
     PetscCall(MuonCompressorIsAssignment(s->up, &s->up_assigns));
     PetscCall(MuonCompressorIsAssignment(s->down, &s->down_assigns));
   }
