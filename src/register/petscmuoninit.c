@@ -70,11 +70,11 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
 @*/
 PetscErrorCode PetscMuonFinalize(void)
 {
-  const PetscBool began = PetscMuonBeganPetsc;
-
-  /* No PetscFunctionBegin: PetscFinalize() empties the stack of functions, from which PetscFunctionReturn() would pop */
+  PetscFunctionBegin;
+  if (PetscMuonBeganPetsc == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscMuonBeganPetsc = PETSC_FALSE;
-  return began ? PetscFinalize() : PETSC_SUCCESS;
+  /* This leaves the stack of functions, which PetscFinalize() empties, before the call */
+  PetscFunctionReturn(PetscFinalize());
 }
 
 /*@
