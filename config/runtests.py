@@ -52,6 +52,8 @@ def block_lines(text):
       inside = seen = True
     elif inside and line.startswith("TEST*/"):
       inside = False
+    elif inside and "*/" in line:
+      raise TestError("line %d: '*/' ends the C comment that the block is" % number)
     elif inside and line.split("#")[0].strip() and not line.lstrip().startswith("#"):
       lines.append((number, line))
   if inside:
@@ -171,7 +173,8 @@ def read_tests(source, text):
         raise TestError("two tests are called %s" % test.full)
       seen.add(test.full)
       tests.append(test)
-  if not tests:
+  # A benchmark may only say what it is linked with
+  if not tests and not tree[1]:
     raise TestError("a /*TEST block without a test")
   return tests
 

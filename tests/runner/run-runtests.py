@@ -100,13 +100,14 @@ class Grammar(unittest.TestCase):
   def test_refusals(self):
     for block in (
       "  test:\n    nonsense: 1\n", "  test:\n    suffix: a\n    suffix: b\n", "  test:\n  test:\n", "  testset:\n    args: -x\n", "  test:\n    args: {{a b}wrong}\n", "  test:\n    what\n",
-      "  build:\n    requires: double\n", "  args: -x\n", "  test:\n    args: -x {{ }}\n", "  test:\n    test:\n      suffix: a\n"
+      "  build:\n    requires: double\n", "", "  test:\n    filter: sed 's/.*/x/'\n", "  args: -x\n", "  test:\n    args: -x {{ }}\n", "  test:\n    test:\n      suffix: a\n"
     ):
       with self.assertRaises(runtests.TestError, msg=block):
         self.read("\n" + block)
     with self.assertRaises(runtests.TestError):
       runtests.read_tests("tests/a.c", "/*TEST\n  test:\n")
     self.assertEqual(runtests.read_tests("tests/a.c", "int main(void);\n"), [])
+    self.assertEqual(self.read("\n  sources: tutorials/nanogpt/model.c\n"), [])
 
   def test_scripts(self):
     test, = runtests.read_script("tests/install/run-make.sh", "#!/bin/sh\n#TEST requires: cmake\n")
