@@ -47,8 +47,8 @@ static PetscErrorCode CheckRadius(TestProblem *p, PetscInt l, PetscInt step, Pet
   const TestShape *shape = &p->shape[l];
   const PetscInt   m = shape->m, n = shape->n, d = m * n;
   PetscReal        t, largest = 0, off = 0, size = 0, nonzero = 0, tolerance;
-  PetscReal       *D = s->sum;
-  PetscBool        serves;
+  PetscReal       *D      = s->sum;
+  PetscBool        serves = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(s->Xold, s->X, d));
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 {
   Store       store[TEST_LAYERS];
   TestProblem p;
-  PetscInt    steps = 1000;
+  PetscInt    steps    = 1000;
   PetscReal   worst[3] = {0, 0, 0};
 
   PetscFunctionBeginUser;

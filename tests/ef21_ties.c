@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     for (PetscInt l = 0; l < 4; l++) {
       const PetscInt d = TestEntries(&Shapes[l]);
       PetscReal      rows[ENTRIES];
-      PetscBool      serves;
+      PetscBool      serves = PETSC_FALSE;
       Mat            M, Gj, G;
 
       ExpectedStep(&expected[l], d, p.size, (PetscReal)0.25);

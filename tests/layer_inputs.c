@@ -213,7 +213,7 @@ static PetscErrorCode CheckWeightsChanged(const Way *way)
     if (after == 1) PetscCall(MuonStep(p.muon));
     for (PetscInt l = 0; l < p.n; l++) {
       PetscReal X[100], most = 0, square = 0, moved, allowed;
-      PetscBool serves;
+      PetscBool serves = PETSC_FALSE;
 
       PetscCall(TestGetServerWeights(&p, l, X, &serves));
       if (serves == PETSC_FALSE) continue;
