@@ -53,10 +53,10 @@ int main(int argc, char **argv)
       e[l] = distance;
       first += d;
       if (s == STEPS / 2) middle[l] = e[l];
-      if (s == STEPS / 2) PetscCheck(e[l] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: X and W are the same, nothing is compressed", p.shape[l].name);
+      PetscCheck(s != STEPS / 2 || e[l] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: X and W are the same, nothing is compressed", p.shape[l].name);
       /* In the last tenth the radius falls from 1/10 of the first one to 1/STEPS of it; W needs d/K steps to hear of all entries */
-      if (s == STEPS - 1)
-        PetscCheck(e[l] < middle[l] / 3 && e[l] < (PetscReal)0.03 * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: |X-W| is %g at the end, %g in the middle, |X| %g", p.shape[l].name, (double)e[l], (double)middle[l], (double)size);
+      PetscCheck(s != STEPS - 1 || (e[l] < middle[l] / 3 && e[l] < (PetscReal)0.03 * size), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: |X-W| is %g at the end, %g in the middle, |X| %g", p.shape[l].name, (double)e[l], (double)middle[l],
+                 (double)size);
     }
   }
   /* The losses at X and at W are as close as the gradient and the largest curvature say */
