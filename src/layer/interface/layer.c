@@ -477,7 +477,10 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 
   Level: beginner
 
-.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerGetWeightsVec()`
+  Note:
+  It takes the place of a matrix that `MuonLayerSetGradient()` gave.
+
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGetWeightsVec()`
 @*/
 PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 {
@@ -488,6 +491,7 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(g, 2);
   PetscCheck(layer->w != NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is a matrix: use MuonLayerGetGradient()", ((PetscObject)layer)->name);
+  PetscCall(MatDestroy(&layer->usergradient));
   PetscCall(MuonLayerGetGradient(layer, &G));
   if (layer->gradientvec == NULL) {
     PetscCall(MatDenseGetArray(layer->gradient, &array));
