@@ -77,6 +77,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGESHARDED));
   }
+  if (Is(wrong, "rank_init")) PetscCall(MuonEF21SetInit(p->muon, last ? MUON_EF21_INIT_GRADIENT : MUON_EF21_INIT_ZERO));
   if (Is(wrong, "rank_raises")) PetscCall(MuonSetErrorIfNotConverged(p->muon, last));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
@@ -124,6 +125,13 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
   if (Is(wrong, "late_init")) PetscCall(MuonEF21SetInit(p->muon, MUON_EF21_INIT_GRADIENT));
   if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetMomentumAt(p->muon, MUON_MOMENTUM_AT_SERVER));
+  if (Is(wrong, "late_exchange")) {
+    MuonExchange exchange;
+
+    PetscCall(MuonGetExchange(p->muon, &exchange));
+    PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESTAR));
+    PetscCall(MuonStep(p->muon));
+  }
   if (Is(wrong, "state_frozen")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[2], &A, NULL, NULL));
   if (last) {
     PetscCall(ProblemGetArray(p, 1, PETSC_FALSE, &w));
@@ -426,6 +434,10 @@ int main(int argc, char **argv)
       args: -wrong rank_exchange
       error: options of the optimizer differ
     test:
+      suffix: rank_init
+      args: -wrong rank_init
+      error: -ef21_init is zero on some ranks and gradient on others
+    test:
       suffix: rank_raises
       args: -wrong rank_raises
       error: options of the optimizer differ
@@ -481,6 +493,14 @@ int main(int argc, char **argv)
       suffix: late_init
       args: -wrong late_init
       error: -ef21_init
+    test:
+      suffix: csv_full
+      args: -muon_monitor_csv /dev/full
+      error: -muon_monitor_csv /dev/full: the file cannot be written
+    test:
+      suffix: late_exchange
+      args: -wrong late_exchange
+      error: The exchange was changed after MuonSetUp()
     test:
       suffix: late_momentum_at
       args: -wrong late_momentum_at

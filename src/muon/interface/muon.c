@@ -708,7 +708,10 @@ PetscErrorCode MuonSetUp(Muon muon)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (muon->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->setupcalled) {
+    PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
   PetscCall(PetscFree(muon->active));

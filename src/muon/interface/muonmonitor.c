@@ -170,6 +170,7 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   MuonCSV        *csv   = (MuonCSV *)ctx;
   const PetscReal dense = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
   PetscReal       rate;
+  PetscMPIInt     failed = 0;
 
   PetscFunctionBegin;
   if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,8 +178,10 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   if (csv->file != NULL) {
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
                            (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]));
-    PetscCheck(fflush(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: cannot write", muon->csv);
+    if (fflush(csv->file) != 0) failed = 1;
   }
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

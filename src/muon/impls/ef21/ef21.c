@@ -141,9 +141,14 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon)
 {
   Muon_EF21 *ef21     = (Muon_EF21 *)muon->data;
   PetscBool  summable = PETSC_TRUE, assigns = PETSC_TRUE, everywhere = PETSC_TRUE;
+  int        init[2], most[2];
   Mat        W;
 
   PetscFunctionBegin;
+  init[0] = (int)ef21->init;
+  init[1] = -(int)ef21->init;
+  PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-ef21_init is %s on some ranks and %s on others, expected the same on each", MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
   for (PetscInt i = 0; i < ef21->n; i++) {
     if (ef21->layer[i].up_assigns == PETSC_FALSE) summable = PETSC_FALSE;
     if (ef21->layer[i].down_assigns == PETSC_FALSE) assigns = PETSC_FALSE;
