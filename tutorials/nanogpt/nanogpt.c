@@ -463,6 +463,17 @@ static PetscErrorCode Train(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which kernels OpenBLAS chose, where it is the BLAS. It takes processors newer than itself for old ones, and the products are then several times slower */
+static PetscErrorCode DescribeBLAS(void)
+{
+  void *symbol = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscDLSym(NULL, "openblas_get_corename", &symbol));
+  if (symbol != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: OpenBLAS with its kernels for %s; OPENBLAS_CORETYPE in the environment chooses others\n", ((char *(*)(void))symbol)()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the task is, before anything is run */
 static PetscErrorCode Describe(Task *task, PetscReal bigram)
 {
@@ -485,6 +496,7 @@ static PetscErrorCode Describe(Task *task, PetscReal bigram)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model: %.0f parameters in %" PetscInt_FMT " layers, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", %.1f MiB of activations on a process\n", parameters, n, s->blocks, s->width, bytes / 1048576.0));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt64_FMT " tokens of %" PetscInt_FMT " files to train, %" PetscInt64_FMT " of %" PetscInt_FMT " to validate; a step takes %" PetscInt_FMT " x %" PetscInt_FMT "\n", tokens[0], files[0],
                         tokens[1], files[1], task->options.batch, s->sequence));
+  PetscCall(DescribeBLAS());
   if (bigram > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bigram: validation loss %.4f nats with counts of the training text\n", (double)bigram));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -590,13 +602,13 @@ int main(int argc, char **argv)
 
   testset:
     args: -nanogpt_data ${PETSCMUON_DIR}/LICENSE -nanogpt_width 24 -nanogpt_heads 2 -nanogpt_sequence 16 -nanogpt_batch 8 -nanogpt_holdout_every 4 -nanogpt_sample 0
-    filter: sed -e 's/[0-9.]* MiB of activations/activations/' -e 's, *[0-9]* tokens/s,,' -e 's,[, ]*sent.*,,'
+    filter: sed -e 's/[0-9.]* MiB of activations/activations/' -e 's, *[0-9]* tokens/s,,' -e 's,[, ]*sent.*,,' -e '/^BLAS/d'
 
     # One batch, however many processes share it and in however many parts each takes its share
     test:
       suffix: ranks
       nsize: {{1 2 4}}
-      args: -nanogpt_runs dense -nanogpt_microbatch {{0 3}shared output} -nanogpt_steps 20 -nanogpt_interval 10
+      args: -nanogpt_runs dense -nanogpt_microbatch {{0 3}shared output} -nanogpt_steps 20 -nanogpt_interval 10 -muon_momentum 0.8 -muon_learning_rate 5e-4
       output_file: output/nanogpt_ranks.out
       tolerance: 1e-3
       requires: double
