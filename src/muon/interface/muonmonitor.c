@@ -176,10 +176,11 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetRate(muon, &rate));
   if (csv->file != NULL) {
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
-                           (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]));
-    /* PETSc flushes without looking; the stream remembers */
-    if (fflush(csv->file) != 0 || ferror(csv->file) != 0) failed = 1;
+    /* Not by PetscFPrintf(), whose error would be that of this rank alone */
+    if (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense),
+                (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]) < 0)
+      failed = 1;
+    if (fflush(csv->file) != 0) failed = 1;
   }
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
   PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
