@@ -837,16 +837,23 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, const Mat M[], PetscBool fi
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt i = 0; i < muon->nactive; i++) {
-    MuonLayer layer = muon->active[i];
-    PetscReal previous, fresh;
-    Mat       G;
+    MuonLayer          layer = muon->active[i];
+    const PetscScalar *old   = NULL;
+    PetscScalar       *g;
+    PetscReal          previous, fresh;
+    Mat                G;
 
     PetscCall(MuonLayerGradientBegin_Private(layer, &G));
     PetscCall(MuonCheckGradient_Private(muon, layer, G, record, status));
     if (first) continue;
     PetscCall(MuonGetMomentumWeights_Private(muon, layer, &previous, &fresh));
-    if (M[i] != NULL) PetscCall(MuonMatAxpby_Private(previous, M[i], fresh, G));
-    else if (fresh != 1) PetscCall(MatScale(G, fresh));
+    if (M[i] == NULL && fresh == 1) continue;
+    if (M[i] != NULL) PetscCall(MatDenseGetArrayRead(M[i], &old));
+    PetscCall(MatDenseGetArray(G, &g));
+    MuonKernelMomentum((size_t)layer->m, (size_t)layer->n, M[i] != NULL ? previous : 0, old, (size_t)layer->m, fresh, g, (size_t)layer->m);
+    PetscCall(MatDenseRestoreArray(G, &g));
+    if (M[i] != NULL) PetscCall(MatDenseRestoreArrayRead(M[i], &old));
+    PetscCall(PetscLogFlops((M[i] != NULL ? 3.0 : 1.0) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n));
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
