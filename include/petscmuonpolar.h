@@ -53,6 +53,42 @@ typedef const char *MuonPolarCoefficients;
 #define MUONPOLARCOEFFICIENTSQUINTIC "quintic"
 #define MUONPOLARCOEFFICIENTSCUBIC   "cubic"
 
+/*E
+   MuonPolarPrecision - Precision in which a method computes, whatever `PetscScalar` is
+
+   Values:
++  `MUON_POLAR_PRECISION_SINGLE` - binary32
+.  `MUON_POLAR_PRECISION_DOUBLE` - binary64
+-  `MUON_POLAR_PRECISION_BF16`   - products of bfloat16 matrices, accumulated in binary32; where the library was built with oneDNN
+
+   Level: intermediate
+
+.seealso: `MuonPolarSetPrecision()`, `MuonPolar`
+E*/
+typedef enum {
+  MUON_POLAR_PRECISION_SINGLE,
+  MUON_POLAR_PRECISION_DOUBLE,
+  MUON_POLAR_PRECISION_BF16
+} MuonPolarPrecision;
+PETSC_EXTERN const char *const MuonPolarPrecisions[];
+
+/*E
+   MuonPolarNormalization - What an iterative method divides the matrix by before its first step
+
+   Values:
++  `MUON_POLAR_NORMALIZATION_FROBENIUS` - the Frobenius norm, a safe bound of the largest singular value
+-  `MUON_POLAR_NORMALIZATION_SPECTRAL`  - an estimate of the largest singular value by power iterations, with a guard against its being too small
+
+   Level: intermediate
+
+.seealso: `MuonPolarSetNormalization()`, `MuonPolarSetPowerIterations()`, `MuonPolar`
+E*/
+typedef enum {
+  MUON_POLAR_NORMALIZATION_FROBENIUS,
+  MUON_POLAR_NORMALIZATION_SPECTRAL
+} MuonPolarNormalization;
+PETSC_EXTERN const char *const MuonPolarNormalizations[];
+
 PETSC_EXTERN PetscClassId      MUONPOLAR_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonPolarList;
 

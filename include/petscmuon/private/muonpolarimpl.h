@@ -18,11 +18,15 @@ struct _MuonPolarOps {
 
 struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
-  PetscInt      steps;        /* PETSC_DETERMINE: what the coefficients were made for */
-  char         *coefficients; /* NULL: the default of the type */
-  MuonStatus    status;
-  MuonWorkspace work;
-  void         *data;
+  PetscInt               steps;        /* PETSC_DETERMINE: what the coefficients were made for */
+  char                  *coefficients; /* NULL: the default of the type */
+  PetscInt               precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  PetscReal              tolerance;    /* PETSC_DETERMINE: that of the type */
+  MuonPolarNormalization normalization;
+  PetscInt               poweriterations;
+  MuonStatus             status;
+  MuonWorkspace          work;
+  void                  *data;
 };
 
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);

@@ -1,6 +1,9 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../kernels/muonpolarkernels.h"
 
+const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
+const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
+
 PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char names[])
 {
   const char **array;
@@ -73,12 +76,16 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   *polar = NULL;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
-  p->steps        = PETSC_DETERMINE;
-  p->coefficients = NULL;
-  p->status       = MUON_STATUS_OK;
-  p->work         = NULL;
-  p->data         = NULL;
-  *polar          = p;
+  p->steps           = PETSC_DETERMINE;
+  p->coefficients    = NULL;
+  p->precision       = PETSC_DETERMINE;
+  p->tolerance       = (PetscReal)PETSC_DETERMINE;
+  p->normalization   = MUON_POLAR_NORMALIZATION_FROBENIUS;
+  p->poweriterations = 2;
+  p->status          = MUON_STATUS_OK;
+  p->work            = NULL;
+  p->data            = NULL;
+  *polar             = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,36 @@
+/*
+   Arithmetic of the polar factors in a precision of their own, whatever the scalar of the matrices is: arrays without padding between columns unless a leading dimension is named,
+   on BLAS and LAPACK. Symmetric matrices are s x s with leading dimension s and are given and left as their lower triangle; what lies above is not read and not kept.
+
+   Raw pointers, no PETSc, no MPI. One table of operations for each precision, so that a method is written once.
+*/
+#pragma once
+
+#include "muonkernels.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct {
+  const char *name; /* as an option says it: single, double, bf16 */
+  size_t      size; /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
+  double      unit; /* roundoff of a product: 2^-24, 2^-53, 2^-9 */
+  /* Y = G / (norm 2^exponent); Q = scale Y */
+  void (*load)(size_t m, size_t n, const MuonKernelScalar *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy);
+  void (*store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonKernelScalar *Q, size_t ldq);
+  /* A = a Y Y^T + b A (left: Y is s x l) or a Y^T Y + b A (Y is l x s) */
+  void (*gram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A);
+  /* Z = a B Y + b Z (left: Y is s x l) or a Y B + b Z (Y is l x s); B is symmetric; b == 0 overwrites */
+  void (*multiply)(int left, size_t s, size_t l, double a, const void *B, const void *Y, size_t ldy, double b, void *Z, size_t ldz);
+  /* A becomes whole: the upper triangle from the lower one */
+  void (*mirror)(size_t s, void *A);
+} MuonKernelReal;
+
+extern const MuonKernelReal  MuonKernelRealSingle, MuonKernelRealDouble;
+/* NULL where the library was built without oneDNN */
+extern const MuonKernelReal *const MuonKernelRealBF16;
+
+#if defined(__cplusplus)
+}
+#endif

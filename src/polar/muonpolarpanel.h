@@ -1,0 +1,39 @@
+/*
+   The working copy of a matrix from which the iterative methods compute its polar factor: in the precision of the kernel, divided by a norm, and the same to a method
+   whether the matrix lies on one rank or with its rows on many.
+
+   The short side s is whole on every rank, the long side is cut: this rank has local of its l extents, 0 being legal. A method reduces to three operations, the Gram
+   matrix of the short side (one sum over the ranks), arithmetic on s x s matrices that every rank does alike, and the product of such a matrix with the panel, which is local.
+   Symmetric s x s matrices are their lower triangles; what lies above is scratch.
+*/
+#pragma once
+
+#include <petscmuon/private/muonpolarimpl.h>
+#include "../kernels/muonpolarreal.h"
+
+typedef struct {
+  const MuonKernelReal *real;
+  MuonPolar             polar; /* whose scratch memory this uses and whose flops these are */
+  MPI_Comm              comm;  /* of the matrix */
+  PetscMPIInt           size;
+  PetscInt              m, n; /* of the whole matrix */
+  int                   left; /* the short side is the rows: Y is s x local, else local x s */
+  size_t                s, l, local;
+  double                norm; /* G = norm 2^exponent Y */
+  int                   exponent;
+  void                 *Y;   /* without padding between columns; slot MUON_WORK_POLAR_A */
+  PetscBool             cut; /* the columns were redistributed: store sends them back */
+} MuonPolarPanel;
+
+/*
+   Collective on G; G is finite and not zero. norm and exponent are those of MuonPolarSetNormalization(). A rank that holds nothing takes part in everything.
+   Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G
+*/
+PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, Mat G, MuonPolarPanel *);
+PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, Mat Q);
+/* A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s; collective */
+PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
+/* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (MUON_WORK_POLAR_B); local */
+PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
+/* The precision that the options ask for, that of the type where they ask for none; an error where it is not built */
+PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, const MuonKernelReal **);
