@@ -57,16 +57,18 @@ typedef const char *MuonPolarCoefficients;
    MuonPolarPrecision - Precision in which a method computes, whatever `PetscScalar` is
 
    Values:
-+  `MUON_POLAR_PRECISION_SINGLE` - binary32
-.  `MUON_POLAR_PRECISION_DOUBLE` - binary64
--  `MUON_POLAR_PRECISION_BF16`   - products of bfloat16 matrices, accumulated in binary32; where the library was built with oneDNN
++  `MUON_POLAR_PRECISION_DETERMINE` - what the method takes; only to set it
+.  `MUON_POLAR_PRECISION_SINGLE`    - binary32
+.  `MUON_POLAR_PRECISION_DOUBLE`    - binary64
+-  `MUON_POLAR_PRECISION_BF16`      - products of bfloat16 matrices, accumulated in binary32; where the library was built with oneDNN
 
    Level: intermediate
 
 .seealso: `MuonPolarSetPrecision()`, `MuonPolar`
 E*/
 typedef enum {
-  MUON_POLAR_PRECISION_SINGLE,
+  MUON_POLAR_PRECISION_DETERMINE = -1,
+  MUON_POLAR_PRECISION_SINGLE    = 0,
   MUON_POLAR_PRECISION_DOUBLE,
   MUON_POLAR_PRECISION_BF16
 } MuonPolarPrecision;
@@ -104,12 +106,23 @@ PETSC_EXTERN PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar, const char[]);
 PETSC_EXTERN PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonPolarSetFromOptions(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMany(MuonPolar, PetscInt, const Mat[], Mat[], MuonStatus[]);
 PETSC_EXTERN PetscErrorCode MuonPolarGetStatus(MuonPolar, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonPolarGetFlops(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetSteps(MuonPolar, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonPolarGetSteps(MuonPolar, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetCoefficients(MuonPolar, MuonPolarCoefficients);
 PETSC_EXTERN PetscErrorCode MuonPolarGetCoefficients(MuonPolar, MuonPolarCoefficients *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar, PetscInt, const PetscReal[]);
+PETSC_EXTERN PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar, PetscInt *, PetscReal[]);
+PETSC_EXTERN PetscErrorCode MuonPolarSetPrecision(MuonPolar, MuonPolarPrecision);
+PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetTolerance(MuonPolar, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonPolarGetTolerance(MuonPolar, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetNormalization(MuonPolar, MuonPolarNormalization);
+PETSC_EXTERN PetscErrorCode MuonPolarGetNormalization(MuonPolar, MuonPolarNormalization *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetPowerIterations(MuonPolar, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonPolarGetPowerIterations(MuonPolar, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
   MuonPolar polar;
   MuonLMO   lmo;
-  Mat       G, Q, S, P;
+  Mat       G, Q, S, P, D;
   char      which[64] = "";
   PetscBool is;
   PetscReal norm;
@@ -25,6 +25,20 @@ int main(int argc, char **argv)
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 3, NULL, &Q));
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &S));
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 3, 4, NULL, &P));
+  PetscCall(PetscStrcmp(which, "apply", &is));
+  if (is == PETSC_TRUE) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 4, NULL, &D));
+    PetscCall(MuonPolarApply(polar, G, D));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(PetscStrcmp(which, "tolerance0", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, 0.0));
+  PetscCall(PetscStrcmp(which, "tolerance1", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, 1.0));
+  PetscCall(PetscStrcmp(which, "tolerancenan", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, (PetscReal)NAN));
+  PetscCall(PetscStrcmp(which, "powers", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarSetPowerIterations(polar, 0));
   PetscCall(PetscStrcmp(which, "shape", &is));
   if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, G, Q));
   PetscCall(PetscStrcmp(which, "lmoshape", &is));
@@ -82,6 +96,26 @@ int main(int argc, char **argv)
       suffix: steps
       args: -net_lmo_polar_steps 0
       error: Option -net_lmo_polar_steps is 0, expected at least 1
+
+    test:
+      suffix: tolerance
+      args: -use tolerance{{0 1 nan}}
+      error: Option -net_lmo_polar_tolerance is
+
+    test:
+      suffix: precision
+      args: -net_lmo_polar_type svd -net_lmo_polar_precision bf16 -use apply
+      error: Option -net_lmo_polar_precision is bf16, expected
+
+    test:
+      suffix: powers
+      args: -use powers
+      error: Option -net_lmo_polar_power_iterations is 0, expected at least 1
+
+    test:
+      suffix: values
+      args: -net_lmo_polar_coefficient_values 1,2,3,4
+      error: Option -net_lmo_polar_coefficient_values has 4 values, expected three for each step
 
     test:
       suffix: shape

@@ -43,16 +43,21 @@ static PetscErrorCode ExpectString(const char what[], const char is[], const cha
 
 int main(int argc, char **argv)
 {
-  static const double   A[6] = {3, 4, 0, 0, 0, 2};
-  MuonPolar             polar, child, again;
-  MuonLMO               lmo;
-  MuonPolarType         type;
-  MuonPolarCoefficients name;
-  PetscInt              steps, own = 0;
-  PetscBool             started;
-  PetscReal             norm;
-  PetscLogDouble        flops;
-  Mat                   G, Q;
+  static const double    A[6] = {3, 4, 0, 0, 0, 2};
+  MuonPolar              polar, child, again;
+  MuonLMO                lmo;
+  MuonPolarType          type;
+  MuonPolarCoefficients  name;
+  const PetscReal        values[6] = {2.0, -1.5, 0.5, 1.875, -1.25, 0.375};
+  PetscReal              got[6]    = {7.0, 7.0, 7.0, 7.0, 7.0, 7.0};
+  PetscReal              tolerance;
+  MuonPolarPrecision     precision, before;
+  MuonPolarNormalization normalization;
+  PetscInt               count, steps, own = 0;
+  PetscBool              started;
+  PetscReal              norm;
+  PetscLogDouble         flops;
+  Mat                    G, Q;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -106,6 +111,43 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCheck(steps == 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
+  /* What an object without a choice has, what was set, and back */
+  PetscCall(MuonPolarGetTolerance(polar, &tolerance));
+  PetscCall(MuonPolarGetNormalization(polar, &normalization));
+  PetscCall(MuonPolarGetPowerIterations(polar, &count));
+  PetscCheck(tolerance == 0.0 && normalization == MUON_POLAR_NORMALIZATION_FROBENIUS && count == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Defaults: tolerance %g, normalization %d, %" PetscInt_FMT " power iterations", (double)tolerance,
+             (int)normalization, count);
+  PetscCall(MuonPolarSetNormalization(polar, MUON_POLAR_NORMALIZATION_SPECTRAL));
+  PetscCall(MuonPolarSetPowerIterations(polar, 5));
+  PetscCall(MuonPolarGetNormalization(polar, &normalization));
+  PetscCall(MuonPolarGetPowerIterations(polar, &count));
+  PetscCheck(normalization == MUON_POLAR_NORMALIZATION_SPECTRAL && count == 5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Normalization %d, %" PetscInt_FMT " power iterations", (int)normalization, count);
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  before = precision;
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_SINGLE));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCheck(precision == MUON_POLAR_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d", (int)precision);
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCheck(precision == MUON_POLAR_PRECISION_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d", (int)precision);
+  PetscCall(MuonPolarSetPrecision(polar, (MuonPolarPrecision)PETSC_DETERMINE));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCheck(precision == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d, was %d", (int)precision, (int)before);
+  /* Polynomials of one's own: two steps, named user, until a set is named again */
+  PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
+  PetscCall(MuonPolarSetCoefficientValues(polar, 6, values));
+  PetscCall(MuonPolarGetCoefficients(polar, &name));
+  PetscCall(ExpectString("Coefficients", name, "user"));
+  PetscCall(MuonPolarGetSteps(polar, &steps));
+  count = 4;
+  PetscCall(MuonPolarGetCoefficientValues(polar, &count, got));
+  PetscCheck(steps == 2 && count == 6 && got[3] == values[3] && got[4] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps, %" PetscInt_FMT " values, %g %g", steps, count, (double)got[3], (double)got[4]);
+  PetscCall(Flops(polar, NULL, 9, 21));
+  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSQUINTIC));
+  PetscCall(MuonPolarGetCoefficientValues(polar, &count, NULL));
+  PetscCall(MuonPolarGetCoefficients(polar, &name));
+  PetscCall(ExpectString("Coefficients", name, MUONPOLARCOEFFICIENTSQUINTIC));
+  PetscCheck(count == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " values", count);
   PetscCall(MuonPolarDestroy(&polar));
 
   /* The child of an oracle reads behind its parent's prefix */

@@ -6,10 +6,25 @@
 PETSC_INTERN PetscLogEvent MUON_Polar;
 PETSC_INTERN PetscBool     MuonPolarRegisterAllCalled;
 
+/* The polynomials that a user may give */
+enum {
+  MAXMUONPOLARROWS = 32
+};
+
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define MUON_POLAR_PRECISION_PETSCSCALAR MUON_POLAR_PRECISION_SINGLE
+#else
+  #define MUON_POLAR_PRECISION_PETSCSCALAR MUON_POLAR_PRECISION_DOUBLE
+#endif
+
 struct _MuonPolarOps {
   PetscErrorCode (*apply)(MuonPolar, Mat, Mat); /* for finite input that is not zero; leaves the output alone where it sets a status */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
+  /* What the method takes where the user sets nothing. NULL: the precision of PetscScalar and no other; no tolerance; no polynomials */
+  PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *);
+  PetscErrorCode (*gettolerance)(MuonPolar, PetscReal *);
+  PetscErrorCode (*getcoefficients)(MuonPolar, MuonPolarCoefficients *);
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
   PetscErrorCode (*view)(MuonPolar, PetscViewer);
   PetscErrorCode (*reset)(MuonPolar);
@@ -18,10 +33,12 @@ struct _MuonPolarOps {
 
 struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
-  PetscInt               steps;        /* PETSC_DETERMINE: what the coefficients were made for */
-  char                  *coefficients; /* NULL: the default of the type */
-  PetscInt               precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
-  PetscReal              tolerance;    /* PETSC_DETERMINE: that of the type */
+  PetscInt               steps;         /* PETSC_DETERMINE: what the coefficients were made for */
+  char                  *coefficients;  /* NULL: the default of the type */
+  PetscInt               ncoefficients; /* rows of three values of the user's, which replace the name; 0: none */
+  double                *values;
+  PetscInt               precision; /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  PetscReal              tolerance; /* PETSC_DETERMINE: that of the type */
   MuonPolarNormalization normalization;
   PetscInt               poweriterations;
   MuonStatus             status;

@@ -4,6 +4,11 @@
 const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
 
+static const char *PolarPrefix(MuonPolar polar)
+{
+  return ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+}
+
 PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char names[])
 {
   const char **array;
@@ -78,6 +83,8 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
   p->steps           = PETSC_DETERMINE;
   p->coefficients    = NULL;
+  p->ncoefficients   = 0;
+  p->values          = NULL;
   p->precision       = PETSC_DETERMINE;
   p->tolerance       = (PetscReal)PETSC_DETERMINE;
   p->normalization   = MUON_POLAR_NORMALIZATION_FROBENIUS;
@@ -118,7 +125,7 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonPolarList, type, &create));
   PetscCall(MuonListNames_Private(MuonPolarList, sizeof(names), names));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_polar_type, expected one of: %s", type, ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "", names);
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_polar_type, expected one of: %s", type, PolarPrefix(polar), names);
   PetscTryTypeMethod(polar, destroy);
   PetscCall(PetscMemzero(polar->ops, sizeof(struct _MuonPolarOps)));
   polar->data = NULL;
@@ -204,20 +211,33 @@ PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar polar, const char *prefix[])
 . polar - the object
 
   Options Database Keys:
-+ -lmo_polar_type type         - the method, see `MuonPolarType`
-. -lmo_polar_steps n           - steps of an iterative method, see `MuonPolarSetSteps()`
-. -lmo_polar_coefficients name - polynomials of an iterative method, see `MuonPolarSetCoefficients()`
-- -lmo_polar_svd_type type     - solver of the type `svd`, with SLEPc's other keys of that prefix, see `MUONPOLARSVD`
++ -lmo_polar_type type                        - the method, see `MuonPolarType`
+. -lmo_polar_precision single|double|bf16     - precision of the arithmetic, see `MuonPolarSetPrecision()`
+. -lmo_polar_tolerance tol                    - how far singular values may end from one, see `MuonPolarSetTolerance()`
+. -lmo_polar_normalization frobenius|spectral - what the matrix is divided by first, see `MuonPolarSetNormalization()`
+. -lmo_polar_power_iterations n               - iterations of the spectral normalization, see `MuonPolarSetPowerIterations()`
+. -lmo_polar_steps n                          - steps of an iterative method, see `MuonPolarSetSteps()`
+. -lmo_polar_coefficients name                - polynomials of an iterative method, see `MuonPolarSetCoefficients()`
+. -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
+- -lmo_polar_svd_type type                    - solver of the type `svd`, with SLEPc's other keys of that prefix, see `MUONPOLARSVD`
 
   Level: intermediate
+
+  Note:
+  A key that the method has no use for is not read, so that `-options_left` names it.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetOptionsPrefix()`
 @*/
 PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 {
-  const char *old = ((PetscObject)polar)->type_name;
-  char        type[256];
-  PetscBool   set;
+  const char            *old = ((PetscObject)polar)->type_name;
+  MuonPolarCoefficients  name;
+  MuonPolarPrecision     precision;
+  MuonPolarNormalization normalization;
+  PetscReal              tolerance, values[3 * MAXMUONPOLARROWS];
+  PetscInt               count, steps;
+  char                   type[256];
+  PetscBool              set;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -225,6 +245,35 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   PetscCall(PetscOptionsFList("-lmo_polar_type", "Method for the polar factor", "MuonPolarSetType", MuonPolarList, old != NULL ? old : MUONPOLARNEWTONSCHULZ, type, sizeof(type), &set));
   if (set == PETSC_TRUE) PetscCall(MuonPolarSetType(polar, type));
   else if (old == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCall(PetscOptionsEnum("-lmo_polar_precision", "Precision of the arithmetic", "MuonPolarSetPrecision", MuonPolarPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonPolarSetPrecision(polar, precision));
+  if (polar->ops->gettolerance != NULL) {
+    PetscCall(MuonPolarGetTolerance(polar, &tolerance));
+    PetscCall(PetscOptionsReal("-lmo_polar_tolerance", "How far singular values may end from one", "MuonPolarSetTolerance", tolerance, &tolerance, &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, tolerance));
+  }
+  if (polar->ops->getprecision != NULL) {
+    normalization = polar->normalization;
+    count         = polar->poweriterations;
+    PetscCall(PetscOptionsEnum("-lmo_polar_normalization", "What the matrix is divided by first", "MuonPolarSetNormalization", MuonPolarNormalizations, (PetscEnum)normalization, (PetscEnum *)&normalization, &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetNormalization(polar, normalization));
+    PetscCall(PetscOptionsInt("-lmo_polar_power_iterations", "Iterations of the spectral normalization", "MuonPolarSetPowerIterations", count, &count, &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetPowerIterations(polar, count));
+  }
+  if (polar->ops->getcoefficients != NULL) {
+    PetscCall(MuonPolarGetCoefficients(polar, &name));
+    PetscCall(PetscOptionsString("-lmo_polar_coefficients", "Name of the polynomials", "MuonPolarSetCoefficients", name, type, sizeof(type), &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficients(polar, type));
+    count = 3 * MAXMUONPOLARROWS;
+    PetscCall(PetscOptionsRealArray("-lmo_polar_coefficient_values", "Three coefficients for each step", "MuonPolarSetCoefficientValues", values, &count, &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficientValues(polar, count, values));
+  }
+  if (polar->ops->getsteps != NULL) {
+    PetscCall(MuonPolarGetSteps(polar, &steps));
+    PetscCall(PetscOptionsInt("-lmo_polar_steps", "Number of steps", "MuonPolarSetSteps", steps, &steps, &set));
+    if (set == PETSC_TRUE) PetscCall(MuonPolarSetSteps(polar, steps));
+  }
   PetscTryTypeMethod(polar, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)polar, PetscOptionsObject));
   PetscOptionsEnd();
@@ -252,13 +301,10 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarSetSteps(MuonPolar polar, PetscInt steps)
 {
-  const char *prefix;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
   PetscValidLogicalCollectiveInt(polar, steps, 2);
-  PetscCheck(steps == PETSC_DETERMINE || steps >= 1, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_steps is %" PetscInt_FMT ", expected at least 1", prefix, steps);
+  PetscCheck(steps == PETSC_DETERMINE || steps >= 1, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_steps is %" PetscInt_FMT ", expected at least 1", PolarPrefix(polar), steps);
   polar->steps = steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -299,34 +345,36 @@ PetscErrorCode MuonPolarGetSteps(MuonPolar polar, PetscInt *steps)
 - name  - a known set, see `MuonPolarCoefficients`
 
   Options Database Key:
-. -lmo_polar_coefficients name - the set, `kj` by default
+. -lmo_polar_coefficients name - the set
 
   Level: intermediate
 
-  Note:
+  Notes:
+  It replaces the values of `MuonPolarSetCoefficientValues()`.
+
   The choice stays with the object when its type changes. A method without polynomials ignores it.
 
-.seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonPolarGetCoefficients()`, `MuonPolarSetSteps()`, `MUONPOLARNEWTONSCHULZ`
+.seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonPolarGetCoefficients()`, `MuonPolarSetCoefficientValues()`, `MuonPolarSetSteps()`, `MUONPOLARNEWTONSCHULZ`
 @*/
 PetscErrorCode MuonPolarSetCoefficients(MuonPolar polar, MuonPolarCoefficients name)
 {
   const MuonKernelPolynomial *p;
-  const char                 *prefix;
-  char                        names[256] = "";
+  char                        names[512] = "";
   char                       *copy;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
   PetscAssertPointer(name, 2);
   for (int i = 0; (p = MuonKernelPolynomialGet(i)) != NULL; i++) {
     PetscCall(PetscStrlcat(names, " ", sizeof(names)));
     PetscCall(PetscStrlcat(names, p->name, sizeof(names)));
   }
-  PetscCheck(MuonKernelPolynomialFind(name) != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", name, prefix, names);
+  PetscCheck(MuonKernelPolynomialFind(name) != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", name, PolarPrefix(polar), names);
   PetscCall(PetscStrallocpy(name, &copy));
   PetscCall(PetscFree(polar->coefficients));
-  polar->coefficients = copy;
+  PetscCall(PetscFree(polar->values));
+  polar->coefficients  = copy;
+  polar->ncoefficients = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,18 +387,352 @@ PetscErrorCode MuonPolarSetCoefficients(MuonPolar polar, MuonPolarCoefficients n
 . polar - the object
 
   Output Parameter:
-. name - name of the set
+. name - name of the set, that of the method where none was chosen, `user` for `MuonPolarSetCoefficientValues()`, `NULL` for a method without polynomials
 
   Level: intermediate
 
-.seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonPolarSetCoefficients()`
+.seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonPolarSetCoefficients()`, `MuonPolarGetCoefficientValues()`
 @*/
 PetscErrorCode MuonPolarGetCoefficients(MuonPolar polar, MuonPolarCoefficients *name)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(name, 2);
-  *name = polar->coefficients != NULL ? polar->coefficients : MUONPOLARCOEFFICIENTSKJ;
+  *name = NULL;
+  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  if (polar->ops->getcoefficients == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (polar->ncoefficients > 0) *name = "user";
+  else if (polar->coefficients != NULL) *name = polar->coefficients;
+  else PetscUseTypeMethod(polar, getcoefficients, name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetCoefficientValues - Gives an iterative method polynomials of your own
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. count - number of values, three for each step, at most 96
+- c     - the coefficients of $x$, $x^3$ and $x^5$ of the first step, of the second, ...; steps past the last repeat it
+
+  Options Database Key:
+. -lmo_polar_coefficient_values c1,c2,c3,... - the coefficients
+
+  Level: advanced
+
+  Notes:
+  The method makes as many steps as there are polynomials unless `MuonPolarSetSteps()` says otherwise. The first one gets singular values in $(0, 1]$.
+
+  It replaces the choice of `MuonPolarSetCoefficients()`, and stays with the object when its type changes.
+
+.seealso: `MuonPolar`, `MuonPolarGetCoefficientValues()`, `MuonPolarSetCoefficients()`, `MuonPolarSetSteps()`
+@*/
+PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, const PetscReal c[])
+{
+  double *values;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(polar, count, 2);
+  PetscAssertPointer(c, 3);
+  PetscCheck(count >= 3 && count % 3 == 0 && count <= 3 * MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+             "Option -%slmo_polar_coefficient_values has %" PetscInt_FMT " values, expected three for each step and at most %d", PolarPrefix(polar), count, 3 * MAXMUONPOLARROWS);
+  for (PetscInt i = 0; i < count; i++)
+    PetscCheck(!PetscIsInfOrNanReal(c[i]), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Value %" PetscInt_FMT " of option -%slmo_polar_coefficient_values is %g, expected a number", i, PolarPrefix(polar), (double)c[i]);
+  PetscCall(PetscMalloc1(count, &values));
+  for (PetscInt i = 0; i < count; i++) values[i] = (double)c[i];
+  PetscCall(PetscFree(polar->values));
+  PetscCall(PetscFree(polar->coefficients));
+  polar->values        = values;
+  polar->ncoefficients = count / 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetCoefficientValues - Gets the polynomials of `MuonPolarSetCoefficientValues()`
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ polar - the object
+- count - length of the array
+
+  Output Parameters:
++ count - number of values, three for each step; 0 where the polynomials are chosen by name
+- c     - the values, as many as there is room for; may be `NULL`
+
+  Level: advanced
+
+.seealso: `MuonPolar`, `MuonPolarSetCoefficientValues()`, `MuonPolarGetCoefficients()`
+@*/
+PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, PetscReal c[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(count, 2);
+  if (c != NULL) {
+    for (PetscInt i = 0; i < PetscMin(*count, 3 * polar->ncoefficients); i++) c[i] = (PetscReal)polar->values[i];
+  }
+  *count = 3 * polar->ncoefficients;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetPrecision - Sets the precision in which a method computes, whatever `PetscScalar` is
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar     - the object
+- precision - `MUON_POLAR_PRECISION_SINGLE`, `MUON_POLAR_PRECISION_DOUBLE`, `MUON_POLAR_PRECISION_BF16`, or `MUON_POLAR_PRECISION_DETERMINE` (`PETSC_DETERMINE`) for what the method takes
+
+  Options Database Key:
+. -lmo_polar_precision single|double|bf16 - the precision
+
+  Level: intermediate
+
+  Notes:
+  The matrix is divided by its norm before it is rounded, so that nothing overflows or underflows on the way down. The result is rounded to `PetscScalar`.
+
+  The type `svd` computes in `PetscScalar`; `MuonPolarApply()` refuses another precision. The choice stays with the object when its type changes.
+
+.seealso: `MuonPolar`, `MuonPolarPrecision`, `MuonPolarGetPrecision()`
+@*/
+PetscErrorCode MuonPolarSetPrecision(MuonPolar polar, MuonPolarPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(polar, precision, 2);
+  PetscCheck((int)precision >= (int)MUON_POLAR_PRECISION_DETERMINE && (int)precision <= (int)MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+             "Option -%slmo_polar_precision is number %d, expected one of MuonPolarPrecision", PolarPrefix(polar), (int)precision);
+  polar->precision = (PetscInt)precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetPrecision - Gets the precision in which the method computes
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Output Parameter:
+. precision - the precision that was set, or else what the method takes
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarPrecision`, `MuonPolarSetPrecision()`
+@*/
+PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  *precision = MUON_POLAR_PRECISION_PETSCSCALAR;
+  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
+  else PetscTryTypeMethod(polar, getprecision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetTolerance - Sets how far the singular values of the result may be from one
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar     - the object
+- tolerance - between 0 and 1, or `PETSC_DETERMINE` for what the method takes
+
+  Options Database Key:
+. -lmo_polar_tolerance tol - the tolerance
+
+  Level: intermediate
+
+  Note:
+  What a method does with it, and for which singular values it is kept, is said on its page. A method without a tolerance ignores it. The choice stays with the object when its type changes.
+
+.seealso: `MuonPolar`, `MuonPolarGetTolerance()`
+@*/
+PetscErrorCode MuonPolarSetTolerance(MuonPolar polar, PetscReal tolerance)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(polar, tolerance, 2);
+  PetscCheck(tolerance == (PetscReal)PETSC_DETERMINE || (tolerance > 0.0 && tolerance < 1.0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_tolerance is %g, expected a number between 0 and 1", PolarPrefix(polar),
+             (double)tolerance);
+  polar->tolerance = tolerance;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetTolerance - Gets how far the singular values of the result may be from one
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Output Parameter:
+. tolerance - the tolerance that was set, or else what the method takes; 0 for a method without one
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarSetTolerance()`
+@*/
+PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(tolerance, 2);
+  *tolerance = 0.0;
+  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  if (polar->ops->gettolerance != NULL && polar->tolerance != (PetscReal)PETSC_DETERMINE) *tolerance = polar->tolerance;
+  else PetscTryTypeMethod(polar, gettolerance, tolerance);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetNormalization - Sets what an iterative method divides the matrix by before its first step
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar         - the object
+- normalization - `MUON_POLAR_NORMALIZATION_FROBENIUS` or `MUON_POLAR_NORMALIZATION_SPECTRAL`
+
+  Options Database Key:
+. -lmo_polar_normalization frobenius|spectral - the norm
+
+  Level: intermediate
+
+  Note:
+  Both are those of SignMuon's PolarNS. The Frobenius norm is a safe bound, up to $\sqrt{\min(m,n)}$ times too large. A few power iterations give an estimate $s$ of the largest singular value
+  that is too small (0.74 of it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by $\min(\|G\|_F, 1.2 s)$.
+
+.seealso: `MuonPolar`, `MuonPolarNormalization`, `MuonPolarGetNormalization()`, `MuonPolarSetPowerIterations()`
+@*/
+PetscErrorCode MuonPolarSetNormalization(MuonPolar polar, MuonPolarNormalization normalization)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(polar, normalization, 2);
+  PetscCheck(normalization == MUON_POLAR_NORMALIZATION_FROBENIUS || normalization == MUON_POLAR_NORMALIZATION_SPECTRAL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+             "Option -%slmo_polar_normalization is number %d, expected one of MuonPolarNormalization", PolarPrefix(polar), (int)normalization);
+  polar->normalization = normalization;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetNormalization - Gets what an iterative method divides the matrix by before its first step
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Output Parameter:
+. normalization - the norm
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarNormalization`, `MuonPolarSetNormalization()`
+@*/
+PetscErrorCode MuonPolarGetNormalization(MuonPolar polar, MuonPolarNormalization *normalization)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(normalization, 2);
+  *normalization = polar->normalization;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetPowerIterations - Sets how many power iterations estimate the largest singular value
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar - the object
+- n     - number of iterations, at least 1
+
+  Options Database Key:
+. -lmo_polar_power_iterations n - number of iterations, 2 by default
+
+  Level: intermediate
+
+  Note:
+  For `MUON_POLAR_NORMALIZATION_SPECTRAL`.
+
+.seealso: `MuonPolar`, `MuonPolarGetPowerIterations()`, `MuonPolarSetNormalization()`
+@*/
+PetscErrorCode MuonPolarSetPowerIterations(MuonPolar polar, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(polar, n, 2);
+  PetscCheck(n >= 1, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_power_iterations is %" PetscInt_FMT ", expected at least 1", PolarPrefix(polar), n);
+  polar->poweriterations = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetPowerIterations - Gets how many power iterations estimate the largest singular value
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Output Parameter:
+. n - number of iterations
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarSetPowerIterations()`
+@*/
+PetscErrorCode MuonPolarGetPowerIterations(MuonPolar polar, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(n, 2);
+  *n = polar->poweriterations;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What every apply needs: a type, scratch memory, and a precision that the type has */
+static PetscErrorCode MuonPolarSetUp_Private(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  if (polar->work == NULL) PetscCall(MuonWorkspaceCreate(&polar->work));
+  PetscCheck(polar->ops->getprecision != NULL || polar->precision == PETSC_DETERMINE || polar->precision == (PetscInt)MUON_POLAR_PRECISION_PETSCSCALAR, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
+             "Option -%slmo_polar_precision is %s, expected %s, that of PetscScalar, for the type %s", PolarPrefix(polar), MuonPolarPrecisions[polar->precision], MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR], ((PetscObject)polar)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The status of the input; go tells whether there is something left to compute: the factor of zero is set here */
+static PetscErrorCode MuonPolarBegin_Private(MuonPolar polar, Mat G, Mat Q, PetscBool *go)
+{
+  const PetscScalar *g;
+  PetscInt           m, n, lda;
+  double             most;
+
+  PetscFunctionBegin;
+  PetscCall(MuonMatIsFinite_Private(G, go));
+  polar->status = *go == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  if (*go == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(G, &m, &n));
+  PetscCall(MatDenseGetLDA(G, &lda));
+  PetscCall(MatDenseGetArrayRead(G, &g));
+  most = MuonKernelMaxAbs((size_t)m, (size_t)n, g, (size_t)lda);
+  PetscCall(MatDenseRestoreArrayRead(G, &g));
+  if (most > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatZeroEntries(Q));
+  *go = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,31 +761,82 @@ PetscErrorCode MuonPolarGetCoefficients(MuonPolar polar, MuonPolarCoefficients *
 @*/
 PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 {
-  const PetscScalar *g;
-  PetscInt           m, n, lda;
-  PetscBool          finite;
-  double             most;
+  PetscBool go;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
   PetscValidHeaderSpecific(Q, MAT_CLASSID, 3);
   PetscCall(MuonCheckMats_Private((PetscObject)polar, G, Q));
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  if (polar->work == NULL) PetscCall(MuonWorkspaceCreate(&polar->work));
+  PetscCall(MuonPolarSetUp_Private(polar));
   PetscCall(PetscLogEventBegin(MUON_Polar, polar, G, Q, 0));
-  PetscCall(MuonMatIsFinite_Private(G, &finite));
-  polar->status = finite == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  if (finite == PETSC_TRUE) {
-    PetscCall(MatGetSize(G, &m, &n));
-    PetscCall(MatDenseGetLDA(G, &lda));
-    PetscCall(MatDenseGetArrayRead(G, &g));
-    most = MuonKernelMaxAbs((size_t)m, (size_t)n, g, (size_t)lda);
-    PetscCall(MatDenseRestoreArrayRead(G, &g));
-    if (most > 0.0) PetscUseTypeMethod(polar, apply, G, Q);
-    else PetscCall(MatZeroEntries(Q));
-  }
+  PetscCall(MuonPolarBegin_Private(polar, G, Q, &go));
+  if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, G, Q);
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, G, Q, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarApplyMany - Computes the orthogonal polar factors of several matrices
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. n     - number of matrices
+- G     - the matrices, of any shapes; they are not modified
+
+  Output Parameters:
++ Q      - as many other matrices of the same shapes
+- status - how each ended, see `MuonPolarGetStatus()`; may be `NULL`
+
+  Level: intermediate
+
+  Notes:
+  Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
+
+  `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A matrix that failed does not keep the others from being computed.
+
+.seealso: `MuonPolar`, `MuonPolarApply()`, `MuonPolarGetStatus()`
+@*/
+PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Mat Q[], MuonStatus status[])
+{
+  MuonStatus first = MUON_STATUS_OK, *all;
+  PetscReal *size;
+  PetscInt  *order, rows, columns;
+  PetscBool  go;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "MuonPolar with options prefix \"%s\": %" PetscInt_FMT " matrices", PolarPrefix(polar), n);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscValidHeaderSpecific(G[i], MAT_CLASSID, 3);
+    PetscValidHeaderSpecific(Q[i], MAT_CLASSID, 4);
+    PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
+  }
+  PetscCall(MuonPolarSetUp_Private(polar));
+  PetscCall(PetscMalloc3(n, &all, n, &size, n, &order));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(MatGetSize(G[i], &rows, &columns));
+    size[i]  = -(PetscReal)rows * (PetscReal)columns;
+    order[i] = i;
+  }
+  PetscCall(PetscSortRealWithArrayInt(n, size, order));
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt i = order[k];
+
+    PetscCall(MuonPolarBegin_Private(polar, G[i], Q[i], &go));
+    if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, G[i], Q[i]);
+    all[i] = polar->status;
+  }
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
+  for (PetscInt i = n - 1; i >= 0; i--) {
+    if (all[i] != MUON_STATUS_OK) first = all[i];
+    if (status != NULL) status[i] = all[i];
+  }
+  polar->status = first;
+  PetscCall(PetscFree3(all, size, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -495,8 +928,10 @@ PetscErrorCode MuonPolarGetMemory(MuonPolar polar, PetscLogDouble *bytes)
 @*/
 PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
 {
-  PetscLogDouble bytes;
-  PetscBool      ascii, string;
+  MuonPolarPrecision precision;
+  PetscReal          tolerance;
+  PetscLogDouble     bytes;
+  PetscBool          ascii, string;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -509,6 +944,18 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)polar, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(polar, view, viewer);
+    if (polar->ops->getprecision != NULL) {
+      PetscCall(MuonPolarGetPrecision(polar, &precision));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s, normalization: %s", MuonPolarPrecisions[precision], MuonPolarNormalizations[polar->normalization]));
+      PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+      if (polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+      PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+    }
+    if (polar->ops->gettolerance != NULL) {
+      PetscCall(MuonPolarGetTolerance(polar, &tolerance));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "tolerance: %g\n", (double)tolerance));
+    }
     PetscCall(MuonPolarGetMemory(polar, &bytes));
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
     PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -564,6 +1011,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(MuonPolarReset(*polar));
   PetscTryTypeMethod(*polar, destroy);
   PetscCall(PetscFree((*polar)->coefficients));
+  PetscCall(PetscFree((*polar)->values));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

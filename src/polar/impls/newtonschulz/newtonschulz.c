@@ -15,23 +15,24 @@ static PetscErrorCode MuonPolarPolynomial_NewtonSchulz(MuonPolar polar, const Mu
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetCoefficients(polar, &name));
-  *p = MuonKernelPolynomialFind(name);
+  *p = polar->ncoefficients > 0 ? NULL : MuonKernelPolynomialFind(name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetSteps_NewtonSchulz(MuonPolar polar, PetscInt *steps)
 {
-  const MuonKernelPolynomial *p;
+  const MuonKernelPolynomial *p = NULL;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
-  *steps = polar->steps == PETSC_DETERMINE ? p->steps : polar->steps;
+  if (polar->steps != PETSC_DETERMINE) *steps = polar->steps;
+  else *steps = polar->ncoefficients > 0 ? polar->ncoefficients : p->steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const double *MuonPolarRow_NewtonSchulz(const MuonKernelPolynomial *p, PetscInt step)
+static const double *MuonPolarRow_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt step)
 {
-  return p->c[PetscMin(step, p->rows - 1)];
+  return polar->ncoefficients > 0 ? polar->values + 3 * PetscMin(step, polar->ncoefficients - 1) : p->c[PetscMin(step, p->rows - 1)];
 }
 
 static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
@@ -65,8 +66,8 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
   for (PetscInt k = 0; k < steps; k++) {
     PetscScalar *swap = Y;
 
-    MuonKernelPolynomialStep((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(p, k), Y, Z, A, B);
-    PetscCall(PetscLogFlops(MuonKernelPolynomialFlops((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(p, k))));
+    MuonKernelPolynomialStep((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(polar, p, k), Y, Z, A, B);
+    PetscCall(PetscLogFlops(MuonKernelPolynomialFlops((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(polar, p, k))));
     Y = Z;
     Z = swap;
   }
@@ -86,26 +87,14 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   *flops = 0.0;
-  for (PetscInt k = 0; k < steps; k++) *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, MuonPolarRow_NewtonSchulz(p, k));
+  for (PetscInt k = 0; k < steps; k++) *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, MuonPolarRow_NewtonSchulz(polar, p, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarSetFromOptions_NewtonSchulz(MuonPolar polar, MuonOptionItems PetscOptionsObject)
+static PetscErrorCode MuonPolarGetCoefficients_NewtonSchulz(MuonPolar polar, MuonPolarCoefficients *name)
 {
-  MuonPolarCoefficients old;
-  char                  name[256];
-  PetscInt              steps;
-  PetscBool             set;
-
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Newton-Schulz options");
-  PetscCall(MuonPolarGetCoefficients(polar, &old));
-  PetscCall(PetscOptionsString("-lmo_polar_coefficients", "Name of the polynomials", "MuonPolarSetCoefficients", old, name, sizeof(name), &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficients(polar, name));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(PetscOptionsInt("-lmo_polar_steps", "Number of steps", "MuonPolarSetSteps", steps, &steps, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarSetSteps(polar, steps));
-  PetscOptionsHeadEnd();
+  *name = MUONPOLARCOEFFICIENTSKJ;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,10 +137,10 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
   PetscFunctionBegin;
-  polar->ops->apply          = MuonPolarApply_NewtonSchulz;
-  polar->ops->getflops       = MuonPolarGetFlops_NewtonSchulz;
-  polar->ops->getsteps       = MuonPolarGetSteps_NewtonSchulz;
-  polar->ops->setfromoptions = MuonPolarSetFromOptions_NewtonSchulz;
-  polar->ops->view           = MuonPolarView_NewtonSchulz;
+  polar->ops->apply           = MuonPolarApply_NewtonSchulz;
+  polar->ops->getflops        = MuonPolarGetFlops_NewtonSchulz;
+  polar->ops->getsteps        = MuonPolarGetSteps_NewtonSchulz;
+  polar->ops->getcoefficients = MuonPolarGetCoefficients_NewtonSchulz;
+  polar->ops->view            = MuonPolarView_NewtonSchulz;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
