@@ -2,37 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The BLAS by its Fortran names, since PETSc's header that knows them stays outside this room */
-#if defined(MUON_KERNEL_BLAS_INT64)
-typedef int64_t BLASInt;
-#else
-typedef int BLASInt;
-#endif
-
-#if defined(MUON_KERNEL_SINGLE)
-  #define BLAS_NAME(lower, upper) BLAS_MANGLE(s##lower, S##upper)
-#else
-  #define BLAS_NAME(lower, upper) BLAS_MANGLE(d##lower, D##upper)
-#endif
-#if defined(MUON_KERNEL_BLAS_CAPS)
-  #define BLAS_MANGLE(lower, upper) upper
-#elif defined(MUON_KERNEL_BLAS_UNDERSCORE)
-  #define BLAS_MANGLE(lower, upper) lower##_
-#else
-  #define BLAS_MANGLE(lower, upper) lower
-#endif
-#define SYRK BLAS_NAME(syrk, SYRK)
-#define SYMM BLAS_NAME(symm, SYMM)
-
-#if defined(__cplusplus)
-extern "C" {
-#endif
-void SYRK(const char *, const char *, const BLASInt *, const BLASInt *, const MuonKernelScalar *, const MuonKernelScalar *, const BLASInt *, const MuonKernelScalar *, MuonKernelScalar *, const BLASInt *);
-void SYMM(const char *, const char *, const BLASInt *, const BLASInt *, const MuonKernelScalar *, const MuonKernelScalar *, const BLASInt *, const MuonKernelScalar *, const BLASInt *, const MuonKernelScalar *, MuonKernelScalar *, const BLASInt *);
-#if defined(__cplusplus)
-}
-#endif
-
 static const MuonKernelPolynomial polynomials[] = {
   {"kj", 5, 1, {{3.4445, -4.7750, 2.0315}}},
   {"quintic", 10, 1, {{1.875, -1.25, 0.375}}},
@@ -159,44 +128,6 @@ double MuonKernelDot(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, 
     sum += (s0 + s1) + (s2 + s3);
   }
   return sum;
-}
-
-/* Upper triangle of the symmetric A from the lower one, by blocks that stay in cache */
-static void Mirror(size_t s, MuonKernelScalar *A)
-{
-  const size_t block = 32;
-
-  for (size_t J = 0; J < s; J += block) {
-    for (size_t I = J; I < s; I += block) {
-      for (size_t j = J; j < J + block && j < s; j++) {
-        for (size_t i = I > j ? I : j + 1; i < I + block && i < s; i++) A[j + i * s] = A[i + j * s];
-      }
-    }
-  }
-}
-
-void MuonKernelPolynomialStep(size_t m, size_t n, const double c[3], const MuonKernelScalar *Y, MuonKernelScalar *Z, MuonKernelScalar *A, MuonKernelScalar *B)
-{
-  const int              wide = m <= n;
-  const size_t           s    = wide ? m : n;
-  const BLASInt          rows = (BLASInt)m, columns = (BLASInt)n, side = (BLASInt)s, length = (BLASInt)(wide ? n : m);
-  const MuonKernelScalar one = 1, zero = 0, c2 = (MuonKernelScalar)c[1], c3 = (MuonKernelScalar)c[2];
-
-  if (s == 0) return;
-  /* The Gram matrix of the short side; working on either side spares the transpose */
-  SYRK("L", wide ? "N" : "T", &side, &length, &one, Y, &rows, &zero, A, &side);
-  /* The lower triangle of B = c1 I + c2 A + c3 A^2 is all that SYMM reads */
-  if (c3 == 0) {
-    for (size_t j = 0; j < s; j++) {
-      for (size_t i = j; i < s; i++) B[i + j * s] = c2 * A[i + j * s];
-    }
-  } else {
-    Mirror(s, A);
-    memcpy(B, A, s * s * sizeof(*B));
-    SYRK("L", "N", &side, &side, &c3, A, &side, &c2, B, &side);
-  }
-  for (size_t i = 0; i < s; i++) B[i * (s + 1)] += (MuonKernelScalar)c[0];
-  SYMM(wide ? "L" : "R", "L", &rows, &columns, &one, B, &side, Y, &rows, &zero, Z, &rows);
 }
 
 double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3])

@@ -34,11 +34,7 @@ void MuonKernelSign(size_t m, size_t n, MuonKernelScalar s, const MuonKernelScal
 /* sum of X_ij Y_ij */
 double MuonKernelDot(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const MuonKernelScalar *Y, size_t ldy);
 
-/*
-   One step of a polynomial iteration, Z = p(Y) on the singular values. Y and Z are m x n with leading dimension m; A and B are scratch of min(m,n)^2 entries.
-   All sizes fit into an integer of the BLAS. MuonKernelPolynomialFlops() are the operations that it makes
-*/
-void   MuonKernelPolynomialStep(size_t m, size_t n, const double c[3], const MuonKernelScalar *Y, MuonKernelScalar *Z, MuonKernelScalar *A, MuonKernelScalar *B);
+/* The operations of one step by symmetric products, the square of the Gram matrix included */
 double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3]);
 
 #if defined(__cplusplus)

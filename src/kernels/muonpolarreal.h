@@ -27,7 +27,7 @@ typedef struct {
   void (*mirror)(size_t s, void *A);
 } MuonKernelReal;
 
-extern const MuonKernelReal  MuonKernelRealSingle, MuonKernelRealDouble;
+extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
 /* NULL where the library was built without oneDNN */
 extern const MuonKernelReal *const MuonKernelRealBF16;
 

@@ -13,7 +13,7 @@
 
 typedef struct {
   const MuonKernelReal *real;
-  MuonPolar             polar; /* whose scratch memory this uses and whose flops these are */
+  MuonPolar             polar; /* whose scratch memory this uses; the operations below log their flops */
   MPI_Comm              comm;  /* of the matrix */
   PetscMPIInt           size;
   PetscInt              m, n; /* of the whole matrix */
@@ -27,7 +27,7 @@ typedef struct {
 
 /*
    Collective on G; G is finite and not zero. norm and exponent are those of MuonPolarSetNormalization(). A rank that holds nothing takes part in everything.
-   Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G
+   Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, Mat G, MuonPolarPanel *);
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, Mat Q);
@@ -35,5 +35,9 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, 
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 /* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (MUON_WORK_POLAR_B); local */
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
+/* The extents of the long side in a strip */
+PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
+/* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
+PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
 /* The precision that the options ask for, that of the type where they ask for none; an error where it is not built */
 PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, const MuonKernelReal **);

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include <petscblaslapack.h>
+#include "../../muonpolarpanel.h"
 #include "../../../kernels/muonpolarkernels.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
@@ -35,46 +35,48 @@ static const double *MuonPolarRow_NewtonSchulz(MuonPolar polar, const MuonKernel
   return polar->ncoefficients > 0 ? polar->values + 3 * PetscMin(step, polar->ncoefficients - 1) : p->c[PetscMin(step, p->rows - 1)];
 }
 
+/*
+   A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length extents of the long side. With the square of A it makes, the Gram matrix
+   included, 3 s^2 length + s^3 operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y), 5 s^2 length and s^2. The square
+   is the cheaper one while s < 2 length, and it stays within s^2 + 3 s length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
+   condition implies the first. One rank holds the whole long side, hence always takes the square; on many ranks Horner's rule takes over as the parts get shorter than the short side.
+*/
+static PetscBool MuonPolarSquare_NewtonSchulz(const MuonPolarPanel *p)
+{
+  return p->s + MuonPolarPanelGetStrip(p) <= 2 * p->local ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
 {
   const MuonKernelPolynomial *p;
-  const PetscScalar          *g;
-  PetscScalar                *q, *Y, *Z, *A, *B;
-  PetscInt                    m, n, s, ldg, ldq, steps;
-  PetscBLASInt                bm, bn;
-  double                      norm;
-  int                         exponent;
+  const MuonKernelReal       *real;
+  MuonPolarPanel              panel;
+  PetscInt                    steps;
+  PetscBool                   square;
+  void                       *A, *B = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MatGetSize(G, &m, &n));
-  s = PetscMin(m, n);
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)m * n * sizeof(PetscScalar), &Y));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)m * n * sizeof(PetscScalar), &Z));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)s * s * sizeof(PetscScalar), &A));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, (size_t)s * s * sizeof(PetscScalar), &B));
-
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  norm = MuonKernelNorm((size_t)bm, (size_t)bn, g, (size_t)ldg, &exponent);
-  MuonKernelDivide((size_t)bm, (size_t)bn, g, (size_t)ldg, norm, exponent, Y, (size_t)bm);
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
+  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  square = MuonPolarSquare_NewtonSchulz(&panel);
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
-    PetscScalar *swap = Y;
+    const double *c = MuonPolarRow_NewtonSchulz(polar, p, k);
 
-    MuonKernelPolynomialStep((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(polar, p, k), Y, Z, A, B);
-    PetscCall(PetscLogFlops(MuonKernelPolynomialFlops((size_t)bm, (size_t)bn, MuonPolarRow_NewtonSchulz(polar, p, k))));
-    Y = Z;
-    Z = swap;
+    PetscCall(MuonPolarPanelGram(&panel, A));
+    if (square == PETSC_TRUE && c[2] != 0.0) {
+      PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, panel.s * panel.s * real->size, &B));
+      real->mirror(panel.s, A);
+      PetscCall(PetscMemcpy(B, A, panel.s * panel.s * real->size));
+      real->gram(1, panel.s, panel.s, c[2], A, panel.s, c[1], B);
+      PetscCall(PetscLogFlops((PetscLogDouble)panel.s * panel.s * (panel.s + 1)));
+      PetscCall(MuonPolarPanelUpdate(&panel, c[0], 1.0, 0.0, B));
+    } else PetscCall(MuonPolarPanelUpdate(&panel, c[0], c[1], c[2], A));
   }
-  PetscCall(MatDenseGetLDA(Q, &ldq));
-  PetscCall(MatDenseGetArrayWrite(Q, &q));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(q + (size_t)j * ldq, Y + (size_t)j * m, m));
-  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
+  PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +90,13 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   PetscCall(MuonPolarGetSteps(polar, &steps));
   *flops = 0.0;
   for (PetscInt k = 0; k < steps; k++) *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, MuonPolarRow_NewtonSchulz(polar, p, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarGetPrecision_NewtonSchulz(MuonPolar polar, MuonPolarPrecision *precision)
+{
+  PetscFunctionBegin;
+  *precision = MUON_POLAR_PRECISION_PETSCSCALAR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,7 +139,7 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
 .ve
   and exact zeros stay zero. With `kj` the result may leave the unit ball of the spectral norm by a fifth, which is what the original Muon does; the other two stay inside.
 
-  The iteration runs in the precision of `PetscScalar`. Scratch memory is twice the matrix and twice its Gram matrix.
+  Scratch memory is the matrix, a strip of it and twice its Gram matrix, in the precision of the kernel.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarCoefficients`, `MUONPOLARSVD`
 M*/
@@ -140,6 +149,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
   polar->ops->apply           = MuonPolarApply_NewtonSchulz;
   polar->ops->getflops        = MuonPolarGetFlops_NewtonSchulz;
   polar->ops->getsteps        = MuonPolarGetSteps_NewtonSchulz;
+  polar->ops->getprecision    = MuonPolarGetPrecision_NewtonSchulz;
   polar->ops->getcoefficients = MuonPolarGetCoefficients_NewtonSchulz;
   polar->ops->view            = MuonPolarView_NewtonSchulz;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,106 @@
+#if !defined(REAL)
+  #include "muonpolarreal.h"
+  #include "muonblas.h"
+  #include <math.h>
+
+  /* This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function */
+  #define REAL            float
+  #define REAL_LETTER     s
+  #define REAL_NAME(name) name##Single
+  #include "muonpolarreal.c"
+  #undef REAL
+  #undef REAL_LETTER
+  #undef REAL_NAME
+
+  #define REAL            double
+  #define REAL_LETTER     d
+  #define REAL_NAME(name) name##Double
+  #include "muonpolarreal.c"
+  #undef REAL
+  #undef REAL_LETTER
+  #undef REAL_NAME
+
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble};
+
+  #if !defined(MUON_HAVE_ONEDNN)
+const MuonKernelReal *const MuonKernelRealBF16 = NULL;
+  #endif
+
+#else
+
+  #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
+  #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
+  #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
+  #define REAL_SYMM                             REAL_BLAS(symm, SYMM)
+
+  #if defined(__cplusplus)
+extern "C" {
+  #endif
+void REAL_SYRK(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
+void REAL_SYMM(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
+  #if defined(__cplusplus)
+}
+  #endif
+
+/* Entries are divided in double: what is too small or too large for the precision of the kernel is not, once it is divided by the norm */
+static void REAL_NAME(Load)(size_t m, size_t n, const MuonKernelScalar *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
+{
+  const double f0 = ldexp(1.0, -(exponent / 2)), f1 = ldexp(1.0, -(exponent - exponent / 2)), inverse = 1.0 / norm;
+
+  for (size_t j = 0; j < n; j++) {
+    const MuonKernelScalar *g = G + j * ldg;
+    REAL                   *y = (REAL *)Y + j * ldy;
+
+    for (size_t i = 0; i < m; i++) y[i] = (REAL)(g[i] * f0 * f1 * inverse);
+  }
+}
+
+static void REAL_NAME(Store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonKernelScalar *Q, size_t ldq)
+{
+  for (size_t j = 0; j < n; j++) {
+    const REAL       *y = (const REAL *)Y + j * ldy;
+    MuonKernelScalar *q = Q + j * ldq;
+
+    for (size_t i = 0; i < m; i++) q[i] = (MuonKernelScalar)(scale * y[i]);
+  }
+}
+
+static void REAL_NAME(Gram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, length = (MuonBLASInt)l, ld = (MuonBLASInt)(ldy > 0 ? ldy : 1);
+  const REAL        alpha = (REAL)a, beta = (REAL)b;
+
+  if (s == 0) return;
+  REAL_SYRK("L", left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
+}
+
+static void REAL_NAME(Multiply)(int left, size_t s, size_t l, double a, const void *B, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
+  const REAL        alpha = (REAL)a, beta = (REAL)b;
+
+  if (s == 0 || l == 0) return;
+  REAL_SYMM(left ? "L" : "R", "L", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
+}
+
+/* By blocks that stay in cache */
+static void REAL_NAME(Mirror)(size_t s, void *S)
+{
+  REAL        *A     = (REAL *)S;
+  const size_t block = 32;
+
+  for (size_t J = 0; J < s; J += block) {
+    for (size_t I = J; I < s; I += block) {
+      for (size_t j = J; j < J + block && j < s; j++) {
+        for (size_t i = I > j ? I : j + 1; i < I + block && i < s; i++) A[j + i * s] = A[i + j * s];
+      }
+    }
+  }
+}
+
+  #undef REAL_BLAS
+  #undef REAL_BLAS_OF
+  #undef REAL_SYRK
+  #undef REAL_SYMM
+#endif

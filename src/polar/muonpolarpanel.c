@@ -1,0 +1,239 @@
+#include "muonpolarpanel.h"
+#include "../kernels/muonpolarkernels.h"
+
+/* Rows or columns of the long side that are worked on at once: enough for the products to run at full speed, and few where memory counts */
+enum {
+  STRIP = 512
+};
+
+PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, const MuonKernelReal **real)
+{
+  const char        *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  MuonPolarPrecision precision;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *real = precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle;
+  if (precision == MUON_POLAR_PRECISION_BF16) *real = MuonKernelRealBF16;
+  PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double", prefix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t MuonPolarPanelLD(const MuonPolarPanel *p)
+{
+  return p->left ? p->s : p->local;
+}
+
+/* Where the long side of the panel of a rank starts, when the columns of a matrix are dealt evenly */
+static PetscInt MuonPolarPanelStart(PetscInt n, PetscMPIInt size, PetscMPIInt rank)
+{
+  return (n / size) * rank + PetscMin(rank, n % size);
+}
+
+/* r and exponent of a norm of which every rank has the part of its rows; the largest exponent is that of the whole */
+static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *exponent)
+{
+  int    largest;
+  double square;
+
+  PetscFunctionBegin;
+  if (*norm == 0.0) *exponent = PETSC_MIN_INT / 2;
+  largest = *exponent;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT, MPI_MAX, comm));
+  square = *norm == 0.0 ? 0.0 : ldexp(*norm, *exponent - largest);
+  square *= square;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &square, 1, MPI_DOUBLE, MPI_SUM, comm));
+  *norm     = sqrt(square);
+  *exponent = largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a rank gives to the others, and takes from them, when rows become columns; backwards it is the other way round. The counts fit: PanelLoad() has checked */
+static PetscErrorCode MuonPolarPanelExchange(MuonPolarPanel *p, Mat A, PetscBool forwards, const void *from, void *to)
+{
+  const PetscInt *starts;
+  PetscMPIInt     rank, *counts;
+  MPI_Datatype    type = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(p->comm, &rank));
+  PetscCall(MatGetOwnershipRanges(A, &starts));
+  PetscCall(PetscMalloc1(4 * (size_t)p->size, &counts));
+  for (PetscMPIInt r = 0; r < p->size; r++) {
+    const PetscInt mine = starts[rank + 1] - starts[rank], theirs = starts[r + 1] - starts[r];
+    const PetscInt first = MuonPolarPanelStart(p->n, p->size, r), columns = MuonPolarPanelStart(p->n, p->size, r + 1) - first;
+
+    counts[r]               = (PetscMPIInt)(mine * columns);
+    counts[p->size + r]     = (PetscMPIInt)(mine * first);
+    counts[2 * p->size + r] = (PetscMPIInt)(theirs * (PetscInt)p->local);
+    counts[3 * p->size + r] = (PetscMPIInt)(starts[r] * (PetscInt)p->local);
+  }
+  if (forwards == PETSC_TRUE) PetscCallMPI(MPI_Alltoallv(from, counts, counts + p->size, type, to, counts + 2 * p->size, counts + 3 * p->size, type, p->comm));
+  else PetscCallMPI(MPI_Alltoallv(from, counts + 2 * p->size, counts + 3 * p->size, type, to, counts, counts + p->size, type, p->comm));
+  PetscCall(PetscFree(counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the panel, all rows of my columns, and the messages, a block for the rows of each rank */
+static PetscErrorCode MuonPolarPanelBlocks(MuonPolarPanel *p, Mat A, PetscBool forwards, char *panel, char *blocks)
+{
+  const PetscInt *starts;
+  const size_t    size = p->real->size;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRanges(A, &starts));
+  for (PetscMPIInt r = 0; r < p->size; r++) {
+    const size_t first = (size_t)starts[r], rows = (size_t)(starts[r + 1] - starts[r]);
+
+    for (size_t j = 0; j < p->local; j++) {
+      char *in = panel + (first + j * p->s) * size, *out = blocks + (first * p->local + j * rows) * size;
+
+      PetscCall(PetscMemcpy(forwards == PETSC_TRUE ? in : out, forwards == PETSC_TRUE ? out : in, rows * size));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, Mat G, MuonPolarPanel *p)
+{
+  const PetscScalar *g;
+  const PetscInt    *starts;
+  PetscInt           rows, ldg, most = 0;
+  PetscBLASInt       fits;
+  PetscMPIInt        rank;
+  PetscInt64         entries;
+  void              *blocks;
+
+  PetscFunctionBegin;
+  p->real  = real;
+  p->polar = polar;
+  p->comm  = PetscObjectComm((PetscObject)G);
+  PetscCallMPI(MPI_Comm_size(p->comm, &p->size));
+  PetscCallMPI(MPI_Comm_rank(p->comm, &rank));
+  PetscCall(MatGetSize(G, &p->m, &p->n));
+  PetscCall(MatGetOwnershipRanges(G, &starts));
+  PetscCall(MatDenseGetLDA(G, &ldg));
+  rows = starts[rank + 1] - starts[rank];
+  for (PetscMPIInt r = 0; r < p->size; r++) most = PetscMax(most, starts[r + 1] - starts[r]);
+  p->cut  = p->size > 1 && p->m < p->n ? PETSC_TRUE : PETSC_FALSE;
+  p->left = p->size > 1 ? p->m < p->n : p->m <= p->n;
+  p->s    = (size_t)PetscMin(p->m, p->n);
+  p->l    = (size_t)PetscMax(p->m, p->n);
+  if (p->cut == PETSC_TRUE) p->local = (size_t)(MuonPolarPanelStart(p->n, p->size, rank + 1) - MuonPolarPanelStart(p->n, p->size, rank));
+  else p->local = p->left ? (size_t)p->n : (size_t)rows;
+  /* The same question on all ranks */
+  PetscCall(PetscBLASIntCast(p->cut == PETSC_TRUE ? p->n : PetscMax(most, p->n), &fits));
+  if (p->cut == PETSC_TRUE) {
+    entries = PetscMax((PetscInt64)most * p->n, (PetscInt64)p->m * (p->n / p->size + 1));
+    PetscCheck(entries <= PETSC_MPI_INT_MAX, p->comm, PETSC_ERR_SUP, "A rank of the %" PetscInt_FMT " x %" PetscInt_FMT " matrix has up to %" PetscInt64_FMT " entries, expected at most %d where rows become columns", p->m, p->n, entries,
+               PETSC_MPI_INT_MAX);
+  }
+
+  PetscCall(MatDenseGetArrayRead(G, &g));
+  p->norm = MuonKernelNorm((size_t)rows, (size_t)p->n, g, (size_t)ldg, &p->exponent);
+  if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, PetscMax((size_t)rows * (size_t)p->n, p->s * p->local) * real->size, &p->Y));
+  real->load((size_t)rows, (size_t)p->n, g, (size_t)ldg, p->norm, p->exponent, p->Y, (size_t)rows);
+  PetscCall(MatDenseRestoreArrayRead(G, &g));
+  if (p->cut == PETSC_TRUE) {
+    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, p->s * p->local * real->size, &blocks));
+    PetscCall(MuonPolarPanelExchange(p, G, PETSC_TRUE, p->Y, blocks));
+    PetscCall(MuonPolarPanelBlocks(p, G, PETSC_TRUE, (char *)p->Y, (char *)blocks));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, Mat Q)
+{
+  PetscScalar *q;
+  PetscInt     rows, ldq;
+  void        *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Q, &rows, NULL));
+  PetscCall(MatDenseGetLDA(Q, &ldq));
+  if (p->cut == PETSC_TRUE) {
+    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, p->s * p->local * p->real->size, &blocks));
+    PetscCall(MuonPolarPanelBlocks(p, Q, PETSC_FALSE, (char *)p->Y, (char *)blocks));
+    PetscCall(MuonPolarPanelExchange(p, Q, PETSC_FALSE, blocks, p->Y));
+  }
+  PetscCall(MatDenseGetArrayWrite(Q, &q));
+  p->real->store((size_t)rows, (size_t)p->n, scale, p->Y, (size_t)rows, q, (size_t)ldq);
+  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
+{
+  const size_t s = p->s, size = p->real->size;
+  char        *a = (char *)A;
+
+  PetscFunctionBegin;
+  p->real->gram(p->left, s, p->local, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
+  PetscCall(PetscLogFlops((PetscLogDouble)s * (s + 1) * p->local));
+  if (p->size > 1) {
+    const size_t entries = s * (s + 1) / 2, chunk = (size_t)1 << 30;
+
+    /* The triangle moves together in its own place, column j to where the j columns before it end, and back, so that half of the square is sent and nothing allocated */
+    for (size_t j = 1; j < s; j++) memmove(a + (j * s - j * (j - 1) / 2) * size, a + j * (s + 1) * size, (s - j) * size);
+    for (size_t done = 0; done < entries; done += chunk) {
+      const size_t count = PetscMin(chunk, entries - done);
+
+      PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)count, size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
+    }
+    for (size_t j = s - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t MuonPolarPanelGetStrip(const MuonPolarPanel *p)
+{
+  return PetscMin(p->local, STRIP);
+}
+
+/* The strip of the long side from first on, and a copy of it without padding */
+static char *MuonPolarPanelStrip(const MuonPolarPanel *p, size_t first)
+{
+  return (char *)p->Y + (p->left ? first * p->s : first) * p->real->size;
+}
+
+static PetscErrorCode MuonPolarPanelCopyStrip(const MuonPolarPanel *p, size_t first, size_t length, char *Z)
+{
+  const size_t size = p->real->size;
+
+  PetscFunctionBegin;
+  if (p->left) PetscCall(PetscMemcpy(Z, MuonPolarPanelStrip(p, first), p->s * length * size));
+  else {
+    for (size_t j = 0; j < p->s; j++) PetscCall(PetscMemcpy(Z + j * length * size, MuonPolarPanelStrip(p, first) + j * p->local * size, length * size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, double c3, const void *B)
+{
+  const size_t ld = MuonPolarPanelLD(p), strip = MuonPolarPanelGetStrip(p);
+  char        *Z;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, p->s * strip * p->real->size, &Z));
+  for (size_t first = 0; first < p->local; first += strip) {
+    const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
+    char        *Y = MuonPolarPanelStrip(p, first);
+
+    PetscCall(MuonPolarPanelCopyStrip(p, first, length, Z));
+    if (c3 == 0.0) p->real->multiply(p->left, p->s, length, c2, B, Z, ldz, c1, Y, ld);
+    else {
+      p->real->multiply(p->left, p->s, length, c3, B, Y, ld, c2, Z, ldz);
+      p->real->multiply(p->left, p->s, length, 1.0, B, Z, ldz, c1, Y, ld);
+    }
+  }
+  PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->s * p->s * p->local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
