@@ -24,7 +24,8 @@
 typedef struct {
   MuonWireMessage header;
   uint64_t        rows, columns, numbers;
-  uint64_t       *positions;
+  uint64_t        numbered, length, lines, magnitudes; /* what positions number, places of a line with one entry, how many of them, positive values at the front */
+  uint64_t       *positions, *entries;
   double         *values;
 } Content;
 
@@ -97,15 +98,46 @@ static inline double RandomValue(unsigned values, uint64_t *state)
 static inline void ContentAllocate(Content *content)
 {
   const MuonWireMessage *header = &content->header;
+  const uint64_t         rows = content->rows, columns = content->columns, count = header->count;
 
-  content->numbers   = header->form == MUON_WIRE_LOWRANK ? header->count * (content->rows + content->columns) : header->count;
-  content->positions = header->form == MUON_WIRE_SPARSE ? (uint64_t *)Allocate((size_t)header->count * 8) : NULL;
+  content->numbered   = rows * columns;
+  content->length     = 0;
+  content->lines      = 0;
+  content->magnitudes = 0;
+  content->numbers    = count;
+  switch (header->form) {
+  case MUON_WIRE_LOWRANK:
+    content->numbers = count * (rows + columns);
+    break;
+  case MUON_WIRE_TRIPLES:
+    content->numbers    = count * (1 + rows + columns);
+    content->magnitudes = count;
+    break;
+  case MUON_WIRE_PERROW:
+  case MUON_WIRE_PERCOLUMN:
+    content->numbered   = header->form == MUON_WIRE_PERROW ? rows : columns;
+    content->length     = header->form == MUON_WIRE_PERROW ? columns : rows;
+    content->lines      = count;
+    content->magnitudes = count > 0 ? 1 : 0;
+    content->numbers    = content->magnitudes;
+    break;
+  case MUON_WIRE_COLUMNS:
+    content->numbered   = columns;
+    content->numbers    = count * (1 + rows);
+    content->magnitudes = count;
+    break;
+  default:
+    break;
+  }
+  content->positions = header->indices != MUON_WIRE_INDICES_NONE ? (uint64_t *)Allocate((size_t)count * 8) : NULL;
+  content->entries   = (uint64_t *)Allocate((size_t)content->lines * 8);
   content->values    = (double *)Allocate((size_t)content->numbers * 8);
 }
 
 static inline void ContentFree(Content *content)
 {
   free(content->positions);
+  free(content->entries);
   free(content->values);
 }
 
@@ -115,7 +147,8 @@ static inline int ContentEqual(const Content *a, const Content *b)
 
   if (g->layer != h->layer || g->form != h->form || g->indices != h->indices || g->values != h->values || g->count != h->count || g->bytes != h->bytes) return 0;
   if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
-  return g->form != MUON_WIRE_SPARSE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
+  if (a->lines != b->lines || memcmp(a->entries, b->entries, (size_t)a->lines * 8) != 0) return 0;
+  return g->indices == MUON_WIRE_INDICES_NONE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
 }
 
 /* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely */
@@ -132,31 +165,38 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   content->columns        = columns;
   ContentAllocate(content);
   Check(MuonWirePayloadBytes(&content->header, rows, columns, &content->header.bytes) == MUON_WIRE_OK, "form %u, codecs %u and %u, count %d", form, indices, values, (int)count);
-  if (form == MUON_WIRE_SPARSE) {
+  if (indices != MUON_WIRE_INDICES_NONE) {
     for (uint64_t k = 0; kept < count; k++) {
-      if (Random64(state) % (rows * columns - k) < count - kept) content->positions[kept++] = k;
+      if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
     }
   }
-  for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = RandomValue(values, state);
+  for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = Random64(state) % (2 * content->length);
+  for (uint64_t i = 0; i < content->numbers; i++) {
+    do content->values[i] = RandomValue(values, state);
+    while (i < content->magnitudes && content->values[i] == 0);
+    if (i < content->magnitudes) content->values[i] = fabs(content->values[i]);
+  }
 }
 
 /* Writes the whole message, 24 + header.bytes bytes */
 static inline void ContentEncode(const Content *content, unsigned char *to)
 {
-  const MuonWireMessage *header  = &content->header;
-  const uint64_t         entries = content->rows * content->columns, numbers = content->numbers;
+  const MuonWireMessage *header   = &content->header;
+  const uint64_t         numbered = content->numbered, numbers = content->numbers;
 
   MuonWireMessageWrite(to, header);
   to += MUON_WIRE_MESSAGE_HEADER;
-  if (header->form == MUON_WIRE_SPARSE) {
-    unsigned char *bitmap = (unsigned char *)Allocate((size_t)(entries + 7) / 8);
+  if (header->indices != MUON_WIRE_INDICES_NONE) {
+    unsigned char *bitmap = (unsigned char *)Allocate((size_t)(numbered + 7) / 8);
 
-    memset(bitmap, 0, (size_t)(entries + 7) / 8);
+    memset(bitmap, 0, (size_t)(numbered + 7) / 8);
     for (uint64_t i = 0; i < header->count; i++) bitmap[content->positions[i] / 8] = (unsigned char)(bitmap[content->positions[i] / 8] | 1 << (content->positions[i] % 8));
-    MuonWireIndicesEncode((MuonWireIndices)header->indices, entries, header->count, bitmap, to);
-    to += MuonWireIndicesBytes((MuonWireIndices)header->indices, entries, header->count);
+    MuonWireIndicesEncode((MuonWireIndices)header->indices, numbered, header->count, bitmap, to);
+    to += MuonWireIndicesBytes((MuonWireIndices)header->indices, numbered, header->count);
     free(bitmap);
   }
+  MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
+  to += MuonWireEntriesBytes(content->length, content->lines);
   if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, content->values, to);
   else if (header->values == MUON_WIRE_VALUES_NATURAL) {
     uint16_t *codes = (uint16_t *)Allocate((size_t)numbers * 2);
@@ -184,18 +224,25 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   content->columns = columns;
   if (MuonWireMessageValidate(bytes, length, layer, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   ContentAllocate(content);
-  if (header->form == MUON_WIRE_SPARSE) {
+  if (header->indices != MUON_WIRE_INDICES_NONE) {
     MuonWireIndexReader reader;
 
-    MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, rows * columns, header->count, from);
+    MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, content->numbered, header->count, from);
     for (uint64_t i = 0; i < header->count; i++) {
       content->positions[i] = MuonWireIndexReaderNext(&reader);
-      Check(content->positions[i] < rows * columns, "position %d", (int)i);
+      Check(content->positions[i] < content->numbered, "position %d", (int)i);
       Check(i == 0 || content->positions[i] > content->positions[i - 1], "position %d", (int)i);
     }
-    Check(MuonWireIndexReaderNext(&reader) == rows * columns, "no position is left");
-    from += MuonWireIndicesBytes((MuonWireIndices)header->indices, rows * columns, header->count);
+    Check(MuonWireIndexReaderNext(&reader) == content->numbered, "no position is left");
+    from += MuonWireIndicesBytes((MuonWireIndices)header->indices, content->numbered, header->count);
   }
+  for (uint64_t first = 0; first < content->lines; first += 24) {
+    const uint64_t count = content->lines - first < 24 ? content->lines - first : 24;
+
+    MuonWireEntriesDecode(content->length, count, from, first, content->entries + first);
+    for (uint64_t i = first; i < first + count; i++) Check(content->entries[i] / 2 < content->length, "entry %d", (int)i);
+  }
+  from += MuonWireEntriesBytes(content->length, content->lines);
   for (uint64_t first = 0; first < content->numbers; first += 24) {
     const uint64_t count = content->numbers - first < 24 ? content->numbers - first : 24;
     double        *x     = content->values + first;
@@ -214,6 +261,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
       for (uint64_t i = 0; i < count; i++) x[i] = (double)singles[i];
     }
     for (uint64_t i = 0; i < count; i++) Check(x[i] - x[i] == 0, "value %d is not finite", (int)(first + i));
+    for (uint64_t i = 0; i < count && first + i < content->magnitudes; i++) Check(x[i] > 0, "magnitude %d is not positive", (int)(first + i));
   }
   return MUON_WIRE_OK;
 }
@@ -291,8 +339,8 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
 }
 
 /* A set of packets with every form and codec and their edges */
-#define CORPUS_PACKETS  8
-#define CORPUS_MESSAGES 8
+#define CORPUS_PACKETS  10
+#define CORPUS_MESSAGES 9
 
 typedef struct {
   const char    *name;
@@ -303,7 +351,7 @@ typedef struct {
 
 static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
 {
-  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent"};
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing"};
   uint64_t                 state                 = which;
   uint32_t                 m                     = 0;
   Content                 *c                     = packet->contents;
@@ -320,6 +368,11 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 15, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, which, 11, &state);
     ContentRandom(&c[m++], (uint32_t)Random64(&state), 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, which, 5, &state);
     ContentRandom(&c[m++], (uint32_t)Random64(&state), 3, 4, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, which, 2, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 4, 3, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, which, 1 + which % 3, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 7, 20, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, which, 7, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 11, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_BITMAP, which, 5, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 300, 3, MUON_WIRE_PERROW, MUON_WIRE_INDICES_RAW, which, 4, &state);
+    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, which, 2, &state);
   } else if (which == 4) {
     ContentRandom(&c[m++], 1, 8, 8, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 64, &state);
     ContentRandom(&c[m++], 2, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 0, &state);
@@ -331,6 +384,19 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], 8, 1, 1, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_NATURAL, 1, &state);
   } else if (which == 5) {
     ContentRandom(&c[m++], 1, 2, 4, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 2, &state);
+  } else if (which == 8) {
+    /* Whole steps, and the codecs that the first packets lack */
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_NATURAL; values++) {
+      ContentRandom(&c[m++], values, 9, 5, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_NONE, values, 5, &state);
+      ContentRandom(&c[m++], values + 10, 5, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_RAW, values, 1, &state);
+    }
+    ContentRandom(&c[m++], 20, 1, 1, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 1, &state);
+  } else if (which == 9) {
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_NATURAL; values++) {
+      ContentRandom(&c[m++], values, 9, 5, MUON_WIRE_PERROW, MUON_WIRE_INDICES_BITMAP, values, 8, &state);
+      ContentRandom(&c[m++], values + 10, 5, 20, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_RAW, values, values % 3, &state);
+    }
+    ContentRandom(&c[m++], 20, 7, 5, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
   }
   packet->messages = m;
 }

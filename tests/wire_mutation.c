@@ -135,7 +135,7 @@ int main(void)
       RefusedField(packet, length, &from, at + 7, 1, 1, "parameter");
       ReadRefused(packet + at, length - at);
       for (unsigned id = 3; id < 256; id++) {
-        RefusedField(packet, length, &from, at + 4, 1, id, "form");
+        if (id < MUON_WIRE_TRIPLES || id > MUON_WIRE_COLUMNS) RefusedField(packet, length, &from, at + 4, 1, id, "form");
         RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
         if (id > 3) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
       }

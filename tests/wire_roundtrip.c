@@ -17,7 +17,7 @@ static void CheckBits(const Content *content, const unsigned char *message)
 {
   static const unsigned  widths[4] = {64, 32, 16, 9};
   const MuonWireMessage *header    = &content->header;
-  const uint64_t         entries   = content->rows * content->columns;
+  const uint64_t         entries   = content->numbered;
   const unsigned         width     = widths[header->values];
   const unsigned char   *from      = message + MUON_WIRE_MESSAGE_HEADER;
   uint64_t               kept      = 0;
@@ -38,6 +38,14 @@ static void CheckBits(const Content *content, const unsigned char *message)
 
     for (uint64_t i = 0; i < header->count; i++) Check(BitsAt(from, 8 * bytes * i, 8 * bytes) == content->positions[i], "index %d", (int)i);
     from += bytes * header->count;
+  }
+  if (content->lines > 0) {
+    unsigned bits = 1;
+
+    while ((uint64_t)1 << (bits - 1) < content->length) bits++;
+    for (uint64_t i = 0; i < content->lines; i++) Check(BitsAt(from, bits * i, bits) == content->entries[i], "entry %d", (int)i);
+    for (uint64_t k = bits * content->lines; k < (bits * content->lines + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d entries", (int)content->lines);
+    from += (bits * content->lines + 7) / 8;
   }
   for (uint64_t i = 0; i < content->numbers; i++) {
     const uint64_t field = BitsAt(from, width * i, width);
@@ -123,6 +131,50 @@ static void AllValues(void)
   free(x);
 }
 
+/* Codes of every width, at every place in a byte, up to the longest line; a place that does not exist at each of them */
+static void AllWidths(void)
+{
+  unsigned char *section = (unsigned char *)Allocate(57 * 40 / 8 + 8);
+  uint64_t       codes[40], back[40], state = 4;
+
+  for (unsigned power = 0; power <= 56; power++) {
+    for (uint64_t length = ((uint64_t)1 << power) - (power > 1); length <= ((uint64_t)1 << power) + 1 && length <= (uint64_t)1 << 56; length++) {
+      for (uint64_t count = 0; count <= 40; count++) {
+        const size_t bytes = (size_t)MuonWireEntriesBytes(length, count);
+        unsigned     width = 1;
+
+        while ((uint64_t)1 << (width - 1) < length) width++;
+        Check(bytes == (width * count + 7) / 8, "%d bytes for %d codes of %u bits", (int)bytes, (int)count, width);
+        for (uint64_t i = 0; i < count; i++) codes[i] = i % 3 == 0 ? 2 * length - 1 : Random64(&state) % (2 * length);
+        memset(section, 0xA5, bytes + 8);
+        MuonWireEntriesEncode(length, count, codes, section);
+        for (unsigned i = 0; i < 8; i++) Check(section[bytes + i] == 0xA5, "byte %u behind the section was written", i);
+        for (uint64_t i = 0; i < count; i++) Check(BitsAt(section, width * i, width) == codes[i], "code %d of %u bits", (int)i, width);
+        Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_OK, "%d codes of %u bits", (int)count, width);
+        for (uint64_t first = 0; first < count; first += 8) {
+          MuonWireEntriesDecode(length, count - first, section, first, back);
+          Check(memcmp(back, codes + first, (size_t)(count - first) * 8) == 0, "codes from %d on", (int)first);
+        }
+        for (uint64_t k = width * count; k < 8 * bytes; k++) {
+          section[k / 8] = (unsigned char)(section[k / 8] | 1 << k % 8);
+          Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_CORRUPT, "padding, %d codes of %u bits", (int)count, width);
+          section[k / 8] = (unsigned char)(section[k / 8] & ~(1 << k % 8));
+        }
+        if (2 * length == (uint64_t)1 << width) continue;
+        for (uint64_t i = 0; i < count; i++) {
+          const uint64_t code = codes[i];
+
+          codes[i] = 2 * length + i % 2;
+          MuonWireEntriesEncode(length, count, codes, section);
+          Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_CORRUPT, "place %d of %d, length %g", (int)i, (int)count, (double)length);
+          codes[i] = code;
+        }
+      }
+    }
+  }
+  free(section);
+}
+
 /* One thing wrong at each place of a section that is otherwise right */
 static void OneWrong(void)
 {
@@ -167,6 +219,7 @@ int main(void)
 
   AllValues();
   OneWrong();
+  AllWidths();
   for (unsigned values = 0; values < 4; values++) {
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
       RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
@@ -179,6 +232,14 @@ int main(void)
         }
         if (counts[i] * counts[j] < 5000) RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least, &state);
         RoundTrip(counts[i], counts[j], MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, values, least > 0, &state);
+        RoundTrip(counts[i], counts[j], MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, values, least > 2 ? 2 : least, &state);
+        if (counts[j] == 0) continue;
+        RoundTrip(counts[i], counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
+        RoundTrip(counts[j], counts[i], MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
+        if (counts[i] > 0) RoundTrip(counts[i], counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_BITMAP, values, counts[i] - 1, &state);
+        RoundTrip(counts[j], counts[i] + 2, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_RAW, values, counts[i] / 2 + 1, &state);
+        RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, values, counts[j] < 20 ? counts[j] : 20, &state);
+        RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_RAW, values, 1, &state);
       }
     }
     for (uint64_t i = 0; i < 40; i++) {

@@ -63,6 +63,17 @@ int main(void)
     }
   }
 
+  /* The codec of the positions that a form gets */
+  for (uint64_t count = 0; count <= 300; count++) {
+    const MuonWireIndices few = MuonWireChooseIndices(300, count);
+
+    Check(MuonWireFormIndices(MUON_WIRE_SPARSE, 30, 10, count) == few && MuonWireFormIndices(MUON_WIRE_COLUMNS, 2, 300, count) == few, "count %d", (int)count);
+    Check(MuonWireFormIndices(MUON_WIRE_PERROW, 300, 2, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
+    Check(MuonWireFormIndices(MUON_WIRE_PERCOLUMN, 2, 300, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
+    Check(MuonWireFormIndices(MUON_WIRE_DENSE, 30, 10, 300) == MUON_WIRE_INDICES_NONE && MuonWireFormIndices(MUON_WIRE_LOWRANK, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+    Check(MuonWireFormIndices(MUON_WIRE_TRIPLES, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+  }
+
   /* Whole payloads: 12 x 50 has 600 entries, hence raw indices of two bytes */
   for (unsigned values = 0; values < 4; values++) {
     Check(Payload(MUON_WIRE_DENSE, 0, values, 12, 50, 600, MUON_WIRE_OK) == Whole(600 * bits[values]), "codec %u", values);
@@ -83,7 +94,42 @@ int main(void)
       Refused(MUON_WIRE_LOWRANK, indices, values, 12, 50, 3);
       if (indices > 2) Refused(MUON_WIRE_SPARSE, indices, values, 12, 50, 10);
     }
-    for (unsigned form = 3; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
+    for (unsigned form = 3; form < 256; form++) {
+      if (form < MUON_WIRE_TRIPLES || form > MUON_WIRE_COLUMNS) Refused(form, 0, values, 12, 50, 0);
+    }
+
+    /* The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one; positions go with the lines that are missing only */
+    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(63 * rank * bits[values]), "codec %u", values);
+    for (uint64_t count = 0; count <= 50; count++) {
+      const uint64_t value = count > 0 ? Whole(bits[values]) : 0;
+
+      if (count < 12) {
+        Check(Payload(MUON_WIRE_PERROW, 1, values, 12, 50, count, MUON_WIRE_OK) == 2 + Whole(7 * count) + value, "codec %u", values);
+        Check(Payload(MUON_WIRE_PERROW, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(7 * count) + value, "codec %u", values);
+        Refused(MUON_WIRE_PERROW, 0, values, 12, 50, count);
+      }
+      if (count < 50) {
+        Check(Payload(MUON_WIRE_PERCOLUMN, 1, values, 12, 50, count, MUON_WIRE_OK) == 7 + Whole(5 * count) + value, "codec %u", values);
+        Check(Payload(MUON_WIRE_PERCOLUMN, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(5 * count) + value, "codec %u", values);
+        Refused(MUON_WIRE_PERCOLUMN, 0, values, 12, 50, count);
+      }
+      Check(Payload(MUON_WIRE_COLUMNS, 1, values, 12, 50, count, MUON_WIRE_OK) == 7 + Whole(13 * count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_COLUMNS, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(13 * count * bits[values]), "codec %u", values);
+      Refused(MUON_WIRE_COLUMNS, 0, values, 12, 50, count);
+    }
+    Check(Payload(MUON_WIRE_PERROW, 0, values, 12, 50, 12, MUON_WIRE_OK) == 11 + Whole(bits[values]), "codec %u", values);
+    Check(Payload(MUON_WIRE_PERCOLUMN, 0, values, 12, 50, 50, MUON_WIRE_OK) == 32 + Whole(bits[values]), "codec %u", values);
+    Refused(MUON_WIRE_TRIPLES, 0, values, 12, 50, 13);
+    Refused(MUON_WIRE_TRIPLES, 1, values, 12, 50, 3);
+    for (unsigned indices = 0; indices < 256; indices++) {
+      Refused(MUON_WIRE_PERROW, indices, values, 12, 50, 13);
+      Refused(MUON_WIRE_PERCOLUMN, indices, values, 12, 50, 51);
+      Refused(MUON_WIRE_COLUMNS, indices, values, 12, 50, 51);
+      Refused(MUON_WIRE_COLUMNS, indices, values, 12, 50, most);
+      if (indices == 0) continue;
+      Refused(MUON_WIRE_PERROW, indices, values, 12, 50, 12);
+      Refused(MUON_WIRE_PERCOLUMN, indices, values, 12, 50, 50);
+    }
 
     /* Empty layers, and the largest there may be */
     Check(Payload(MUON_WIRE_DENSE, 0, values, 0, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);
@@ -93,6 +139,13 @@ int main(void)
     Check(Payload(MUON_WIRE_DENSE, 0, values, limit, 1, limit, MUON_WIRE_OK) == limit / 8 * bits[values], "codec %u", values);
     Check(Payload(MUON_WIRE_SPARSE, 2, values, limit / 2, 2, limit, MUON_WIRE_OK) == 7 * limit + limit / 8 * bits[values], "codec %u", values);
     Check(Payload(MUON_WIRE_LOWRANK, 0, values, limit >> 28, limit >> 28, limit >> 28, MUON_WIRE_OK) == limit / 4 * bits[values], "codec %u", values);
+    Check(Payload(MUON_WIRE_TRIPLES, 0, values, limit >> 28, limit >> 28, limit >> 28, MUON_WIRE_OK) == (limit / 4 + (limit >> 31)) * bits[values], "codec %u", values);
+    Check(Payload(MUON_WIRE_PERROW, 0, values, limit, 1, limit, MUON_WIRE_OK) == limit / 8 + Whole(bits[values]), "codec %u", values);
+    Check(Payload(MUON_WIRE_PERROW, 0, values, 1, limit, 1, MUON_WIRE_OK) == 8 + Whole(bits[values]), "codec %u", values);
+    Check(Payload(MUON_WIRE_COLUMNS, 2, values, 1, limit, limit, MUON_WIRE_OK) == 7 * limit + limit / 4 * bits[values], "codec %u", values);
+    Refused(MUON_WIRE_PERROW, 0, values, limit + 1, 0, limit + 1);
+    Refused(MUON_WIRE_COLUMNS, 2, values, 0, limit + 1, 1);
+    Refused(MUON_WIRE_TRIPLES, 0, values, most, most, most);
     Refused(MUON_WIRE_DENSE, 0, values, limit, 2, 2 * limit);
     Refused(MUON_WIRE_DENSE, 0, values, limit + 1, 1, limit + 1);
     Refused(MUON_WIRE_DENSE, 0, values, 1, limit + 1, limit + 1);

@@ -42,7 +42,8 @@ static void ContentOf(const VectorMessage *vector, Content *content)
   ContentAllocate(content);
   Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
   for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);
-  for (uint64_t i = 0; vector->form == MUON_WIRE_SPARSE && i < vector->count; i++) content->positions[i] = vector->positions[i];
+  for (uint64_t i = 0; vector->indices != MUON_WIRE_INDICES_NONE && i < vector->count; i++) content->positions[i] = vector->positions[i];
+  for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = vector->entries[i];
 }
 
 static void Good(const VectorPacket *vector)

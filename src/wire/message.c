@@ -45,44 +45,95 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
   return MUON_WIRE_OK;
 }
 
-/* How many values the payload holds, and how many entries its positions number: 0 where it has no positions */
-static MuonWireResult MuonWireMessageCounts(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *values, uint64_t *numbered)
+/* Entries of the layer; not more than MUON_WIRE_MAX_ENTRIES, and neither are its rows or its columns */
+static MuonWireResult MuonWireEntries(uint64_t rows, uint64_t columns, uint64_t *entries)
 {
-  uint64_t entries;
-
   if (rows > MUON_WIRE_MAX_ENTRIES || columns > MUON_WIRE_MAX_ENTRIES) return MUON_WIRE_CORRUPT;
   if (columns != 0 && rows > MUON_WIRE_MAX_ENTRIES / columns) return MUON_WIRE_CORRUPT;
-  if (header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
-  entries = rows * columns;
+  *entries = rows * columns;
+  return MUON_WIRE_OK;
+}
+
+static int MuonWireIsPositions(uint8_t indices)
+{
+  return indices == MUON_WIRE_INDICES_BITMAP || indices == MUON_WIRE_INDICES_RAW;
+}
+
+MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count)
+{
+  switch (form) {
+  case MUON_WIRE_SPARSE:
+    return MuonWireChooseIndices(rows * columns, count);
+  case MUON_WIRE_PERROW:
+    return count == rows ? MUON_WIRE_INDICES_NONE : MuonWireChooseIndices(rows, count);
+  case MUON_WIRE_PERCOLUMN:
+    return count == columns ? MUON_WIRE_INDICES_NONE : MuonWireChooseIndices(columns, count);
+  case MUON_WIRE_COLUMNS:
+    return MuonWireChooseIndices(columns, count);
+  default:
+    return MUON_WIRE_INDICES_NONE;
+  }
+}
+
+MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout)
+{
+  const uint64_t count = header->count;
+  uint64_t       entries;
+
+  memset(layout, 0, sizeof(*layout));
+  if (MuonWireEntries(rows, columns, &entries) != MUON_WIRE_OK || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
   switch (header->form) {
   case MUON_WIRE_DENSE:
-    if (header->indices != MUON_WIRE_INDICES_NONE || header->count != entries) return MUON_WIRE_CORRUPT;
-    *values   = entries;
-    *numbered = 0;
-    return MUON_WIRE_OK;
+    if (header->indices != MUON_WIRE_INDICES_NONE || count != entries) return MUON_WIRE_CORRUPT;
+    layout->values = entries;
+    break;
   case MUON_WIRE_SPARSE:
-    if (header->indices != MUON_WIRE_INDICES_BITMAP && header->indices != MUON_WIRE_INDICES_RAW) return MUON_WIRE_CORRUPT;
-    if (header->count > entries) return MUON_WIRE_CORRUPT;
-    *values   = header->count;
-    *numbered = entries;
-    return MUON_WIRE_OK;
+    if (!MuonWireIsPositions(header->indices) || count > entries) return MUON_WIRE_CORRUPT;
+    layout->numbered = entries;
+    layout->values   = count;
+    break;
   case MUON_WIRE_LOWRANK:
-    if (header->indices != MUON_WIRE_INDICES_NONE || header->count > rows || header->count > columns) return MUON_WIRE_CORRUPT;
-    *values   = header->count * (rows + columns);
-    *numbered = 0;
-    return MUON_WIRE_OK;
+  case MUON_WIRE_TRIPLES:
+    if (header->indices != MUON_WIRE_INDICES_NONE || count > rows || count > columns) return MUON_WIRE_CORRUPT;
+    layout->magnitudes = header->form == MUON_WIRE_TRIPLES ? count : 0;
+    layout->values     = layout->magnitudes + count * (rows + columns);
+    break;
+  case MUON_WIRE_PERROW:
+  case MUON_WIRE_PERCOLUMN: {
+    const uint64_t lines = header->form == MUON_WIRE_PERROW ? rows : columns;
+
+    /* Positions tell which lines are there, hence nothing where all are */
+    if (count > lines || (count == lines ? header->indices != MUON_WIRE_INDICES_NONE : !MuonWireIsPositions(header->indices))) return MUON_WIRE_CORRUPT;
+    layout->numbered   = count == lines ? 0 : lines;
+    layout->length     = header->form == MUON_WIRE_PERROW ? columns : rows;
+    layout->entries    = count;
+    layout->magnitudes = count > 0;
+    layout->values     = layout->magnitudes;
+    break;
+  }
+  case MUON_WIRE_COLUMNS:
+    if (!MuonWireIsPositions(header->indices) || count > columns) return MUON_WIRE_CORRUPT;
+    layout->numbered   = columns;
+    layout->magnitudes = count;
+    layout->values     = count + count * rows;
+    break;
   default:
     return MUON_WIRE_CORRUPT;
   }
+  layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
+  layout->entriesat = MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
+  layout->valuesat  = layout->entriesat + MuonWireEntriesBytes(layout->length, layout->entries);
+  layout->bytes     = layout->valuesat + MuonWireValuesBytes((MuonWireValues)header->values, layout->values);
+  return MUON_WIRE_OK;
 }
 
 MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes)
 {
-  uint64_t values, numbered;
+  MuonWireLayout layout;
 
   *bytes = 0;
-  if (MuonWireMessageCounts(header, rows, columns, &values, &numbered) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  *bytes = MuonWireIndicesBytes((MuonWireIndices)header->indices, numbered, values) + MuonWireValuesBytes((MuonWireValues)header->values, values);
+  if (MuonWireMessageLayout(header, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  *bytes = layout.bytes;
   return MUON_WIRE_OK;
 }
 
@@ -90,16 +141,16 @@ MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length
 {
   const unsigned char *payload;
   MuonWireMessage      found;
-  uint64_t             values, numbered, positions;
+  MuonWireLayout       layout;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  if (MuonWireMessageCounts(&found, rows, columns, &values, &numbered) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  payload   = bytes + MUON_WIRE_MESSAGE_HEADER;
-  positions = MuonWireIndicesBytes((MuonWireIndices)found.indices, numbered, values);
-  if (found.bytes != positions + MuonWireValuesBytes((MuonWireValues)found.values, values)) return MUON_WIRE_CORRUPT;
-  if (found.form == MUON_WIRE_SPARSE && MuonWireIndicesValidate((MuonWireIndices)found.indices, numbered, values, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (MuonWireValuesValidate((MuonWireValues)found.values, values, payload + positions) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
+  payload = bytes + MUON_WIRE_MESSAGE_HEADER;
+  if (found.indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)found.indices, layout.numbered, layout.positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireEntriesValidate(layout.length, layout.entries, payload + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireValuesValidate((MuonWireValues)found.values, layout.values, payload + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireValuesArePositive((MuonWireValues)found.values, layout.magnitudes, payload + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   *header = found;
   return MUON_WIRE_OK;
 }

@@ -28,7 +28,12 @@ typedef enum {
 typedef enum {
   MUON_WIRE_DENSE   = 0, /* every entry: raw values by columns, natural codes by rows */
   MUON_WIRE_SPARSE  = 1, /* positions of the kept entries (row-major, increasing), then their values in the same order */
-  MUON_WIRE_LOWRANK = 2  /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
+  MUON_WIRE_LOWRANK = 2, /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
+  /* 3 is reserved */
+  MUON_WIRE_TRIPLES   = 4, /* count magnitudes s, then P and Q as above, one section of values: the matrix is P diag(s) Q^T */
+  MUON_WIRE_PERROW    = 5, /* one entry in each of count rows: their positions where rows are missing, place and sign of each entry, the magnitude that all share */
+  MUON_WIRE_PERCOLUMN = 6, /* one entry in each of count columns, likewise */
+  MUON_WIRE_COLUMNS   = 7  /* positions of count columns, then their magnitudes, then their entries by columns: a column is its entries times its magnitude */
 } MuonWireForm;
 
 typedef enum {
@@ -58,7 +63,7 @@ typedef struct {
 typedef struct {
   uint32_t layer; /* hash of the layer's name */
   uint8_t  form, indices, values;
-  uint64_t count; /* entries (dense), kept entries (sparse), rank (lowrank) */
+  uint64_t count; /* entries (dense), kept entries (sparse), rank (lowrank, triples), rows or columns that have an entry (perrow, percolumn, columns) */
   uint64_t bytes; /* of the payload */
 } MuonWireMessage;
 
@@ -79,9 +84,21 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
    or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists (count too large, unknown codec, overflow)
 */
 MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
+/* the codec of the positions that this library writes into a message of that form and count, NONE where it has none */
+MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
 uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
 uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
+uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
 MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
+
+/* The sections of a payload, in their order: positions at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive */
+typedef struct {
+  uint64_t numbered, positions;        /* what the positions number, and how many there are */
+  uint64_t length, entries, entriesat; /* places in a line, how many codes, where they begin */
+  uint64_t values, magnitudes, valuesat;
+  uint64_t bytes;
+} MuonWireLayout;
+MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);
 
 /*
    Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection. Validate is a full
@@ -101,6 +118,13 @@ void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices in
 uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
 
 /*
+   Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one. Validate checks that places exist and that padding is zero
+*/
+void           MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
+void           MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
+MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
+
+/*
    Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent, exponent 0 is zero and 255 does not occur.
    Validate refuses NaN, Inf, code 255, a negative natural zero and nonzero padding: there is one encoding of a value
 */
@@ -113,6 +137,7 @@ void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uin
 void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
 void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
 MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
+MuonWireResult MuonWireValuesArePositive(MuonWireValues values, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid */
 
 /* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);

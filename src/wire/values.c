@@ -173,3 +173,30 @@ MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, con
   }
   return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
+
+MuonWireResult MuonWireValuesArePositive(MuonWireValues values, uint64_t count, const unsigned char *from)
+{
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t bits, sign;
+
+    switch (values) {
+    case MUON_WIRE_VALUES_DOUBLE:
+      bits = MuonWireLoad64(from + 8 * i);
+      sign = bits >> 63;
+      break;
+    case MUON_WIRE_VALUES_SINGLE:
+      bits = MuonWireLoad32(from + 4 * i);
+      sign = bits >> 31;
+      break;
+    case MUON_WIRE_VALUES_BF16:
+      bits = MuonWireLoad16(from + 2 * i);
+      sign = bits >> 15;
+      break;
+    default:
+      bits = MuonWireLoad16(from + 9 * i / 8) >> 9 * i % 8 & 511;
+      sign = bits >> 8;
+    }
+    if (bits == 0 || sign != 0) return MUON_WIRE_CORRUPT;
+  }
+  return MUON_WIRE_OK;
+}

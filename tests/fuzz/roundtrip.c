@@ -1,6 +1,6 @@
 /*
-   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns, count, then values and positions): it is encoded,
-   is valid, and decodes to what was said.
+   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns, count, then values, entries and positions): it is
+   encoded, is valid, and decodes to what was said.
 */
 #include "../wire_corpus.h"
 
@@ -45,39 +45,48 @@ static double TakeValue(Input *input, unsigned values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static const unsigned forms[4] = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE}, codecs[4] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW};
+  static const unsigned forms[8]  = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES, MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS};
+  static const unsigned codecs[8] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP};
   Input                 input;
   Content               content, back;
   unsigned char        *message;
-  unsigned              values, kind;
-  uint64_t              rows, columns, entries, count, kept = 0;
+  unsigned              values, kind, codec;
+  uint64_t              rows, columns, count, kept = 0;
   size_t                length;
 
   input.data = data;
   input.size = size;
   values     = (unsigned)Take(&input, 1) % 4;
-  kind       = (unsigned)Take(&input, 1) % 4;
+  kind       = (unsigned)Take(&input, 1) % 8;
   rows       = Take(&input, 1) % 16;
   columns    = Take(&input, 1) % 16;
-  entries    = rows * columns;
   count      = Take(&input, 2);
+  codec      = codecs[kind];
   memset(&content, 0, sizeof(content));
-  if (kind == 0) count = entries;
-  if (kind == 1) count %= (rows < columns ? rows : columns) + 1;
-  if (kind >= 2) count %= entries + 1;
+  if (kind == 0) count = rows * columns;
+  if (kind == 2 || kind == 3) count %= rows * columns + 1;
+  if (kind == 1 || kind == 4) count %= (rows < columns ? rows : columns) + 1;
+  if (kind == 5) count %= (columns > 0 ? rows : 0) + 1;
+  if (kind == 6) count %= (rows > 0 ? columns : 0) + 1;
+  if (kind == 7) count %= columns + 1;
+  if ((kind == 5 && count == rows) || (kind == 6 && count == columns)) codec = MUON_WIRE_INDICES_NONE;
   content.header.layer   = 1;
   content.header.form    = (uint8_t)forms[kind];
-  content.header.indices = (uint8_t)codecs[kind];
+  content.header.indices = (uint8_t)codec;
   content.header.values  = (uint8_t)values;
   content.header.count   = count;
   content.rows           = rows;
   content.columns        = columns;
   ContentAllocate(&content);
   Check(MuonWirePayloadBytes(&content.header, rows, columns, &content.header.bytes) == MUON_WIRE_OK, "size");
-  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = TakeValue(&input, values);
+  for (uint64_t i = 0; i < content.numbers; i++) {
+    content.values[i] = TakeValue(&input, values);
+    if (i < content.magnitudes) content.values[i] = content.values[i] != 0 ? fabs(content.values[i]) : 1;
+  }
+  for (uint64_t i = 0; i < content.lines; i++) content.entries[i] = Take(&input, 1) % (2 * content.length);
   /* Gaps as far as they leave room for the positions behind */
-  for (uint64_t k = 0; kind >= 2 && kept < count; k++) {
-    k += Take(&input, 1) % (entries - k - (count - kept) + 1);
+  for (uint64_t k = 0; codec != MUON_WIRE_INDICES_NONE && kept < count; k++) {
+    k += Take(&input, 1) % (content.numbered - k - (count - kept) + 1);
     content.positions[kept++] = k;
   }
   length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;

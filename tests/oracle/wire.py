@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-DENSE, SPARSE, LOWRANK = 0, 1, 2
+DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS = 0, 1, 2, 4, 5, 6, 7
 NONE, BITMAP, RAW = 0, 1, 2
 DOUBLE, SINGLE, BF16, NATURAL = 0, 1, 2, 3
 POLYNOMIAL = 0x82F63B78
@@ -94,6 +94,20 @@ def decode_positions(indices, entries, count, section):
     return positions
 
 
+def entry_bits(length):
+    """1 + ceil(log2 length)"""
+    width = 0
+    while 2 ** width < length:
+        width += 1
+    return 1 + width
+
+
+def decode_entries(length, count, section):
+    entries = unpack_bits(section, entry_bits(length), count)
+    refuse_if(any(code >= 2 * length for code in entries), 'place')
+    return entries
+
+
 def values_bytes(values, number):
     return {DOUBLE: 8 * number, SINGLE: 4 * number, BF16: 2 * number, NATURAL: -(-9 * number // 8)}[values]
 
@@ -129,47 +143,82 @@ def decode_values(values, number, section):
 # ---- Messages and packets
 
 class Message:
-    """What a message says of a layer: positions is None but in sparse messages, x are the values in the order of the section"""
+    """What a message says of a layer: positions is None where the form has none, entries are the codes of the section of entries, x the values in the order of the section"""
 
-    def __init__(self, layer, rows, columns, form, indices, values, count, positions, x):
+    def __init__(self, layer, rows, columns, form, indices, values, count, positions, x, entries=()):
         self.layer, self.rows, self.columns = layer, rows, columns
         self.form, self.indices, self.values, self.count = form, indices, values, count
-        self.positions, self.x = positions, np.asarray(x, dtype=np.float64)
+        self.positions, self.entries, self.x = positions, list(entries), np.asarray(x, dtype=np.float64)
 
     def encode(self):
-        payload = b'' if self.positions is None else encode_positions(self.indices, self.rows * self.columns, self.positions)
+        numbered, _, length, _, _ = sections(self.form, self.rows, self.columns, self.count)
+        payload = b'' if self.indices == NONE else encode_positions(self.indices, numbered, self.positions)
+        payload += pack_bits(self.entries, entry_bits(length)) if self.entries else b''
         payload += encode_values(self.values, self.x)
         return struct.pack('<IBBBBQQ', self.layer, self.form, self.indices, self.values, 0, self.count, len(payload)) + payload
 
     def says(self, other):
-        return (self.layer, self.form, self.indices, self.values, self.count, self.positions) == (other.layer, other.form, other.indices, other.values, other.count, other.positions) and self.x.tobytes() == other.x.tobytes()
+        mine, others = ((m.layer, m.form, m.indices, m.values, m.count, m.positions, m.entries) for m in (self, other))
+        return mine == others and self.x.tobytes() == other.x.tobytes()
+
+    def matrix(self):
+        """The matrix itself, exact but for the products of factors"""
+        A, x = np.zeros((self.rows, self.columns)), self.x
+        if self.form == DENSE:
+            return x.reshape(A.shape, order='C' if self.values == NATURAL else 'F')
+        if self.form == SPARSE:
+            A.flat[self.positions] = x
+        elif self.form in (LOWRANK, TRIPLES):
+            first = self.count if self.form == TRIPLES else 0
+            s = x[:first] if self.form == TRIPLES else np.ones(self.count)
+            P = x[first:first + self.count * self.rows].reshape(self.count, self.rows)
+            Q = x[first + self.count * self.rows:].reshape(self.count, self.columns)
+            A = (P.T * s) @ Q
+        elif self.form == COLUMNS:
+            for k, c in enumerate(self.positions):
+                A[:, c] = x[k] * x[self.count + k * self.rows:self.count + (k + 1) * self.rows]
+        else:
+            lines = range(self.count) if self.indices == NONE else self.positions
+            for line, code in zip(lines, self.entries):
+                at = (line, code // 2) if self.form == PERROW else (code // 2, line)
+                A[at] = -x[0] if code % 2 else x[0]
+        return A
+
+
+def sections(form, rows, columns, count):
+    """What positions number, the number of entries, the length of their lines, the number of values and of magnitudes among them"""
+    if form == PERROW or form == PERCOLUMN:
+        return rows if form == PERROW else columns, count, columns if form == PERROW else rows, min(count, 1), min(count, 1)
+    if form == COLUMNS:
+        return columns, 0, 0, count * (1 + rows), count
+    if form == TRIPLES:
+        return 0, 0, 0, count * (1 + rows + columns), count
+    return rows * columns, 0, 0, count * (rows + columns) if form == LOWRANK else count, 0
 
 
 def decode_message(data, layer, rows, columns):
     refuse_if(len(data) < 24, 'truncated header')
     got, form, indices, values, parameter, count, size = struct.unpack('<IBBBBQQ', data[:24])
-    entries = rows * columns
     refuse_if(size != len(data) - 24, 'length')
     refuse_if(parameter != 0, 'parameter')
     refuse_if(got != layer, 'layer')
-    refuse_if(form > LOWRANK or indices > RAW or values > NATURAL, 'unknown codec')
-    refuse_if((form == SPARSE) != (indices != NONE), 'positions')
-    if form == DENSE:
-        refuse_if(count != entries, 'count')
-        number = count
-    elif form == SPARSE:
-        refuse_if(count > entries, 'count')
-        number = count
-    else:
-        refuse_if(count > min(rows, columns), 'rank')
-        number = count * (rows + columns)
-    head = positions_bytes(indices, entries, count)
-    refuse_if(size != head + values_bytes(values, number), 'size')
-    positions = decode_positions(indices, entries, count, data[24:24 + head]) if form == SPARSE else None
-    return Message(layer, rows, columns, form, indices, values, count, positions, decode_values(values, number, data[24 + head:]))
+    refuse_if(form not in (DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS) or indices > RAW or values > NATURAL, 'unknown codec')
+    most = {DENSE: rows * columns, SPARSE: rows * columns, PERROW: rows, PERCOLUMN: columns, COLUMNS: columns}.get(form, min(rows, columns))
+    refuse_if(count > most or (form == DENSE and count != most), 'count')
+    positioned = form in (SPARSE, COLUMNS) or (form in (PERROW, PERCOLUMN) and count < most)
+    refuse_if(positioned != (indices != NONE), 'positions')
+    numbered, entries, length, number, magnitudes = sections(form, rows, columns, count)
+    head = positions_bytes(indices, numbered, count)
+    middle = head + -(-entries * entry_bits(length) // 8)
+    refuse_if(size != middle + values_bytes(values, number), 'size')
+    positions = decode_positions(indices, numbered, count, data[24:24 + head]) if positioned else None
+    codes = decode_entries(length, entries, data[24 + head:24 + middle])
+    x = decode_values(values, number, data[24 + middle:])
+    refuse_if(not (x[:magnitudes] > 0).all(), 'magnitude')
+    return Message(layer, rows, columns, form, indices, values, count, positions, x, codes)
 
 
-def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=0, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=1, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
@@ -222,9 +271,13 @@ def random_values(draw, values, number):
 
 
 def random_message(draw, rows, columns, form, indices, values, count):
-    number = count * (rows + columns) if form == LOWRANK else count
-    positions = sorted(draw.sample(range(rows * columns), count)) if form == SPARSE else None
-    return Message(draw.getrandbits(32), rows, columns, form, indices, values, count, positions, random_values(draw, values, number))
+    numbered, entries, length, number, magnitudes = sections(form, rows, columns, count)
+    positions = sorted(draw.sample(range(numbered), count)) if indices != NONE else None
+    layer = draw.getrandbits(32)
+    x = random_values(draw, values, number)
+    for k in range(magnitudes):
+        x[k] = abs(x[k]) or 1.0
+    return Message(layer, rows, columns, form, indices, values, count, positions, x, [draw.randrange(2 * length) for _ in range(entries)])
 
 
 def good_packets():
@@ -242,6 +295,15 @@ def good_packets():
                                            Message(4, 1, 9, DENSE, NONE, NATURAL, 9, None, [0.0, 2.0 ** -126, 2.0 ** 127, -2.0 ** -126, -2.0 ** 127, 1.0, -1.0, 0.0, -2.0])]))
     packets.append(('poison', 2, 0, 4, 9, []))
     packets.append(('silent', 2, 0, 0, 9, []))
+    packets.append(('a row without entry', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, PERROW, BITMAP, SINGLE, 1, [1], [2.5], [4])]))
+    for values, name in enumerate(('double', 'single', 'bf16', 'natural')):
+        messages = [random_message(draw, *what[:4], values, what[4]) for what in ((4, 3, TRIPLES, NONE, 2), (5, 11, PERROW, NONE, 5), (5, 11, PERROW, BITMAP, 3), (300, 2, PERROW, RAW, 7), (5, 11, PERCOLUMN, NONE, 11),
+                                                                                  (8, 11, PERCOLUMN, BITMAP, 9), (7, 300, PERCOLUMN, RAW, 3), (6, 9, COLUMNS, BITMAP, 4), (3, 20, COLUMNS, RAW, 1))]
+        packets.append(('steps of ' + name, 3, 1, 0, 7, messages))
+    lines = [random_message(draw, *what) for what in ((1, 1, PERROW, NONE, SINGLE, 1), (70, 1, PERCOLUMN, NONE, DOUBLE, 1), (9, 2 ** 20, PERROW, NONE, BF16, 9), (9, 2 ** 20 + 1, PERROW, NONE, BF16, 9), (1, 1, COLUMNS, RAW, NATURAL, 1))]
+    lines += [Message(form, 7, 3, form, NONE if form == TRIPLES else RAW, SINGLE, 0, None if form == TRIPLES else [], []) for form in (TRIPLES, PERROW, PERCOLUMN, COLUMNS)]
+    lines += [Message(9, 0, 3, PERROW, NONE, SINGLE, 0, None, []), Message(10, 0, 3, COLUMNS, BITMAP, SINGLE, 2, [0, 2], [1.0, 2.0])]
+    packets.append(('edges of steps', 0, 1, 0, 0, lines))
     return packets
 
 
@@ -258,6 +320,9 @@ def bad_packets():
 
     def doubles(*x):
         return struct.pack('<%dd' % len(x), *x)
+
+    def singles(*x):
+        return struct.pack('<%df' % len(x), *x)
 
     good = message()
     raw = b'\x80\xfd\x00'
@@ -330,6 +395,29 @@ def bad_packets():
         ('single infinity', packet(body=message(values=SINGLE, payload=b'\x42' + struct.pack('<2I', 0, 0xFF800000)))),
         ('bf16 NaN', packet(body=message(values=BF16, payload=b'\x42' + struct.pack('<2H', 0, 0x7FC0)))),
         ('bf16 infinity', packet(body=message(values=BF16, payload=b'\x42' + struct.pack('<2H', 0x7F80, 0)))),
+        ('triples with positions', packet(body=message(form=TRIPLES, values=SINGLE, count=1, payload=b'\x80' + singles(1, 1, 1, 1, 1, 1, 1)))),
+        ('triples without magnitude', packet(body=message(form=TRIPLES, indices=NONE, values=SINGLE, count=1, payload=singles(1, 1, 1, 1, 1, 1)))),
+        ('triples of magnitude 0', packet(body=message(form=TRIPLES, indices=NONE, values=SINGLE, count=1, payload=singles(0, 1, 1, 1, 1, 1, 1)))),
+        ('triples of rank 3', packet(body=message(form=TRIPLES, indices=NONE, values=SINGLE, count=3, payload=singles(*[1] * 21)))),
+        ('triples that wrap', packet(body=message(form=TRIPLES, indices=NONE, values=SINGLE, count=2 ** 62, payload=b''))),
+        ('all rows with positions', packet(body=message(form=PERROW, values=SINGLE, payload=b'\x03\x21' + singles(1)))),
+        ('a row missing without positions', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, count=1, payload=b'\x01' + singles(1)))),
+        ('three rows', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, count=3, payload=b'\x01\x00' + singles(1)))),
+        ('row past the end', packet(body=message(form=PERROW, indices=RAW, values=SINGLE, count=1, payload=b'\x02\x01' + singles(1)))),
+        ('padding of entries', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x61' + singles(1)))),
+        ('rows of magnitude 0', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(0)))),
+        ('rows of magnitude -1', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(-1)))),
+        ('rows of magnitude -0', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(-0.0)))),
+        ('rows of infinite magnitude', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(float('inf'))))),
+        ('magnitude of no row', packet(body=message(form=PERROW, indices=RAW, values=SINGLE, count=0, payload=singles(1)))),
+        ('rows of natural magnitude 0', packet(body=message(form=PERROW, indices=NONE, payload=b'\x21\x00\x00'))),
+        ('columns past the end', packet(body=message(form=PERCOLUMN, indices=RAW, values=SINGLE, count=1, payload=b'\x04\x01' + singles(1)))),
+        ('five columns', packet(body=message(form=PERCOLUMN, indices=NONE, values=SINGLE, count=5, payload=b'\x01\x00' + singles(1)))),
+        ('columns without positions', packet(body=message(form=COLUMNS, indices=NONE, values=SINGLE, count=4, payload=singles(*[1] * 12)))),
+        ('columns of magnitude -2', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(-2, 1, 1)))),
+        ('columns twice', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=2, payload=b'\x01\x01' + singles(*[1] * 6)))),
+        ('columns with NaN', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(2, 1, float('nan'))))),
+        ('form 8', packet(body=message(form=8, indices=NONE, count=0, payload=b''))),
         ('header checksum', packet()[:52] + b'\0\0\0\0' + good),
         ('payload checksum', packet()[:56] + message(payload=b'\x42\x80\xfb\x00')),
         ('empty', b''),
@@ -342,7 +430,7 @@ TYPES = """typedef struct {
   uint32_t        layer;
   uint8_t         form, indices, values;
   uint64_t        rows, columns, count, numbers; /* numbers: how many values there are */
-  const uint64_t *positions, *bits;              /* of the values as binary64 */
+  const uint64_t *positions, *entries, *bits;    /* entries: their codes; bits: of the values as binary64 */
 } VectorMessage;
 
 typedef struct {
@@ -377,10 +465,12 @@ def emit():
         for m, message in enumerate(messages):
             if message.positions:
                 array('positions%d_%d' % (p, m), (str(k) for k in message.positions))
+            if message.entries:
+                array('entries%d_%d' % (p, m), (str(code) for code in message.entries))
             if len(message.x) > 0:
                 array('bits%d_%d' % (p, m), ('UINT64_C(0x%016x)' % bits for bits in message.x.view('<u8')))
             fields = (message.layer, message.form, message.indices, message.values, message.rows, message.columns, message.count, len(message.x))
-            rows.append('  {0x%08x, %d, %d, %d, %d, %d, %d, %d, ' % fields + ('positions%d_%d, ' % (p, m) if message.positions else 'NULL, ') + ('bits%d_%d}' % (p, m) if len(message.x) > 0 else 'NULL}'))
+            rows.append('  {0x%08x, %d, %d, %d, %d, %d, %d, %d, ' % fields + ('positions%d_%d, ' % (p, m) if message.positions else 'NULL, ') + ('entries%d_%d, ' % (p, m) if message.entries else 'NULL, ') + ('bits%d_%d}' % (p, m) if len(message.x) > 0 else 'NULL}'))
         if rows:
             lines += ['static const VectorMessage messages%d[] = {' % p, ',\n'.join(rows), '};']
         good.append(packet(name, encode_packet(sender, direction, status, step, messages), '0x%08x' % sender, str(direction), str(status), 'UINT64_C(0x%016x)' % step, str(len(messages)), 'messages%d' % p if rows else 'NULL'))
@@ -439,14 +529,16 @@ def seeds(folder):
     draw = random.Random(2)
     write('packet', 'poison', encode_packet(3, 0, 4, 7, []))
     write('packet', 'silent', encode_packet(3, 0, 0, 7, []))
-    forms = (('dense', DENSE, NONE, 6), ('bitmap', SPARSE, BITMAP, 2), ('raw', SPARSE, RAW, 2), ('lowrank', LOWRANK, NONE, 1))
+    forms = (('dense', DENSE, NONE, 6), ('bitmap', SPARSE, BITMAP, 2), ('raw', SPARSE, RAW, 2), ('lowrank', LOWRANK, NONE, 1), ('triples', TRIPLES, NONE, 2), ('rows', PERROW, NONE, 2), ('rowsbitmap', PERROW, BITMAP, 1),
+             ('columnentries', PERCOLUMN, NONE, 3), ('columnsraw', PERCOLUMN, RAW, 2), ('columns', COLUMNS, BITMAP, 2))
     for values, codec in enumerate(('double', 'single', 'bf16', 'natural')):
         messages = [random_message(draw, 2, 3, form, indices, values, count) for _, form, indices, count in forms]
         for message, (name, _, _, _) in zip(messages, forms):
             message.layer = 1
             write('message', name + '_' + codec, bytes([2, 3]) + message.encode())
         write('packet', codec, encode_packet(3, 0, 0, 7, messages))
-        write('roundtrip', codec, bytes([values, 2, 2, 3, 2]) + bytes(range(48)))
+        for kind in (2, 4, 5, 6, 7):
+            write('roundtrip', codec + '%d' % kind, bytes([values, kind, 2, 3, 2, 0]) + bytes(range(48)))
 
 
 # ---- What the C code gives to this program
@@ -459,8 +551,10 @@ def check(folder):
         if line[0] == 'packet':
             packets.append((line[1], [int(word) for word in line[2:]], []))
         elif line[0] == 'message':
-            packets[-1][2].append([int(word) for word in line[1:]] + [None, []])
+            packets[-1][2].append([int(word) for word in line[1:]] + [None, [], []])
         elif line[0] == 'positions':
+            packets[-1][2][-1][-3] = [int(word) for word in line[1:]]
+        elif line[0] == 'entries':
             packets[-1][2][-1][-2] = [int(word) for word in line[1:]]
         else:
             assert line[0] == 'values', line
@@ -470,7 +564,7 @@ def check(folder):
     for name, (sender, direction, status, step, number), messages in packets:
         with open(os.path.join(folder, name + '.packet'), 'rb') as file:
             data = file.read()
-        expected = [Message(layer, rows, columns, form, indices, values, count, positions if form == SPARSE else None, x) for layer, rows, columns, form, indices, values, count, positions, x in messages]
+        expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices != NONE else None, x, entries) for layer, rows, columns, form, indices, values, count, positions, entries, x in messages]
         assert number == len(expected), name
         got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in expected])
         assert got_status == status, name
@@ -478,7 +572,7 @@ def check(folder):
             assert a.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 16, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 52, 'only the codecs %s occur' % sorted(codecs)
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()
