@@ -5,12 +5,13 @@ static char help[] = "Wrong use of MuonPolar and MuonLMO is an error that names 
 
 int main(int argc, char **argv)
 {
-  MuonPolar polar;
-  MuonLMO   lmo;
-  Mat       G, Q, S, P, D;
-  char      which[64] = "";
-  PetscBool is;
-  PetscReal norm;
+  MuonPolar   polar;
+  MuonLMO     lmo;
+  Mat         G, Q, S, P, D;
+  char        which[64] = "";
+  PetscBool   is;
+  PetscReal   norm;
+  PetscMPIInt rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -49,6 +50,25 @@ int main(int argc, char **argv)
   if (is == PETSC_TRUE) PetscCall(MuonLMOComputeNorm(lmo, S, &norm));
   PetscCall(PetscStrcmp(which, "parallel", &is));
   if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, P, P));
+  PetscCall(PetscStrcmp(which, "mixture", &is));
+  if (is == PETSC_TRUE) PetscCall(MuonPolarApply(polar, P, G));
+  PetscCall(PetscStrcmp(which, "rows", &is));
+  if (is == PETSC_TRUE) {
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, rank == 0 ? 3 : 0, PETSC_DECIDE, 3, 4, NULL, &D));
+    PetscCall(MuonPolarApply(polar, P, D));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(PetscStrcmp(which, "many", &is));
+  if (is == PETSC_TRUE) {
+    const Mat in[2] = {P, G};
+    Mat       out[2];
+
+    PetscCall(MatDuplicate(P, MAT_DO_NOT_COPY_VALUES, &out[0]));
+    out[1] = S;
+    PetscCall(MuonPolarApplyMany(polar, 2, in, out, NULL));
+    PetscCall(MatDestroy(&out[0]));
+  }
   PetscCall(PetscStrcmp(which, "same", &is));
   if (is == PETSC_TRUE) PetscCall(MuonLMOApply(lmo, G, G));
   PetscCall(PetscStrcmp(which, "lmotype", &is));
@@ -140,7 +160,22 @@ int main(int argc, char **argv)
     test:
       suffix: parallel
       args: -use parallel
-      error: a parallel matrix (type mpidense) is not supported, expected seqdense
+      error: MuonPolar with options prefix "net_": input and output are the same matrix
+
+    test:
+      suffix: mixture
+      args: -use mixture
+      error: MuonPolar with options prefix "net_": the output is a matrix of type seqdense, expected the input's mpidense
+
+    test:
+      suffix: rows
+      args: -use rows
+      error: MuonPolar with options prefix "net_": rank 0 has rows 0 to 3 of the output (3 x 4), expected the input's 0 to 2
+
+    test:
+      suffix: many
+      args: -use many
+      error: MuonPolar with options prefix "net_": matrix of type seqaij, expected seqdense
 
     test:
       suffix: same

@@ -7,14 +7,19 @@ PetscErrorCode MuonMatIsFinite_Private(Mat A, PetscBool *finite)
 {
   const PetscScalar *a;
   PetscInt           m, n, lda;
+  PetscMPIInt        size;
+  int                all;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, NULL, &n));
   PetscCall(MatDenseGetLDA(A, &lda));
   PetscCall(MatDenseGetArrayRead(A, &a));
-  *finite = MuonKernelIsFinite((size_t)m, (size_t)n, a, (size_t)lda) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  all = MuonKernelIsFinite((size_t)m, (size_t)n, a, (size_t)lda) != 0 ? 1 : 0;
   PetscCall(MatDenseRestoreArrayRead(A, &a));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *finite = all != 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

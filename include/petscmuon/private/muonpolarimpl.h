@@ -18,7 +18,7 @@ enum {
 #endif
 
 struct _MuonPolarOps {
-  PetscErrorCode (*apply)(MuonPolar, Mat, Mat); /* for finite input that is not zero; leaves the output alone where it sets a status */
+  PetscErrorCode (*apply)(MuonPolar, Mat, Mat); /* for finite input that is not zero, sequential or parallel; leaves the output alone where it sets a status, the same on all ranks of the matrix */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
   /* What the method takes where the user sets nothing. NULL: the precision of PetscScalar and no other; no tolerance; no polynomials */
@@ -55,6 +55,6 @@ PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
 
 /* The names in a list of types, for messages */
 PETSC_INTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
-/* Errors unless the matrix is sequential and dense, and unless there are two of the same shape */
+/* Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape and distribution */
 PETSC_INTERN PetscErrorCode MuonCheckMat_Private(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode MuonCheckMats_Private(PetscObject, Mat, Mat);

@@ -60,7 +60,7 @@ PETSC_INTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscL
 PETSC_INTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
-/* NaN and Inf of one rank become the status of the object; entries are looked at once */
+/* NaN and Inf of one rank become the status of the object on all ranks of the matrix, on which this is collective */
 PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
 
 /* Hash of a layer's name (FNV-1a, 32 bits): its identity on the wire and in the random number generator, the same for any order of the layers */

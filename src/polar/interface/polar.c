@@ -29,28 +29,44 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
 PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 {
   const char *prefix = object->prefix != NULL ? object->prefix : "";
-  PetscBool   dense, parallel;
+  PetscBool   dense;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIDENSE, &parallel));
-  PetscCheck(parallel == PETSC_FALSE, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s with options prefix \"%s\": a parallel matrix (type %s) is not supported, expected %s", object->class_name, prefix, MATMPIDENSE, MATSEQDENSE);
-  PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s with options prefix \"%s\": matrix of type %s, expected %s", object->class_name, prefix, ((PetscObject)A)->type_name, MATSEQDENSE);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s with options prefix \"%s\": matrix of type %s, expected %s or %s", object->class_name, prefix, ((PetscObject)A)->type_name, MATSEQDENSE, MATMPIDENSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
 {
-  const char *prefix = object->prefix != NULL ? object->prefix : "";
-  PetscInt    m, n, p, q;
+  const char     *prefix = object->prefix != NULL ? object->prefix : "";
+  const PetscInt *a, *b;
+  PetscInt        m, n, p, q;
+  MPI_Comm        comm;
+  PetscMPIInt     same, size;
+  PetscBool       kind;
 
   PetscFunctionBegin;
   PetscCall(MuonCheckMat_Private(object, A));
   PetscCall(MuonCheckMat_Private(object, B));
-  PetscCheck(A != B, PETSC_COMM_SELF, PETSC_ERR_ARG_IDN, "%s with options prefix \"%s\": input and output are the same matrix, expected two", object->class_name, prefix);
+  comm = PetscObjectComm((PetscObject)A);
+  PetscCheck(A != B, comm, PETSC_ERR_ARG_IDN, "%s with options prefix \"%s\": input and output are the same matrix, expected two", object->class_name, prefix);
+  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, ((PetscObject)B)->type_name, &kind));
+  PetscCheck(kind == PETSC_TRUE, comm, PETSC_ERR_ARG_NOTSAMETYPE, "%s with options prefix \"%s\": the output is a matrix of type %s, expected the input's %s", object->class_name, prefix, ((PetscObject)B)->type_name, ((PetscObject)A)->type_name);
+  PetscCallMPI(MPI_Comm_compare(comm, PetscObjectComm((PetscObject)B), &same));
+  PetscCheck(same == MPI_IDENT || same == MPI_CONGRUENT, comm, PETSC_ERR_ARG_NOTSAMECOMM, "%s with options prefix \"%s\": the output is on another communicator, expected the input's", object->class_name, prefix);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetSize(B, &p, &q));
-  PetscCheck(m == p && n == q, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s with options prefix \"%s\": the output is %" PetscInt_FMT " x %" PetscInt_FMT ", expected the input's %" PetscInt_FMT " x %" PetscInt_FMT, object->class_name, prefix, p, q, m, n);
+  PetscCheck(m == p && n == q, comm, PETSC_ERR_ARG_SIZ, "%s with options prefix \"%s\": the output is %" PetscInt_FMT " x %" PetscInt_FMT ", expected the input's %" PetscInt_FMT " x %" PetscInt_FMT, object->class_name, prefix, p, q, m, n);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetOwnershipRanges(A, &a));
+  PetscCall(MatGetOwnershipRanges(B, &b));
+  /* Every rank knows all ranges, so that all raise this together */
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PetscCheck(a[r] == b[r] && a[r + 1] == b[r + 1], comm, PETSC_ERR_ARG_INCOMP,
+               "%s with options prefix \"%s\": rank %d has rows %" PetscInt_FMT " to %" PetscInt_FMT " of the output (%" PetscInt_FMT " x %" PetscInt_FMT "), expected the input's %" PetscInt_FMT " to %" PetscInt_FMT, object->class_name, prefix, r,
+               b[r], b[r + 1], m, n, a[r], a[r + 1]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +84,7 @@ PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
   Level: intermediate
 
   Note:
-  `MuonPolarApply()` works on sequential matrices and communicates nothing, so that any rank of `comm` may call it alone.
+  `MuonPolarApply()` is collective on the matrix that it gets, not on `comm`: with a sequential matrix it communicates nothing, and any rank of `comm` may call it alone.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetFromOptions()`, `MuonPolarApply()`, `MuonPolarDestroy()`
 @*/
@@ -714,39 +730,81 @@ static PetscErrorCode MuonPolarSetUp_Private(MuonPolar polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The status of the input; go tells whether there is something left to compute: the factor of zero is set here */
-static PetscErrorCode MuonPolarBegin_Private(MuonPolar polar, Mat G, Mat Q, PetscBool *go)
+/* Increasing sizes; equal ones stay in the order of the caller, in which all ranks give them. Few, so that the simplest way does */
+static PetscErrorCode MuonPolarSort_Private(PetscInt n, PetscReal size[], PetscInt order[])
 {
-  const PetscScalar *g;
-  PetscInt           m, n, lda;
-  double             most;
-
   PetscFunctionBegin;
-  PetscCall(MuonMatIsFinite_Private(G, go));
-  polar->status = *go == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  if (*go == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MatDenseGetLDA(G, &lda));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  most = MuonKernelMaxAbs((size_t)m, (size_t)n, g, (size_t)lda);
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  if (most > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatZeroEntries(Q));
-  *go = PETSC_FALSE;
+  for (PetscInt i = 1; i < n; i++) {
+    const PetscReal s = size[i];
+    const PetscInt  o = order[i];
+    PetscInt        k;
+
+    for (k = i; k > 0 && size[k - 1] > s; k--) {
+      size[k]  = size[k - 1];
+      order[k] = order[k - 1];
+    }
+    size[k]  = s;
+    order[k] = o;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a matrix needs before the type sees it. In this order: the worst of the ranks decides */
+enum {
+  INPUT_ZERO,
+  INPUT_FINITE,
+  INPUT_NANORINF
+};
+
+/* Of each matrix, with one message for all that follow one another on the same communicator */
+static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const Mat G[], int input[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *g;
+    PetscInt           rows, columns, lda;
+
+    PetscCall(MatGetLocalSize(G[i], &rows, NULL));
+    PetscCall(MatGetSize(G[i], NULL, &columns));
+    PetscCall(MatDenseGetLDA(G[i], &lda));
+    PetscCall(MatDenseGetArrayRead(G[i], &g));
+    if (MuonKernelIsFinite((size_t)rows, (size_t)columns, g, (size_t)lda) == 0) input[i] = INPUT_NANORINF;
+    else input[i] = MuonKernelMaxAbs((size_t)rows, (size_t)columns, g, (size_t)lda) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
+    PetscCall(MatDenseRestoreArrayRead(G[i], &g));
+  }
+  for (PetscInt i = 0, k; i < n; i = k) {
+    const MPI_Comm comm = PetscObjectComm((PetscObject)G[i]);
+    PetscMPIInt    size, count;
+
+    for (k = i + 1; k < n && PetscObjectComm((PetscObject)G[k]) == comm; k++) continue;
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    PetscCall(PetscMPIIntCast(k - i, &count));
+    if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &input[i], count, MPI_INT, MPI_MAX, comm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The status of the input, and the factor of zero; go tells whether there is something left to compute */
+static PetscErrorCode MuonPolarBegin_Private(MuonPolar polar, int input, Mat Q, PetscBool *go)
+{
+  PetscFunctionBegin;
+  polar->status = input == INPUT_NANORINF ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  *go           = input == INPUT_FINITE ? PETSC_TRUE : PETSC_FALSE;
+  if (input == INPUT_ZERO) PetscCall(MatZeroEntries(Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonPolarApply - Computes the orthogonal polar factor of a matrix
 
-  Not Collective; No Fortran support
+  Collective on G; No Fortran support
 
   Input Parameters:
 + polar - the object
-- G     - the matrix, `MATSEQDENSE`, of any shape and leading dimension; it is not modified
+- G     - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
 
   Output Parameter:
-. Q - another matrix of the same shape
+. Q - another matrix of the same type, shape and distribution
 
   Level: intermediate
 
@@ -755,13 +813,17 @@ static PetscErrorCode MuonPolarBegin_Private(MuonPolar polar, Mat G, Mat Q, Pets
   partial isometry where the rank of `G` is not full. The method of type `svd` gives that to working accuracy; iterative methods give $U f(\Sigma) V^T$ with values of $f$ near 1,
   and the page of each says how near. The factor of a zero matrix is zero.
 
-  `MuonPolarGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `Q` as it was.
+  The ranks of `G` call it together, whatever the communicator of `polar` is; with a sequential matrix any rank calls it alone.
 
-.seealso: `MuonPolar`, `MuonPolarGetStatus()`, `MuonPolarSetType()`, `MuonLMOApply()`
+  `MuonPolarGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `Q` as it was.
+  The ranks of a parallel matrix have the same status.
+
+.seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonPolarGetStatus()`, `MuonPolarSetType()`, `MuonLMOApply()`
 @*/
 PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 {
   PetscBool go;
+  int       input;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -770,7 +832,8 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MuonCheckMats_Private((PetscObject)polar, G, Q));
   PetscCall(MuonPolarSetUp_Private(polar));
   PetscCall(PetscLogEventBegin(MUON_Polar, polar, G, Q, 0));
-  PetscCall(MuonPolarBegin_Private(polar, G, Q, &go));
+  PetscCall(MuonPolarInspect_Private(1, &G, &input));
+  PetscCall(MuonPolarBegin_Private(polar, input, Q, &go));
   if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, G, Q);
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, G, Q, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -779,21 +842,24 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 /*@
   MuonPolarApplyMany - Computes the orthogonal polar factors of several matrices
 
-  Not Collective; No Fortran support
+  Collective on each matrix; No Fortran support
 
   Input Parameters:
 + polar - the object
 . n     - number of matrices
-- G     - the matrices, of any shapes; they are not modified
+- G     - the matrices, of any types, shapes and distributions that `MuonPolarApply()` takes; they are not modified
 
   Output Parameters:
-+ Q      - as many other matrices of the same shapes
++ Q      - as many other matrices of the same types, shapes and distributions
 - status - how each ended, see `MuonPolarGetStatus()`; may be `NULL`
 
   Level: intermediate
 
   Notes:
   Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
+  Parallel matrices that follow one another in the order of their sizes share the message that looks for NaN, Inf and zero.
+
+  Ranks that have several parallel matrices in common give them in the same order.
 
   `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A matrix that failed does not keep the others from being computed.
 
@@ -801,10 +867,12 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 @*/
 PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Mat Q[], MuonStatus status[])
 {
-  MuonStatus first = MUON_STATUS_OK, *all;
+  MuonStatus first = MUON_STATUS_OK, *ended;
   PetscReal *size;
   PetscInt  *order, rows, columns;
+  Mat       *A;
   PetscBool  go;
+  int       *input;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -815,33 +883,33 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
   }
   PetscCall(MuonPolarSetUp_Private(polar));
-  PetscCall(PetscMalloc3(n, &all, n, &size, n, &order));
+  PetscCall(PetscMalloc5(n, &ended, n, &size, n, &order, n, &A, n, &input));
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(MatGetSize(G[i], &rows, &columns));
     size[i]  = -(PetscReal)rows * (PetscReal)columns;
     order[i] = i;
   }
-  PetscCall(PetscSortRealWithArrayInt(n, size, order));
   PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(MuonPolarSort_Private(n, size, order));
+  for (PetscInt k = 0; k < n; k++) A[k] = G[order[k]];
+  PetscCall(MuonPolarInspect_Private(n, A, input));
   for (PetscInt k = 0; k < n; k++) {
-    const PetscInt i = order[k];
-
-    PetscCall(MuonPolarBegin_Private(polar, G[i], Q[i], &go));
-    if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, G[i], Q[i]);
-    all[i] = polar->status;
+    PetscCall(MuonPolarBegin_Private(polar, input[k], Q[order[k]], &go));
+    if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, A[k], Q[order[k]]);
+    ended[order[k]] = polar->status;
   }
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
   for (PetscInt i = n - 1; i >= 0; i--) {
-    if (all[i] != MUON_STATUS_OK) first = all[i];
-    if (status != NULL) status[i] = all[i];
+    if (ended[i] != MUON_STATUS_OK) first = ended[i];
+    if (status != NULL) status[i] = ended[i];
   }
   polar->status = first;
-  PetscCall(PetscFree3(all, size, order));
+  PetscCall(PetscFree5(ended, size, order, A, input));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonPolarGetStatus - Tells how the last `MuonPolarApply()` of this rank ended
+  MuonPolarGetStatus - Tells how the last `MuonPolarApply()` or `MuonPolarApplyMany()` of this rank ended
 
   Not Collective; No Fortran support
 

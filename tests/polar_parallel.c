@@ -1,0 +1,212 @@
+static char help[] = "Polar factors of matrices whose rows lie on many ranks: every type, any distribution, ranks without rows; statuses that agree; several matrices in one call.\n\n";
+
+#include "polar_common.h"
+
+/* How many of m rows this rank gets: evenly, all on the last rank, none on every other one, or uneven */
+static PetscInt Rows(int how, PetscInt m, PetscMPIInt size, PetscMPIInt rank)
+{
+  PetscInt begin, end;
+
+  if (how == 1) return rank == size - 1 ? m : 0;
+  if (how == 2) {
+    const PetscInt half = (size + 1) / 2;
+
+    return rank % 2 == 0 ? m / half + (rank / 2 < m % half ? 1 : 0) : 0;
+  }
+  if (how == 3) {
+    begin = (m * rank * rank) / (size * size);
+    end   = (m * (rank + 1) * (rank + 1)) / (size * size);
+    return end - begin;
+  }
+  return m / size + (rank < m % size ? 1 : 0);
+}
+
+/* A parallel matrix with padding that is NaN; entries of A, or 7 */
+static PetscErrorCode Create(int how, int pad, int m, int n, const double *A, Mat *M, PetscScalar **array)
+{
+  PetscMPIInt size, rank;
+  PetscInt    local, begin;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  local = Rows(how, m, size, rank);
+  PetscCallMPI(MPI_Scan(&local, &begin, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  begin -= local;
+  PetscCall(PetscMalloc1((size_t)(local + pad) * n + 1, array));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < local + pad; i++) (*array)[i + j * (local + pad)] = i >= local ? (PetscScalar)NAN : (A != NULL ? (PetscScalar)A[begin + i + j * m] : (PetscScalar)7);
+  }
+  PetscCall(MatCreate(PETSC_COMM_WORLD, M));
+  PetscCall(MatSetSizes(*M, local, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(*M, MATMPIDENSE));
+  PetscCall(MatDenseSetLDA(*M, PetscMax(1, local + pad)));
+  PetscCall(MatMPIDenseSetPreallocation(*M, *array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest difference of the rows here to those of A, over the ranks; padding must still be NaN */
+static PetscErrorCode Difference(Mat M, const double *A, double *largest)
+{
+  const PetscScalar *a;
+  PetscInt           m, n, lda, begin, end;
+
+  PetscFunctionBeginUser;
+  *largest = 0.0;
+  PetscCall(MatGetSize(M, &m, &n));
+  PetscCall(MatGetOwnershipRange(M, &begin, &end));
+  PetscCall(MatDenseGetLDA(M, &lda));
+  PetscCall(MatDenseGetArrayRead(M, &a));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < end - begin; i++) {
+      const double d = fabs((double)a[i + j * lda] - (A != NULL ? A[begin + i + j * m] : 7.0));
+
+      *largest = d <= *largest ? *largest : d; /* a NaN stays */
+      if (PetscIsNanReal((PetscReal)d)) *largest = INFINITY;
+    }
+    for (PetscInt i = end - begin; i < lda && lda > end - begin && end > begin; i++) PetscCheck(PetscIsNanScalar(a[i + j * lda]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding was written");
+  }
+  PetscCall(MatDenseRestoreArrayRead(M, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Status(MuonStatus status, MuonStatus expected, const char what[])
+{
+  int here = (int)status, least, most;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Allreduce(&here, &most, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCheck(least == (int)expected && most == (int)expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the statuses are between %d and %d, expected %d", what, least, most, (int)expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {13, 13}, {8, 30}, {31, 10}};
+  MuonPolar        polar;
+  const char     **types;
+  int              count;
+  PetscMPIInt      size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
+  for (int t = 0; t < count && types[t] != NULL; t++) {
+    MuonPolarPrecision precision;
+    MuonStatus         status, many[6];
+    Mat                G[6], Q[6], H[6], R[6];
+    PetscScalar       *g[6], *q[6], *r[6];
+    double            *A[6], *B[6], unit;
+
+    PetscCall(MuonPolarSetType(polar, types[t]));
+    PetscCall(MuonPolarGetPrecision(polar, &precision));
+    unit = precision == MUON_POLAR_PRECISION_SINGLE || PetscDefined(USE_REAL_SINGLE) ? ldexp(1.0, -24) : ldexp(1.0, -53);
+    for (int k = 0; k < 6; k++) {
+      const int m = shapes[k][0], n = shapes[k][1];
+      /* Singular values 1/i of at most 13: those of the Gram matrix are at least 1/300 of its norm, so that a method in which its inverse or a polynomial of
+         slope 500 stands enlarges the rounding of a sum taken in another order by no more than that, a modest multiple of s for each of its steps */
+      const double bound = 2e4 * PetscMin(m, n) * unit;
+      double       difference;
+
+      PetscCall(PetscMalloc2(m * n, &A[k], m * n, &B[k]));
+      TestMatrix(m, n, TEST_HARMONIC, A[k]);
+      PetscCall(TestMat(m, n, 0, A[k], &H[k]));
+      PetscCall(TestMat(m, n, 1, NULL, &R[k]));
+      PetscCall(MuonPolarApply(polar, H[k], R[k]));
+      PetscCall(TestMatGet(R[k], B[k]));
+      for (int how = 0; how < 4; how++) {
+        PetscCall(Create(how, how % 3, m, n, A[k], &G[k], &g[k]));
+        PetscCall(Create(how, 2 - how % 3, m, n, NULL, &Q[k], &q[k]));
+        PetscCall(MuonPolarApply(polar, G[k], Q[k]));
+        PetscCall(MuonPolarGetStatus(polar, &status));
+        PetscCall(Status(status, MUON_STATUS_OK, types[t]));
+        PetscCall(Difference(Q[k], B[k], &difference));
+        PetscCheck(difference <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, distribution %d: off by %g, bound %g", types[t], m, n, how, difference, bound);
+        PetscCall(Difference(G[k], A[k], &difference));
+        PetscCheck(difference == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, distribution %d: the input was changed", types[t], m, n, how);
+        if (how < 3) {
+          PetscCall(MatDestroy(&G[k]));
+          PetscCall(MatDestroy(&Q[k]));
+          PetscCall(PetscFree(g[k]));
+          PetscCall(PetscFree(q[k]));
+        }
+      }
+      PetscCall(TestMatDestroy(&H[k]));
+      PetscCall(TestMatDestroy(&R[k]));
+    }
+    /* All in one call, the same bits as one by one; one is zero, and one has a NaN on one rank alone, whose factor is left alone on all */
+    for (int k = 0; k < 6; k++) {
+      const int    m = shapes[k][0], n = shapes[k][1];
+      double       difference;
+      PetscScalar *a;
+      PetscInt     begin, end;
+
+      PetscCall(MatDuplicate(G[k], MAT_COPY_VALUES, &H[k]));
+      PetscCall(Create(3, 1, m, n, NULL, &R[k], &r[k]));
+      if (k == 3) PetscCall(MatZeroEntries(H[k]));
+      if (k == 4) {
+        PetscCall(MatGetOwnershipRange(H[k], &begin, &end));
+        PetscCall(MatDenseGetArray(H[k], &a));
+        if (begin < m && end == m) a[0] = (PetscScalar)(t % 2 == 0 ? NAN : -INFINITY);
+        PetscCall(MatDenseRestoreArray(H[k], &a));
+        PetscCall(MuonPolarApply(polar, H[k], R[k]));
+        PetscCall(MuonPolarGetStatus(polar, &status));
+        PetscCall(Status(status, MUON_STATUS_NANORINF, types[t]));
+        PetscCall(Difference(R[k], NULL, &difference));
+        PetscCheck(difference == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the factor of NaN was written", types[t]);
+      }
+    }
+    PetscCall(MuonPolarApplyMany(polar, 6, H, R, many));
+    PetscCall(MuonPolarGetStatus(polar, &status));
+    PetscCall(Status(status, MUON_STATUS_NANORINF, types[t]));
+    for (int k = 0; k < 6; k++) {
+      const PetscScalar *one, *all;
+      PetscInt           local, ldq, ldr;
+      double             difference;
+
+      PetscCall(Status(many[k], k == 4 ? MUON_STATUS_NANORINF : MUON_STATUS_OK, types[t]));
+      if (k == 3) {
+        for (int i = 0; i < shapes[k][0] * shapes[k][1]; i++) B[k][i] = 0.0;
+      }
+      if (k == 3 || k == 4) {
+        PetscCall(Difference(R[k], k == 4 ? NULL : B[k], &difference));
+        PetscCheck(difference == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %d of many is off by %g", types[t], k, difference);
+      } else {
+        PetscCall(MatGetLocalSize(Q[k], &local, NULL));
+        PetscCall(MatDenseGetLDA(Q[k], &ldq));
+        PetscCall(MatDenseGetLDA(R[k], &ldr));
+        PetscCall(MatDenseGetArrayRead(Q[k], &one));
+        PetscCall(MatDenseGetArrayRead(R[k], &all));
+        for (PetscInt j = 0; j < shapes[k][1]; j++) {
+          for (PetscInt i = 0; i < local; i++) PetscCheck(one[i + j * ldq] == all[i + j * ldr], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %d of many differs from itself alone", types[t], k);
+        }
+        PetscCall(MatDenseRestoreArrayRead(Q[k], &one));
+        PetscCall(MatDenseRestoreArrayRead(R[k], &all));
+      }
+      PetscCall(MatDestroy(&G[k]));
+      PetscCall(MatDestroy(&Q[k]));
+      PetscCall(MatDestroy(&H[k]));
+      PetscCall(MatDestroy(&R[k]));
+      PetscCall(PetscFree(g[k]));
+      PetscCall(PetscFree(q[k]));
+      PetscCall(PetscFree(r[k]));
+      PetscCall(PetscFree2(A[k], B[k]));
+    }
+  }
+  PetscCall(PetscFree(types));
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3 4}}
+
+TEST*/
