@@ -22,8 +22,17 @@ typedef struct _p_MuonLMO *MuonLMO;
 
    Values:
 +  `MUONLMOSPECTRAL`  - largest singular value
+.  `MUONLMONUCLEAR`   - sum of singular values
+.  `MUONLMOSCHATTEN`  - $p$-norm of the singular values
+.  `MUONLMOFROBENIUS` - Frobenius norm
 .  `MUONLMOMAX`       - largest absolute entry
--  `MUONLMOFROBENIUS` - Frobenius norm
+.  `MUONLMOL1`        - sum of absolute entries
+.  `MUONLMOCOLUMN`    - largest Euclidean norm of a column
+.  `MUONLMOROW`       - largest Euclidean norm of a row
+.  `MUONLMOCOLSUM`    - largest sum of absolute entries of a column
+.  `MUONLMOROWSUM`    - largest sum of absolute entries of a row
+.  `MUONLMOL21`       - sum of the Euclidean norms of the columns
+-  `MUONLMOMIXED`     - $q$-norm of the $p$-norms of the columns
 
    Level: intermediate
 
@@ -31,8 +40,17 @@ typedef struct _p_MuonLMO *MuonLMO;
 J*/
 typedef const char *MuonLMOType;
 #define MUONLMOSPECTRAL  "spectral"
-#define MUONLMOMAX       "max"
+#define MUONLMONUCLEAR   "nuclear"
+#define MUONLMOSCHATTEN  "schatten"
 #define MUONLMOFROBENIUS "frobenius"
+#define MUONLMOMAX       "max"
+#define MUONLMOL1        "l1"
+#define MUONLMOCOLUMN    "column"
+#define MUONLMOROW       "row"
+#define MUONLMOCOLSUM    "colsum"
+#define MUONLMOROWSUM    "rowsum"
+#define MUONLMOL21       "l21"
+#define MUONLMOMIXED     "mixed"
 
 PETSC_EXTERN PetscClassId      MUONLMO_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLMOList;
@@ -55,6 +73,10 @@ PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNorm(MuonLMO, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetStatus(MuonLMO, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetFlops(MuonLMO, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetPolar(MuonLMO, MuonPolar *);
+PETSC_EXTERN PetscErrorCode MuonLMOMixedSetExponents(MuonLMO, PetscReal, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonLMOMixedGetExponents(MuonLMO, PetscReal *, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonLMOSchattenGetExponent(MuonLMO, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOView(MuonLMO, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonLMOReset(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMODestroy(MuonLMO *);

@@ -43,8 +43,17 @@ PetscErrorCode MuonLMORegisterAll(void)
   if (MuonLMORegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLMORegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral));
-  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max));
+  PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear));
+  PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten));
   PetscCall(MuonLMORegister(MUONLMOFROBENIUS, MuonLMOCreate_Frobenius));
+  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max));
+  PetscCall(MuonLMORegister(MUONLMOL1, MuonLMOCreate_L1));
+  PetscCall(MuonLMORegister(MUONLMOCOLUMN, MuonLMOCreate_Column));
+  PetscCall(MuonLMORegister(MUONLMOROW, MuonLMOCreate_Row));
+  PetscCall(MuonLMORegister(MUONLMOCOLSUM, MuonLMOCreate_ColSum));
+  PetscCall(MuonLMORegister(MUONLMOROWSUM, MuonLMOCreate_RowSum));
+  PetscCall(MuonLMORegister(MUONLMOL21, MuonLMOCreate_L21));
+  PetscCall(MuonLMORegister(MUONLMOMIXED, MuonLMOCreate_Mixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include "../../muonlmoslices.h"
 #include "../../../kernels/muonpolarkernels.h"
 
 static PetscErrorCode MuonLMONorm_Frobenius(MuonLMO lmo, Mat X, PetscReal *norm)
@@ -9,12 +10,14 @@ static PetscErrorCode MuonLMONorm_Frobenius(MuonLMO lmo, Mat X, PetscReal *norm)
   int                exponent;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, &m, &n));
+  PetscCall(MatGetLocalSize(X, &m, NULL));
+  PetscCall(MatGetSize(X, NULL, &n));
   PetscCall(MatDenseGetLDA(X, &ldx));
   PetscCall(MatDenseGetArrayRead(X, &x));
-  r     = MuonKernelNorm((size_t)m, (size_t)n, x, (size_t)ldx, &exponent);
-  *norm = (PetscReal)ldexp(r, exponent);
+  r = MuonKernelNorm((size_t)m, (size_t)n, x, (size_t)ldx, &exponent);
   PetscCall(MatDenseRestoreArrayRead(X, &x));
+  PetscCall(MuonLMOCombine_Private(lmo, X, 2.0, &r, &exponent));
+  *norm = (PetscReal)ldexp(r, exponent);
   PetscCall(PetscLogFlops(2.0 * m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -28,12 +31,14 @@ static PetscErrorCode MuonLMOApply_Frobenius(MuonLMO lmo, Mat G, Mat D, PetscRea
   int                exponent;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(G, &m, &n));
+  PetscCall(MatGetLocalSize(G, &m, NULL));
+  PetscCall(MatGetSize(G, NULL, &n));
   PetscCall(MatDenseGetLDA(G, &ldg));
   PetscCall(MatDenseGetLDA(D, &ldd));
   PetscCall(MatDenseGetArrayRead(G, &g));
   PetscCall(MatDenseGetArrayWrite(D, &d));
-  r     = MuonKernelNorm((size_t)m, (size_t)n, g, (size_t)ldg, &exponent);
+  r = MuonKernelNorm((size_t)m, (size_t)n, g, (size_t)ldg, &exponent);
+  PetscCall(MuonLMOCombine_Private(lmo, G, 2.0, &r, &exponent));
   *dual = (PetscReal)ldexp(r, exponent);
   /* A zero matrix over 1 is zero */
   MuonKernelDivide((size_t)m, (size_t)n, g, (size_t)ldg, r > 0.0 ? -r : 1.0, exponent, d, (size_t)ldd);
@@ -55,10 +60,14 @@ static PetscErrorCode MuonLMOGetFlops_Frobenius(MuonLMO lmo, PetscInt m, PetscIn
 
   Level: intermediate
 
-  Note:
-  The minimizer is $-G / \|G\|_F$. The norm is accumulated in double, without overflow or underflow on the way.
+  Notes:
+  The minimizer is $-G / \|G\|_F$, zero for a zero matrix.
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MUONLMOMAX`
+  The norm is accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 3 operations an entry. Of a parallel matrix only the norm is communicated.
+
+  The norm is also $\ell_{2,2}$ of `MUONLMOMIXED` and `MUONLMOSCHATTEN` with the exponent 2.
+
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOMAX`, `MUONLMOMIXED`, `MUONLMOSCHATTEN`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Frobenius(MuonLMO lmo)
 {

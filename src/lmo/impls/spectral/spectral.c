@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonpolarimpl.h>
+#include "../../muonlmoslices.h"
 #include "../../../kernels/muonpolarkernels.h"
 
 typedef struct {
@@ -12,23 +13,27 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, Mat G, Mat D, PetscReal
   PetscScalar       *d;
   PetscInt           m, n, ldg, ldd;
   MuonPolar          polar;
+  double             value;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarApply(polar, G, D));
   PetscCall(MuonPolarGetStatus(polar, &lmo->status));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetSize(G, &m, &n));
+  PetscCall(MatGetLocalSize(G, &m, NULL));
+  PetscCall(MatGetSize(G, NULL, &n));
   PetscCall(MatDenseGetLDA(G, &ldg));
   PetscCall(MatDenseGetLDA(D, &ldd));
   PetscCall(MatDenseGetArrayRead(G, &g));
   PetscCall(MatDenseGetArray(D, &d));
-  *dual = (PetscReal)MuonKernelDot((size_t)m, (size_t)n, g, (size_t)ldg, d, (size_t)ldd);
+  value = MuonKernelDot((size_t)m, (size_t)n, g, (size_t)ldg, d, (size_t)ldd);
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = 0; i < m; i++) d[i + (size_t)j * ldd] = -d[i + (size_t)j * ldd];
   }
   PetscCall(MatDenseRestoreArray(D, &d));
   PetscCall(MatDenseRestoreArrayRead(G, &g));
+  PetscCall(MuonLMOSum_Private(lmo, G, 1, &value));
+  *dual = (PetscReal)value;
   PetscCall(PetscLogFlops(2.0 * m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,7 +133,8 @@ static PetscErrorCode MuonLMODestroy_Spectral(MuonLMO lmo)
   Notes:
   The minimizer is $-U V^T$, the polar factor of the matrix with the other sign, as the object of `MuonLMOGetPolar()` computes it: exact with `MUONPOLARSVD`, near with `MUONPOLARNEWTONSCHULZ`.
 
-  `MuonLMOComputeDualNorm()` needs all singular values and costs many times what `MuonLMOApply()` does.
+  `MuonLMOComputeDualNorm()` needs all singular values and costs many times what `MuonLMOApply()` does. For it and for `MuonLMOComputeNorm()` a parallel matrix is gathered on the first rank of its
+  communicator; what `MuonLMOApply()` does with one is on the pages of the types of `MuonPolar`.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOGetPolar()`, `MuonPolar`
 M*/
