@@ -48,7 +48,7 @@ PetscErrorCode MuonSVDStart(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A computation is local, whatever comm is */
+/* A computation is on the matrix that it gets, whatever comm is */
 PetscErrorCode MuonSVDCreate(MPI_Comm comm, MuonSVD *svd)
 {
   PetscFunctionBegin;
@@ -230,21 +230,19 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSVDCompute(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
   const PetscScalar *a;
   PetscScalar       *X;
   const char        *solver;
   PetscInt           m, n, lda, l, s, nconv;
-  PetscBool          finite, dense;
+  PetscBool          finite;
   double             most;
   int                exponent;
 
   PetscFunctionBegin;
   *count  = 0;
   *status = MUON_STATUS_OK;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
-  PetscCheck(dense == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Matrix of type %s, expected %s", ((PetscObject)A)->type_name, MATSEQDENSE);
   PetscCall(MatGetSize(A, &m, &n));
   l = PetscMax(m, n);
   s = PetscMin(m, n);
@@ -283,6 +281,77 @@ PetscErrorCode MuonSVDCompute(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[
     }
   }
   PetscCall(MatDenseRestoreArrayRead(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the first rank, which has the whole matrix as X and gets the whole U; an error of its own becomes one of all ranks */
+static PetscErrorCode MuonSVDComputeWhole_Private(MuonSVD svd, PetscInt m, PetscInt n, PetscScalar *X, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+{
+  Mat whole;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &whole));
+  PetscCall(MuonSVDComputeSequential_Private(svd, whole, nsv, sigma, U, V, count, status));
+  PetscCall(MatDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+{
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
+  const PetscScalar *a;
+  PetscScalar       *X = NULL, *whole = NULL;
+  PetscInt           m, n, rows, lda;
+  PetscMPIInt        rank, values, answer[3] = {0, 0, 0};
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetLocalSize(A, &rows, NULL));
+  if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
+  if (rank == 0) {
+    PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_D, (size_t)m * n * sizeof(PetscScalar), &X));
+    if (U != NULL) PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)m * nsv * sizeof(PetscScalar), &whole));
+  }
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(MatDenseGetArrayRead(A, &a));
+  PetscCall(MuonMatMoveRows_Private(A, n, (PetscScalar *)a, lda, X, PETSC_TRUE));
+  PetscCall(MatDenseRestoreArrayRead(A, &a));
+  if (rank == 0) {
+    ierr      = MuonSVDComputeWhole_Private(svd, m, n, X, nsv, sigma, whole, V, count, status);
+    answer[0] = (PetscMPIInt)ierr;
+    answer[1] = (PetscMPIInt)*count;
+    answer[2] = (PetscMPIInt)*status;
+  }
+  PetscCallMPI(MPI_Bcast(answer, 3, MPI_INT, 0, comm));
+  PetscCall(ierr);
+  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", m, n);
+  *count  = answer[1];
+  *status = (MuonStatus)answer[2];
+  if (*status != MUON_STATUS_OK || *count == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMPIIntCast(*count, &values));
+  PetscCallMPI(MPI_Bcast(sigma, values, MPIU_REAL, 0, comm));
+  if (V != NULL) {
+    PetscCall(PetscMPIIntCast(*count * n, &values));
+    PetscCallMPI(MPI_Bcast(V, values, MPIU_SCALAR, 0, comm));
+  }
+  if (U != NULL) PetscCall(MuonMatMoveRows_Private(A, *count, U, PetscMax(1, rows), whole, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSVDCompute(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+{
+  PetscBool dense, parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIDENSE, &parallel));
+  PetscCheck(dense == PETSC_TRUE || parallel == PETSC_TRUE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix of type %s, expected %s or %s", ((PetscObject)A)->type_name, MATSEQDENSE, MATMPIDENSE);
+  *count  = 0;
+  *status = MUON_STATUS_OK;
+  if (dense == PETSC_TRUE) PetscCall(MuonSVDComputeSequential_Private(svd, A, nsv, sigma, U, V, count, status));
+  else if (nsv > 0) PetscCall(MuonSVDComputeParallel_Private(svd, A, nsv, sigma, U, V, count, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,6 +23,48 @@ PetscErrorCode MuonMatIsFinite_Private(Mat A, PetscBool *finite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Datatypes find the strides, so that nothing is packed */
+PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather)
+{
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)A);
+  const PetscInt *ranges;
+  PetscInt        m;
+  PetscMPIInt     size, rank, columns, rows, stride, tag, count = 0;
+  MPI_Datatype    type;
+  MPI_Request    *requests;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscCommGetNewTag(comm, &tag));
+  PetscCall(MatGetSize(A, &m, NULL));
+  PetscCall(MatGetOwnershipRanges(A, &ranges));
+  PetscCall(PetscMPIIntCast(n, &columns));
+  PetscCall(PetscMalloc1(size + 1, &requests));
+  if (ranges[rank + 1] > ranges[rank]) {
+    PetscCall(PetscMPIIntCast(ranges[rank + 1] - ranges[rank], &rows));
+    PetscCall(PetscMPIIntCast(lda, &stride));
+    PetscCallMPI(MPI_Type_vector(columns, rows, stride, MPIU_SCALAR, &type));
+    PetscCallMPI(MPI_Type_commit(&type));
+    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Isend(a, 1, type, 0, tag, comm, &requests[count++]));
+    else PetscCallMPI(MPI_Irecv(a, 1, type, 0, tag, comm, &requests[count++]));
+    PetscCallMPI(MPI_Type_free(&type));
+  }
+  for (PetscMPIInt r = 0; r < size && X != NULL; r++) {
+    if (ranges[r + 1] == ranges[r]) continue;
+    PetscCall(PetscMPIIntCast(ranges[r + 1] - ranges[r], &rows));
+    PetscCall(PetscMPIIntCast(m, &stride));
+    PetscCallMPI(MPI_Type_vector(columns, rows, stride, MPIU_SCALAR, &type));
+    PetscCallMPI(MPI_Type_commit(&type));
+    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Irecv(X + ranges[r], 1, type, r, tag, comm, &requests[count++]));
+    else PetscCallMPI(MPI_Isend(X + ranges[r], 1, type, r, tag, comm, &requests[count++]));
+    PetscCallMPI(MPI_Type_free(&type));
+  }
+  PetscCallMPI(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+  PetscCall(PetscFree(requests));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
 {
   PetscFunctionBegin;

@@ -24,6 +24,8 @@ typedef enum {
   MUON_WORK_SVD_A,
   MUON_WORK_SVD_B,
   MUON_WORK_SVD_C,
+  MUON_WORK_SVD_D,
+  MUON_WORK_SVD_E,
   MUON_WORK_COMPRESSOR_A,
   MUON_WORK_COMPRESSOR_B,
   MUON_WORK_COMPRESSOR_C,
@@ -44,9 +46,12 @@ PETSC_INTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 /*
    The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure to need it on all ranks), answers a zero, empty or non-finite matrix itself.
 
-   MuonSVDCompute() gives the nsv largest singular triples of the sequential dense matrix A: sigma[] decreasing, U (m x nsv) and V (n x nsv)
+   MuonSVDCompute() gives the nsv largest singular triples of the dense matrix A: sigma[] decreasing, U (m x nsv) and V (n x nsv)
    column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1 (the canonical rank when nsv = min(m,n)); the arrays
    past count are not set. Either of U and V may be NULL. The caller's A is not modified.
+
+   It is collective on A. A parallel matrix is gathered on its first rank, which decomposes it; m is then the number of rows of this rank, whose part of U it gets, and V, sigma, count and status
+   are the same on all.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
@@ -62,6 +67,9 @@ PETSC_INTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
 /* NaN and Inf of one rank become the status of the object on all ranks of the matrix, on which this is collective */
 PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
+
+/* n columns, of which this rank has the rows a that it has of A, to or from the whole m x n array X at the first rank of A, NULL at the others; collective on A */
+PETSC_INTERN PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather);
 
 /* Hash of a layer's name (FNV-1a, 32 bits): its identity on the wire and in the random number generator, the same for any order of the layers */
 PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);

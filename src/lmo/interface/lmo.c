@@ -15,7 +15,7 @@
   Level: intermediate
 
   Note:
-  The oracle works on sequential matrices and communicates nothing, so that any rank of `comm` may call it alone.
+  `MuonLMOApply()` and its kin are collective on the matrix that they get, not on `comm`: with a sequential matrix they communicate nothing, and any rank of `comm` may call them alone.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonLMODestroy()`
 @*/
@@ -154,6 +154,9 @@ PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO lmo, const char *prefix[])
 
   Options Database Keys:
 + -lmo_type type       - the norm, see `MuonLMOType`
+. -lmo_p p             - exponent of a norm that has one, see `MuonLMOMixedSetExponents()` and `MuonLMOSchattenSetExponent()`
+. -lmo_q q             - second exponent, see `MuonLMOMixedSetExponents()`
+. -lmo_svd_type type   - SLEPc's solver for the norms of singular values, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
 - -lmo_polar_type type - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
@@ -248,14 +251,14 @@ static PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite
 /*@
   MuonLMOApply - Minimizes the inner product with a matrix over the unit ball of the norm
 
-  Not Collective; No Fortran support
+  Collective on G; No Fortran support
 
   Input Parameters:
 + lmo - the object
-- G   - the matrix, `MATSEQDENSE`, of any shape and leading dimension; it is not modified
+- G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
 
   Output Parameter:
-. D - another matrix of the same shape: a minimizer of $\langle G, D \rangle$ over $\|D\| \le 1$
+. D - another matrix of the same type, shape and distribution: a minimizer of $\langle G, D \rangle$ over $\|D\| \le 1$
 
   Level: intermediate
 
@@ -263,7 +266,10 @@ static PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite
   For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest step of length $t$. The result for a zero matrix is zero.
   An approximate `MuonPolar` makes the oracle of the spectral norm approximate.
 
-  `MuonLMOGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
+  Of several largest entries, columns or rows the first in row-major order is taken, whatever rank has it; rows and columns of zeros stay zero in the norms that are made of them. The result for a parallel matrix is that for
+  the same matrix on one rank, up to the rounding of sums over ranks.
+
+  `MuonLMOGetStatus()` tells whether it worked, on all ranks of `G` alike. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
 
 .seealso: `MuonLMO`, `MuonLMOSharp()`, `MuonLMOGetStatus()`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
 @*/
@@ -288,21 +294,22 @@ PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
 /*@
   MuonLMOSharp - Applies the sharp operator of the norm
 
-  Not Collective; No Fortran support
+  Collective on G; No Fortran support
 
   Input Parameters:
 + lmo - the object
-- G   - the matrix, `MATSEQDENSE`, of any shape and leading dimension; it is not modified
+- G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
 
   Output Parameter:
-. S - another matrix of the same shape, $G^\sharp = \mathrm{argmax}_Z\, \langle G, Z \rangle - \|Z\|^2 / 2$
+. S - another matrix of the same type, shape and distribution, $G^\sharp = \mathrm{argmax}_Z\, \langle G, Z \rangle - \|Z\|^2 / 2$
 
   Level: advanced
 
   Notes:
   $G^\sharp = -\|G\|_* D$ with the matrix $D$ of `MuonLMOApply()`: it points along `G`, the other way than $D$, and $\langle G, G^\sharp \rangle = \|G\|_*^2 = \|G^\sharp\|^2$.
 
-  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value for it elsewhere; there is no second decomposition.
+  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value for it elsewhere; there is no second decomposition. Where it is beyond the largest number the status is
+  `MUON_STATUS_NANORINF`, and `S` holds $D$.
 
 .seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOGetStatus()`
 @*/
@@ -310,18 +317,20 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOApply(lmo, G, S));
-  if (lmo->status == MUON_STATUS_OK) PetscCall(MatScale(S, -lmo->dual));
+  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscIsInfOrNanReal(lmo->dual)) lmo->status = MUON_STATUS_NANORINF;
+  else PetscCall(MatScale(S, -lmo->dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonLMOComputeNorm - Computes the norm of a matrix
 
-  Not Collective; No Fortran support
+  Collective on X; No Fortran support
 
   Input Parameters:
 + lmo - the object
-- X   - the matrix, `MATSEQDENSE`
+- X   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
 . norm - the norm, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`
@@ -348,11 +357,11 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 /*@
   MuonLMOComputeDualNorm - Computes the dual norm of a matrix
 
-  Not Collective; No Fortran support
+  Collective on G; No Fortran support
 
   Input Parameters:
 + lmo - the object
-- G   - the matrix, `MATSEQDENSE`
+- G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
 . dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`

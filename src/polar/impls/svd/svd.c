@@ -34,51 +34,6 @@ static PetscErrorCode MuonPolarApplySequential_SVD(MuonPolar polar, Mat G, Mat Q
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The rows of all ranks of A to or from the whole matrix at the first one, where X has them without padding; datatypes find the strides, so that nothing is packed.
-   X is NULL elsewhere
-*/
-static PetscErrorCode MuonPolarMove_SVD(Mat A, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather)
-{
-  const MPI_Comm  comm = PetscObjectComm((PetscObject)A);
-  const PetscInt *ranges;
-  PetscInt        m, n;
-  PetscMPIInt     size, rank, columns, rows, stride, tag, count = 0;
-  MPI_Datatype    type;
-  MPI_Request    *requests;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscCommGetNewTag(comm, &tag));
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatGetOwnershipRanges(A, &ranges));
-  PetscCall(PetscMPIIntCast(n, &columns));
-  PetscCall(PetscMalloc1(size + 1, &requests));
-  if (ranges[rank + 1] > ranges[rank]) {
-    PetscCall(PetscMPIIntCast(ranges[rank + 1] - ranges[rank], &rows));
-    PetscCall(PetscMPIIntCast(lda, &stride));
-    PetscCallMPI(MPI_Type_vector(columns, rows, stride, MPIU_SCALAR, &type));
-    PetscCallMPI(MPI_Type_commit(&type));
-    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Isend(a, 1, type, 0, tag, comm, &requests[count++]));
-    else PetscCallMPI(MPI_Irecv(a, 1, type, 0, tag, comm, &requests[count++]));
-    PetscCallMPI(MPI_Type_free(&type));
-  }
-  for (PetscMPIInt r = 0; r < size && X != NULL; r++) {
-    if (ranges[r + 1] == ranges[r]) continue;
-    PetscCall(PetscMPIIntCast(ranges[r + 1] - ranges[r], &rows));
-    PetscCall(PetscMPIIntCast(m, &stride));
-    PetscCallMPI(MPI_Type_vector(columns, rows, stride, MPIU_SCALAR, &type));
-    PetscCallMPI(MPI_Type_commit(&type));
-    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Irecv(X + ranges[r], 1, type, r, tag, comm, &requests[count++]));
-    else PetscCallMPI(MPI_Isend(X + ranges[r], 1, type, r, tag, comm, &requests[count++]));
-    PetscCallMPI(MPI_Type_free(&type));
-  }
-  PetscCallMPI(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
-  PetscCall(PetscFree(requests));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
 {
   const PetscScalar *g;
@@ -99,7 +54,7 @@ static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
   if (rank == 0) PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, (size_t)m * n * sizeof(PetscScalar), &X));
   PetscCall(MatDenseGetLDA(G, &lda));
   PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MuonPolarMove_SVD(G, (PetscScalar *)g, lda, X, PETSC_TRUE));
+  PetscCall(MuonMatMoveRows_Private(G, n, (PetscScalar *)g, lda, X, PETSC_TRUE));
   PetscCall(MatDenseRestoreArrayRead(G, &g));
   if (rank == 0) {
     /* The decomposition works on a copy of its own, so that the factor may take the place of the matrix */
@@ -115,7 +70,7 @@ static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
   if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDenseGetLDA(Q, &lda));
   PetscCall(MatDenseGetArrayWrite(Q, &q));
-  PetscCall(MuonPolarMove_SVD(Q, q, lda, X, PETSC_FALSE));
+  PetscCall(MuonMatMoveRows_Private(Q, n, q, lda, X, PETSC_FALSE));
   PetscCall(MatDenseRestoreArrayWrite(Q, &q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
