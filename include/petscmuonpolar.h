@@ -37,21 +37,39 @@ typedef const char *MuonPolarType;
    MuonPolarCoefficients - String with the name of the polynomials of an iterative method
 
    Values:
-+  `MUONPOLARCOEFFICIENTSKJ`      - K. Jordan's quintic of the original Muon, 5 steps; fast, its singular values end between 0.68 and 1.20
-.  `MUONPOLARCOEFFICIENTSQUINTIC` - the Newton-Schulz quintic, 10 steps; converges
--  `MUONPOLARCOEFFICIENTSCUBIC`   - the Newton-Schulz cubic, 15 steps; converges
++  `MUONPOLARCOEFFICIENTSKJ`           - K. Jordan's quintic of the original Muon, 5 steps; fast, its singular values end between 0.68 and 1.20
+.  `MUONPOLARCOEFFICIENTSQUINTIC`      - the Newton-Schulz quintic, 10 steps; converges
+.  `MUONPOLARCOEFFICIENTSCUBIC`        - the Newton-Schulz cubic, 15 steps; converges
+.  `MUONPOLARCOEFFICIENTSYOU`          - J. You's five quintics, used by Motif and Dion
+.  `MUONPOLARCOEFFICIENTSPOLAREXPRESS` - the listing of the Polar Express paper, 5 steps; converges with 8. The arguments of all rows but the last are divided by 1.01, and so is the matrix beyond its norm
+.  `MUONPOLARCOEFFICIENTSPE105`        - the first five rows of that listing, all divided by 1.05, as the programs of Dao's group and DMuon have them
+.  `MUONPOLARCOEFFICIENTSMODDED`       - Polar Express of modded-nanogpt and nanochat, 5 steps; the matrix is divided by 1.02 beyond its norm
+.  `MUONPOLARCOEFFICIENTSEMERGING`     - Polar Express as NVIDIA's Emerging-Optimizers and Megatron print it, 1.01 included and rounded to four digits, 5 steps
+.  `MUONPOLARCOEFFICIENTSCANS`         - CANS, Chebyshev polynomials on intervals that adapt, 5 steps
+.  `MUONPOLARCOEFFICIENTSAOL`          - the four quintics of flash-newton-schulz, after its rescaling of the rows; see the warning in `MUONPOLARNEWTONSCHULZ`
+.  `MUONPOLARCOEFFICIENTSDEEPSEEKV4`   - eight steps of `kj` and two that converge to one
+-  `MUONPOLARCOEFFICIENTSCUBIC5`       - the five cubics of Emerging-Optimizers
 
    Level: intermediate
 
    Note:
-   The steps are those made unless `MuonPolarSetSteps()` says otherwise.
+   The steps are those made unless `MuonPolarSetSteps()` says otherwise. Past the last polynomial of a set, `you`, `aol` and `cubic5` begin again, and the others repeat the last one.
 
 .seealso: `MuonPolarSetCoefficients()`, `MuonPolar`, `MUONPOLARNEWTONSCHULZ`
 J*/
 typedef const char *MuonPolarCoefficients;
-#define MUONPOLARCOEFFICIENTSKJ      "kj"
-#define MUONPOLARCOEFFICIENTSQUINTIC "quintic"
-#define MUONPOLARCOEFFICIENTSCUBIC   "cubic"
+#define MUONPOLARCOEFFICIENTSKJ           "kj"
+#define MUONPOLARCOEFFICIENTSQUINTIC      "quintic"
+#define MUONPOLARCOEFFICIENTSCUBIC        "cubic"
+#define MUONPOLARCOEFFICIENTSYOU          "you"
+#define MUONPOLARCOEFFICIENTSPOLAREXPRESS "polarexpress"
+#define MUONPOLARCOEFFICIENTSPE105        "pe105"
+#define MUONPOLARCOEFFICIENTSMODDED       "modded"
+#define MUONPOLARCOEFFICIENTSEMERGING     "emerging"
+#define MUONPOLARCOEFFICIENTSCANS         "cans"
+#define MUONPOLARCOEFFICIENTSAOL          "aol"
+#define MUONPOLARCOEFFICIENTSDEEPSEEKV4   "deepseekv4"
+#define MUONPOLARCOEFFICIENTSCUBIC5       "cubic5"
 
 /*E
    MuonPolarPrecision - Precision in which a method computes, whatever `PetscScalar` is

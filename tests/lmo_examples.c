@@ -62,6 +62,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("first step of example A", lmo, 2, 2, step, stepped, 6.0, 4.0, 50.0 * eps));
   /* The default polar factor leaves the ball; -<G,D> is its own value for the dual norm, 7 */
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   PetscCall(Expect("spectral with KJ", lmo, 2, 2, diagonal, kj, 3 * 0.7228761686 + 4 * 1.1192039299, 4.0, 1e-9 + 2000.0 * eps));
   PetscCall(MuonLMODestroy(&lmo));
   PetscCall(PetscFinalize());

@@ -250,6 +250,17 @@ static PETSC_UNUSED double TestDot(int count, const double *x, const double *y)
   return sum;
 }
 
+/* Roundoff of a method: that of its kernel, or of PetscScalar where the input has more of it */
+static PETSC_UNUSED PetscErrorCode TestEpsilon(MuonPolar polar, double *eps)
+{
+  MuonPolarPrecision precision;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *eps = precision == MUON_POLAR_PRECISION_DOUBLE ? PETSC_MACHINE_EPSILON : 1.1920928955078125e-7;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frobenius norm of x - y, or of x */
 static PETSC_UNUSED double TestDistance(int count, const double *x, const double *y)
 {

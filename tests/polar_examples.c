@@ -51,6 +51,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("M_2 of example B", polar, 2, 2, m2, p2, 20.0 * eps));
 
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   for (PetscInt steps = 1; steps <= 5; steps++) {
     const double expected[4] = {kj[steps - 1][0], 0, 0, kj[steps - 1][1]};
 
@@ -60,6 +61,7 @@ int main(int argc, char **argv)
   /* Five steps are also the default of these coefficients, and these coefficients that of the type */
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   PetscCall(Expect("the default", polar, 2, 2, diagonal, last, digits));
   PetscCall(MuonPolarGetType(polar, &type));
   PetscCheck(type != NULL && type[0] == 'n', PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default type is %s", type);

@@ -23,8 +23,7 @@ int main(int argc, char **argv)
 {
   static const int shapes[][2] = {{1, 1}, {1, 6}, {6, 1}, {12, 12}, {8, 20}, {20, 8}};
   const int        largest = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000, smallest = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060;
-  const double     eps    = PETSC_MACHINE_EPSILON;
-  double           growth = 1.0;
+  double           growth = 1.0, eps = 0.0;
   MuonPolar        polar;
   MuonPolarType    type;
   PetscBool        exact;
@@ -34,6 +33,7 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarGetType(polar, &type));
+  PetscCall(TestEpsilon(polar, &eps));
   PetscCall(PetscStrcmp(type, MUONPOLARSVD, &exact));
   /* The slope at zero of fifteen cubic or ten quintic steps, the steepest of the polynomials here, is 537; that of the exact factor is the condition, 10 here */
   growth = exact == PETSC_TRUE ? 10.0 : 1000.0;
@@ -141,6 +141,6 @@ int main(int argc, char **argv)
 
   test:
     suffix: newtonschulz
-    args: -lmo_polar_type newtonschulz -lmo_polar_coefficients {{kj quintic cubic}}
+    args: -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -lmo_polar_coefficients {{kj quintic cubic}}
 
 TEST*/

@@ -48,7 +48,7 @@ static double Amplification(const Row *row)
 int main(int argc, char **argv)
 {
   static const int      shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {24, 24}, {16, 40}, {40, 16}, {33, 32}};
-  const double          eps         = PETSC_MACHINE_EPSILON;
+  double                eps         = 0.0;
   const Row            *row         = NULL;
   MuonPolar             polar;
   MuonPolarType         type;
@@ -65,6 +65,7 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarGetType(polar, &type));
+  PetscCall(TestEpsilon(polar, &eps));
   PetscCall(MuonPolarGetCoefficients(polar, &coefficients));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(PetscStrcmp(type, MUONPOLARSVD, &exact));
@@ -179,17 +180,17 @@ int main(int argc, char **argv)
 
   test:
     suffix: kj
-    args: -lmo_polar_type newtonschulz
+    args: -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}
     oracle: polar.py
 
   test:
     suffix: quintic
-    args: -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}
+    args: -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}
     oracle: polar.py
 
   test:
     suffix: cubic
-    args: -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}}
+    args: -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}}
     oracle: polar.py
 
 TEST*/

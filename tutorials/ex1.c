@@ -106,7 +106,7 @@ int main(int argc, char **argv)
       output_file: output/ex1_check.out
     test:
       suffix: newtonschulz
-      args: -lmo_polar_type newtonschulz -lmo_polar_coefficients {{kj quintic}separate output}
+      args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients {{kj quintic}separate output}
     test:
       suffix: frobenius
       args: -lmo_type frobenius

@@ -148,6 +148,7 @@ int main(int argc, char **argv)
     requires: double
     # a loss is printed to a fifth digit after the point
     tolerance: 1e-3
+    args: -lmo_polar_precision double
     test:
       suffix: check
       nsize: {{1 3}}

@@ -27,6 +27,23 @@ const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 900
 const MuonKernelReal *const MuonKernelRealBF16 = NULL;
   #endif
 
+void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums)
+{
+  if (real->size == sizeof(float)) RowSumsSingle(s, (const float *)A, sums);
+  else RowSumsDouble(s, (const double *)A, sums);
+}
+
+void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy)
+{
+  if (real->size == sizeof(float)) ScaleSingle(left, s, l, d, (float *)Y, ldy);
+  else ScaleDouble(left, s, l, d, (double *)Y, ldy);
+}
+
+double MuonKernelRealSumSquares(const MuonKernelReal *real, size_t count, const void *x)
+{
+  return real->size == sizeof(float) ? SumSquaresSingle(count, (const float *)x) : SumSquaresDouble(count, (const double *)x);
+}
+
 #else
 
   #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
@@ -97,6 +114,44 @@ static void REAL_NAME(Mirror)(size_t s, void *S)
       }
     }
   }
+}
+
+static void REAL_NAME(RowSums)(size_t s, const REAL *A, double *sums)
+{
+  for (size_t i = 0; i < s; i++) sums[i] = 0.0;
+  for (size_t j = 0; j < s; j++) {
+    sums[j] += fabs((double)A[j * (s + 1)]);
+    for (size_t i = j + 1; i < s; i++) {
+      const double a = fabs((double)A[i + j * s]);
+
+      sums[i] += a;
+      sums[j] += a;
+    }
+  }
+}
+
+static void REAL_NAME(Scale)(int left, size_t s, size_t l, const double *d, REAL *Y, size_t ldy)
+{
+  const size_t rows = left ? s : l, columns = left ? l : s;
+
+  for (size_t j = 0; j < columns; j++) {
+    for (size_t i = 0; i < rows; i++) Y[i + j * ldy] = (REAL)(d[left ? i : j] * Y[i + j * ldy]);
+  }
+}
+
+static double REAL_NAME(SumSquares)(size_t count, const REAL *x)
+{
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  size_t i;
+
+  for (i = 0; i + 4 <= count; i += 4) {
+    s0 += (double)x[i] * (double)x[i];
+    s1 += (double)x[i + 1] * (double)x[i + 1];
+    s2 += (double)x[i + 2] * (double)x[i + 2];
+    s3 += (double)x[i + 3] * (double)x[i + 3];
+  }
+  for (; i < count; i++) s0 += (double)x[i] * (double)x[i];
+  return (s0 + s1) + (s2 + s3);
 }
 
   #undef REAL_BLAS

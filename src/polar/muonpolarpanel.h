@@ -26,7 +26,7 @@ typedef struct {
 } MuonPolarPanel;
 
 /*
-   Collective on G; G is finite and not zero. norm and exponent are those of MuonPolarSetNormalization(). A rank that holds nothing takes part in everything.
+   Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that holds nothing takes part in everything.
    Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, Mat G, MuonPolarPanel *);
@@ -39,5 +39,13 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void 
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
+/*
+   What divides the panel beyond its Frobenius norm for MUON_POLAR_NORMALIZATION_SPECTRAL, from the Gram matrix A, whose upper triangle is not read; a method divides, or changes its first polynomial
+   with MuonKernelPolynomialDivide(). The same bits on all ranks, no communication; its flops are logged and the second function tells them
+*/
+PETSC_INTERN PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *, const void *A, double *divisor);
+PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar, size_t s);
+/* ||Y||_F^2, the same bits on all ranks; collective */
+PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, double *);
 /* The precision that the options ask for, that of the type where they ask for none; an error where it is not built */
 PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, const MuonKernelReal **);
