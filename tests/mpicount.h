@@ -59,6 +59,7 @@ static const char *const mpicount_names[] = {"MPI_Gather", "MPI_Gatherv", "MPI_B
 typedef struct {
   long      calls[MPICOUNT_KINDS];
   long long sent, received;
+  long long reduced; /* in send buffers of MPI_Allreduce, which is among the others and not in sent */
 } MPICount;
 
 static MPICount mpicount;
@@ -206,6 +207,15 @@ int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, M
   return PMPI_Iallreduce(send, recv, count, type, op, comm, request);
 }
 
+int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+  if (mpicount_counts(comm)) {
+    mpicount_call(MPICOUNT_OTHER, 0);
+    mpicount.reduced += mpicount_bytes(count, type);
+  }
+  return PMPI_Allreduce(send, recv, count, type, op, comm);
+}
+
 /* Counted whatever they move */
 #define MPICOUNT_FORBID(name, parameters, arguments, comm) \
   int MPI_##name parameters \
@@ -231,7 +241,6 @@ MPICOUNT_FORBID(Scatter, (const void *b, int n, MPI_Datatype t, void *rb, int rn
 MPICOUNT_FORBID(Scatterv, (const void *b, const int n[], const int d[], MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c), (b, n, d, t, rb, rn, rt, root, c), c)
 MPICOUNT_FORBID(Alltoallw, (const void *b, const int n[], const int d[], const MPI_Datatype t[], void *rb, const int rn[], const int rd[], const MPI_Datatype rt[], MPI_Comm c), (b, n, d, t, rb, rn, rd, rt, c), c)
 MPICOUNT_FORBID(Reduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c), (b, rb, n, t, o, root, c), c)
-MPICOUNT_FORBID(Allreduce, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
 MPICOUNT_FORBID(Reduce_scatter, (const void *b, void *rb, const int n[], MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
 MPICOUNT_FORBID(Reduce_scatter_block, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
 MPICOUNT_FORBID(Scan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)

@@ -1,0 +1,155 @@
+static char help[] = "What a rank holds and sends for the polar factor of a parallel matrix, against the bound and the formulas; the factor against a Jacobi SVD.\n\n";
+
+#include "polar_common.h"
+#include <petscmuon/private/muonpolarimpl.h>
+#include "mpicount.h"
+
+/* Rows of this rank: evenly, or all but a few on the last rank and none on the first */
+static PetscInt Rows(int how, PetscInt m, PetscMPIInt size, PetscMPIInt rank)
+{
+  if (how == 0 || size == 1) return m / size + (rank < m % size ? 1 : 0);
+  if (rank == 0) return 0;
+  return rank < size - 1 ? PetscMin(m / size, 3) : m - (size - 2) * PetscMin(m / size, 3);
+}
+
+/* The rows of all ranks, on all ranks */
+static PetscErrorCode Gather(Mat M, double *whole)
+{
+  const PetscScalar *a;
+  PetscInt           m, n, lda, begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(M, &m, &n));
+  PetscCall(MatGetOwnershipRange(M, &begin, &end));
+  PetscCall(MatDenseGetLDA(M, &lda));
+  PetscCall(MatDenseGetArrayRead(M, &a));
+  for (PetscInt i = 0; i < m * n; i++) whole[i] = 0.0;
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) whole[i + j * m] = (double)a[i - begin + j * lda];
+  }
+  PetscCall(MatDenseRestoreArrayRead(M, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, whole, (int)(m * n), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int how, int m, int n)
+{
+  const int      s = PetscMin(m, n), l = PetscMax(m, n);
+  MuonPolar      polar;
+  MuonStatus     status;
+  PetscMPIInt    size, rank;
+  PetscInt       rows, local, begin, steps;
+  PetscLogDouble bytes;
+  PetscBool      newtonschulz;
+  MPICount       count;
+  double        *A, *Q, *U, *V, *sigma, eps = 0.0, off = 0.0, entries, expected, moved;
+  PetscScalar   *g;
+  Mat            G, R;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscMalloc5(m * n, &A, m * n, &Q, m * s, &U, n * s, &V, s, &sigma));
+  /* Singular values 1 ... 0.1 */
+  TestOrthonormal(m, s, U);
+  TestOrthonormal(n, s, V);
+  for (int j = 0; j < s; j++) {
+    for (int i = 0; i < m; i++) U[i + j * m] *= pow(0.1, s > 1 ? (double)j / (s - 1) : 0.0);
+  }
+  TestMultiply(m, n, s, U, V, 1, A);
+  rows = Rows(how, m, size, rank);
+  PetscCallMPI(MPI_Scan(&rows, &begin, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  begin -= rows;
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, m, n, NULL, &G));
+  PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
+  PetscCall(MatDenseGetArrayWrite(G, &g));
+  for (int j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < rows; i++) g[i + j * rows] = (PetscScalar)A[begin + i + j * m];
+  }
+  PetscCall(MatDenseRestoreArrayWrite(G, &g));
+  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
+
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetType(polar, type));
+  PetscCall(MuonPolarSetPrecision(polar, precision));
+  PetscCall(MuonPolarGetSteps(polar, &steps));
+  PetscCall(TestEpsilon(polar, &eps));
+  mpicount_reset();
+  PetscCall(MuonPolarApply(polar, G, R));
+  count = mpicount;
+  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: status %d", type, m, n, (int)status);
+
+  /* U^T Q V is diagonal: a step rounds as a product does, and the slopes at zero, up to 1000, enlarge that; the diagonal is in the widest of the documented ranges */
+  PetscCall(Gather(R, Q));
+  TestSVD(m, n, A, sigma, U, V);
+  for (int p = 0; p < s; p++) {
+    for (int q = 0; q < s; q++) {
+      double f = 0.0;
+
+      for (int j = 0; j < n; j++) f += V[j + q * n] * TestDot(m, U + p * m, Q + j * m);
+      if (p != q) off += f * f;
+      else PetscCheck(f > 0.65 && f < 1.21, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular value %g became %g", type, m, n, sigma[p], f);
+    }
+  }
+  PetscCheck(sqrt(off) <= 32e3 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d on %d ranks: the factor is off by %g, bound %g", type, m, n, size, sqrt(off), 32e3 * (m + n) * eps);
+
+  /* Entries of scratch: s^2 + 3 d/J, where d/J is what this rank has of the matrix, as rows or, of a wide one, as columns dealt evenly */
+  local   = size > 1 && m < n ? n / size + (rank < n % size ? 1 : 0) : (m < n ? n : rows);
+  entries = PetscMax((double)rows * n, (double)s * local);
+  PetscCheck(how > 0 || m % size > 0 || n % size > 0 || entries * size == (double)s * l, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An even part of %d x %d has %g entries", m, n, entries);
+  PetscCall(MuonPolarGetMemory(polar, &bytes));
+  PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type, MuonPolarPrecisions[precision],
+             m, n, rank, size, (double)bytes, s, entries);
+
+  /* Sent: a wide matrix changes to columns and back. Newton and Schulz sum a triangle for each step, one number each for the largest exponent and the norm, and one for what the input is */
+  PetscCall(PetscStrcmp(type, MUONPOLARNEWTONSCHULZ, &newtonschulz));
+  moved    = (precision == MUON_POLAR_PRECISION_SINGLE ? 4.0 : 8.0) * (size > 1 && m < n ? (double)rows * n + (double)s * local : 0.0);
+  expected = size > 1 ? 4 + 4 + 8 + (precision == MUON_POLAR_PRECISION_SINGLE ? 4.0 : 8.0) * steps * s * (s + 1) / 2 : 0.0;
+  PetscCheck(count.calls[MPICOUNT_ALLTOALLV] == (size > 1 && m < n ? 2 : 0) && (double)count.sent == moved, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, rank %d of %d: %ld all-to-all, %lld bytes, expected %g", type, m, n, rank, size,
+             count.calls[MPICOUNT_ALLTOALLV], count.sent, moved);
+  /* A debugging PETSc compares arguments by reductions of its own */
+  if (newtonschulz == PETSC_TRUE && !PetscDefined(USE_DEBUG)) {
+    PetscCheck((double)count.reduced == expected && count.calls[MPICOUNT_OTHER] == (size > 1 ? 3 + steps : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, rank %d of %d: %ld sums of %lld bytes, expected %g", type, m, n, rank, size,
+               count.calls[MPICOUNT_OTHER], count.reduced, expected);
+  }
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&R));
+  PetscCall(PetscFree5(A, Q, U, V, sigma));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const int shapes[][2] = {{1, 1}, {1, 13}, {13, 1}, {36, 36}, {48, 24}, {24, 48}, {1800, 6}, {5, 1201}, {35, 36}, {37, 36}};
+  const char     **types;
+  int              count;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonPolarInitializePackage());
+  PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
+  for (int t = 0; t < count && types[t] != NULL; t++) {
+    if (strcmp(types[t], MUONPOLARSVD) == 0) continue;
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+      for (int how = 0; how < 2; how++) {
+        PetscCall(Case(types[t], MUON_POLAR_PRECISION_SINGLE, how, shapes[k][0], shapes[k][1]));
+        PetscCall(Case(types[t], MUON_POLAR_PRECISION_DOUBLE, how, shapes[k][0], shapes[k][1]));
+      }
+    }
+  }
+  PetscCall(PetscFree(types));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    link: internal
+
+  test:
+    nsize: {{1 2 3 4}}
+
+TEST*/
