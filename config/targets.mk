@@ -51,8 +51,12 @@ quickstart: lib $(NANOGPT)
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
+# Ranks share out a step; polar factors are compared on one
 benchmarks: lib $(BENCH_PROGRAMS)
-	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do echo "== $$b"; $(RUN) $$b $(BENCHMARK_OPTIONS) || exit 1; done
+	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do \
+	  case $$b in */polar) ranks=1;; *) ranks=$(NP);; esac; \
+	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $(BENCHMARK_OPTIONS) || exit 1; \
+	done
 
 # Installation
 DEST = $(DESTDIR)$(PREFIX)
@@ -87,7 +91,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make benchmarks            the tables behind the README's figures; NP=2 ranks"
+	@echo "make benchmarks            the tables behind the README's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"

@@ -1,0 +1,74 @@
+/*
+   What the benchmarks share: medians, and what is known of the BLAS below.
+*/
+#pragma once
+
+#include <petscsys.h>
+#include <petscmuonretro.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static PETSC_UNUSED PetscErrorCode Median(PetscInt n, PetscReal values[], PetscLogDouble *median)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSortReal(n, values));
+  *median = (PetscLogDouble)(n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits of a vector that the processor has, 0 where that is not known */
+static PetscErrorCode GetVectorBits(PetscInt *bits)
+{
+  char  line[8192];
+  FILE *file = fopen("/proc/cpuinfo", "r");
+
+  PetscFunctionBeginUser;
+  *bits = 0;
+  if (file == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  while (*bits == 0 && fgets(line, sizeof(line), file) != NULL) {
+    if (strncmp(line, "flags", 5) != 0) continue;
+    *bits = strstr(line, " avx512f") != NULL ? 512 : strstr(line, " avx2") != NULL ? 256 : 128;
+  }
+  fclose(file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which kernels OpenBLAS has chosen; it takes processors that are newer than itself for older ones */
+static PETSC_UNUSED PetscErrorCode ReportBlas(void)
+{
+  const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"}, *const half[] = {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
+  PetscInt    cpu, kernel                                                                = 128;
+  void       *symbol = NULL;
+  const char *name;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscDLSym(NULL, "openblas_get_corename", &symbol));
+  if (symbol == NULL) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: not one that tells its kernels\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  name = ((char *(*)(void))symbol)();
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(half); i++) kernel = strcasecmp(name, half[i]) == 0 ? 256 : kernel;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wide); i++) kernel = strcasecmp(name, wide[i]) == 0 ? 512 : kernel;
+  PetscCall(GetVectorBits(&cpu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: OpenBLAS with its kernels for %s, vectors of %" PetscInt_FMT " bits", name, kernel));
+  if (cpu > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; the processor has %" PetscInt_FMT, cpu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  if (cpu > kernel) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WARNING: OpenBLAS uses narrower vectors than the processor has; try OPENBLAS_CORETYPE=%s in the environment\n", cpu == 512 ? "SkylakeX" : "Haswell"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Threads of the BLAS in a rank, 1 where it does not tell */
+static PETSC_UNUSED PetscErrorCode GetBlasThreads(PetscInt *threads)
+{
+  void *symbol = NULL;
+
+  PetscFunctionBeginUser;
+  *threads = 1;
+  PetscCall(PetscDLSym(NULL, "openblas_get_num_threads", &symbol));
+  if (symbol != NULL) *threads = (PetscInt)((int (*)(void))symbol)();
+  else if (getenv("OMP_NUM_THREADS") != NULL) *threads = PetscMax(1, (PetscInt)atoi(getenv("OMP_NUM_THREADS")));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

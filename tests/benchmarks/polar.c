@@ -1,0 +1,835 @@
+static char help[] = "Times every method for the polar factor beside the matrix products of the same BLAS and the function of torch.optim.Muon, all measured in the same run.\n\n"
+                     "  ./polar\n"
+                     "  ./polar -benchmark_shapes 768x768,768x3072 -benchmark_methods zolotarev,kj -benchmark_csv polar.csv\n"
+                     "  ./polar -lmo_polar_type zolotarev -lmo_polar_tolerance 0.05\n\n"
+                     "-lmo_polar_type adds a row called options with the keys of the command line. With several ranks the rows of each matrix are cut over them.\n\n";
+
+#include <petscmuon.h>
+#include <petsctime.h>
+#include <time.h>
+#include <muonpolarreal.h>
+#include <muonblas.h>
+#include "benchmark_common.h"
+#include "../polar_common.h"
+
+#define MAX_SHAPES  32
+#define MAX_METHODS 64
+#define MAX_SIZES   8
+/* Times that a product is measured before the methods of a shape, and again after them */
+#define REPETITIONS 3
+#define PRECISIONS  3
+/* Seconds between two lines on how far it is */
+#define PATIENCE 5.0
+
+PETSC_EXTERN void MUON_BLAS(s, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const float *, const float *, const MuonBLASInt *, const float *, const MuonBLASInt *, const float *, float *,
+                                           const MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, const MuonBLASInt *, const double *, double *,
+                                           const MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, syev, SYEV)(const char *, const char *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, gesdd, GESDD)(const char *, const MuonBLASInt *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, const MuonBLASInt *, MuonBLASInt *,
+                                             MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *, MuonBLASInt *);
+
+typedef struct {
+  const char *name, *type, *options;
+  PetscBool   slow; /* only where it is asked for */
+} Method;
+
+/* A type of the list that has no line here gets one with its defaults */
+static const Method methods[] = {{"zolotarev-2", "zolotarev", "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
+                                 {"zolotarev-3", "zolotarev", "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
+                                 {"zolotarev-4", "zolotarev", "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
+                                 {"zolotarev-double", "zolotarev", "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
+                                 {"zolotarev-bf16", "zolotarev", "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision bf16", PETSC_FALSE},
+                                 {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
+                                 {"kj-double", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision double", PETSC_FALSE},
+                                 {"kj-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision bf16", PETSC_FALSE},
+                                 {"polarexpress", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients polarexpress -lmo_polar_precision single", PETSC_FALSE},
+                                 {"polarexpress-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients polarexpress -lmo_polar_precision bf16", PETSC_FALSE},
+                                 {"svd", MUONPOLARSVD, "", PETSC_TRUE}};
+
+typedef enum {
+  SPECTRUM_GAUSSIAN,
+  SPECTRUM_HARMONIC,
+  SPECTRUM_GEOMETRIC
+} Spectrum;
+static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "Spectrum", "SPECTRUM_", NULL};
+
+typedef enum {
+  CLOCK_OF_WALL,
+  CLOCK_OF_CPU
+} Clock;
+static const char *const Clocks[] = {"wall", "cpu", "Clock", "CLOCK_OF_", NULL};
+
+typedef struct {
+  PetscInt nshapes, shape[MAX_SHAPES][2];
+  PetscInt nmethods;
+  Method   method[MAX_METHODS];
+  PetscInt nsizes, size[MAX_SIZES];
+  PetscInt repetitions, threads;
+  Spectrum spectrum;
+  Clock    clock;
+  char     csv[PETSC_MAX_PATH_LEN], torch[PETSC_MAX_PATH_LEN], oracle[PETSC_MAX_PATH_LEN];
+} Plan;
+
+/* A row of the table; seconds is 0 where there is nothing to say but the note */
+typedef struct {
+  char               name[32];
+  MuonPolarPrecision precision;
+  PetscLogDouble     seconds, best; /* median and least of the repetitions */
+  PetscLogDouble     flops, logged; /* by MuonPolarGetFlops(), and as the library logged them in one call */
+  PetscLogDouble     products;      /* operations a second of a product in that precision */
+  double             gap, largest, smallest;
+  char               note[128];
+} Row;
+
+/* The matrix of the moment, and the exact answer */
+typedef struct {
+  PetscInt       m, n, nrows;
+  double        *G, *Q; /* whole, on every rank; the entries of G are singles, so that torch gets the same */
+  Mat            A, B;
+  double         nuclear;
+  PetscLogDouble products[PRECISIONS];
+  Row            row[MAX_METHODS + 2];
+} Problem;
+
+typedef struct {
+  PetscLogDouble start, said, done, total; /* done and total in seconds of some machine */
+  PetscInt       rows, nrows;
+} Progress;
+
+static PetscErrorCode Now(Clock type, PetscLogDouble *now)
+{
+  PetscFunctionBeginUser;
+  if (type == CLOCK_OF_CPU) *now = (PetscLogDouble)clock() / CLOCKS_PER_SEC;
+  else PetscCall(PetscTime(now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds since start of the rank that took longest */
+static PetscErrorCode Elapsed(Clock type, PetscLogDouble start, PetscReal *seconds)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  PetscCall(Now(type, &now));
+  now -= start;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &now, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  /* A clock of processor time may not have moved */
+  *seconds = (PetscReal)PetscMax(now, 1e-9);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a row costs, in the time of a product of singles for 1e9 operations: the method's repetitions, and the singular values of what it gives */
+static PetscLogDouble Effort(const Plan *plan, PetscInt m, PetscInt n, const char *type, MuonPolarPrecision precision, PetscLogDouble flops)
+{
+  const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
+  const PetscLogDouble slower = type != NULL && strcmp(type, MUONPOLARSVD) == 0 ? 10 : precision == MUON_POLAR_PRECISION_DOUBLE ? 2 : 1;
+
+  return (slower * (plan->repetitions + 1) * flops + 2 * s * s * l + 10 * s * s * s) / 1e9;
+}
+
+static PetscErrorCode Advance(Progress *progress, const Problem *problem, const char *name)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscTime(&now));
+  if (now - progress->said > PATIENCE) {
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "polar: %" PetscInt_FMT "x%" PetscInt_FMT " %s, %" PetscInt_FMT " of %" PetscInt_FMT, problem->m, problem->n, name, progress->rows + 1, progress->nrows));
+    if (progress->done > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, ", about %.0f s left", (now - progress->start) * (progress->total - progress->done) / progress->done));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "\n"));
+    progress->said = now;
+  }
+  progress->rows++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Product(MuonPolarPrecision precision, MuonBLASInt m, MuonBLASInt k, MuonBLASInt n, const void *A, const void *B, void *C)
+{
+  const double oned = 1, zerod = 0;
+  const float  ones = 1, zeros = 0;
+
+  if (precision == MUON_POLAR_PRECISION_DOUBLE) MUON_BLAS(d, gemm, GEMM)("N", "N", &m, &n, &k, &oned, (const double *)A, &m, (const double *)B, &k, &zerod, (double *)C, &m);
+  else if (precision == MUON_POLAR_PRECISION_SINGLE) MUON_BLAS(s, gemm, GEMM)("N", "N", &m, &n, &k, &ones, (const float *)A, &m, (const float *)B, &k, &zeros, (float *)C, &m);
+  else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, B, (size_t)k, 0.0, C, (size_t)k);
+}
+
+/* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */
+static PetscErrorCode MeasureProduct(const Plan *plan, MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, PetscLogDouble *rate)
+{
+  const size_t         size  = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+  const PetscLogDouble flops = 2.0 * (PetscLogDouble)m * (PetscLogDouble)k * (PetscLogDouble)n;
+  const PetscInt       inner = PetscMax(1, (PetscInt)(2e8 / flops)); /* short products are too quick for the clock */
+  char                *A, *B, *C;
+  PetscReal            seconds, best = PETSC_MAX_REAL;
+  PetscLogDouble       start;
+  PetscMPIInt          size_of_world;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size_of_world));
+  PetscCall(PetscMalloc3(size * (size_t)m * k, &A, size * (size_t)k * n, &B, size * (size_t)m * n, &C));
+  for (size_t p = 0; p < 2; p++) {
+    char        *X     = p == 0 ? A : B;
+    const size_t count = p == 0 ? (size_t)m * k : (size_t)k * n;
+
+    for (size_t i = 0; i < count; i++) {
+      if (size == sizeof(double)) ((double *)X)[i] = (double)(i % 17) / 17;
+      else ((float *)X)[i] = (float)(i % 17) / 17;
+    }
+  }
+  for (PetscInt r = -1; r < REPETITIONS; r++) {
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(Now(plan->clock, &start));
+    for (PetscInt i = 0; i < inner; i++) Product(precision, (MuonBLASInt)m, (MuonBLASInt)k, (MuonBLASInt)n, A, B, C);
+    PetscCall(Elapsed(plan->clock, start, &seconds));
+    if (r >= 0) best = PetscMin(best, seconds);
+  }
+  PetscCall(PetscFree3(A, B, C));
+  *rate = size_of_world * (PetscLogDouble)inner * flops / (PetscLogDouble)best;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The best of squares and of the two products that the matrix has with its short side; better of before and after the methods */
+static PetscErrorCode MeasureProducts(const Plan *plan, Problem *problem, const PetscBool used[])
+{
+  const PetscInt s = PetscMin(problem->m, problem->n), l = PetscMax(problem->m, problem->n);
+
+  PetscFunctionBeginUser;
+  for (int p = 0; p < PRECISIONS; p++) {
+    PetscLogDouble rate;
+
+    if (used[p] == PETSC_FALSE) continue;
+    for (PetscInt i = 0; i < plan->nsizes; i++) {
+      PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, plan->size[i], plan->size[i], plan->size[i], &rate));
+      problem->products[p] = PetscMax(problem->products[p], rate);
+    }
+    PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, s, s, l, &rate));
+    problem->products[p] = PetscMax(problem->products[p], rate);
+    if (p == MUON_POLAR_PRECISION_BF16) continue;
+    PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, s, l, s, &rate));
+    problem->products[p] = PetscMax(problem->products[p], rate);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* k <= m orthonormal columns */
+static PetscErrorCode Orthonormal(PetscInt m, PetscInt k, double *Q)
+{
+  MuonBLASInt bm = (MuonBLASInt)m, bk = (MuonBLASInt)k, lwork = 64 * bk, info;
+  double     *tau, *work;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < m * k; i++) Q[i] = TestGaussian();
+  PetscCall(PetscMalloc2(k, &tau, lwork, &work));
+  MUON_BLAS(d, geqrf, GEQRF)(&bm, &bk, Q, &bm, tau, work, &lwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "geqrf: %d", (int)info);
+  MUON_BLAS(d, orgqr, ORGQR)(&bm, &bk, &bk, Q, &bm, tau, work, &lwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "orgqr: %d", (int)info);
+  PetscCall(PetscFree2(tau, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillMatrix(const Plan *plan, Problem *problem)
+{
+  const PetscInt m = problem->m, n = problem->n, s = PetscMin(m, n);
+
+  PetscFunctionBeginUser;
+  if (plan->spectrum == SPECTRUM_GAUSSIAN) {
+    for (PetscInt i = 0; i < m * n; i++) problem->G[i] = TestGaussian();
+  } else {
+    const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bs = (MuonBLASInt)s;
+    const double      one = 1, zero = 0;
+    double           *U, *V;
+
+    PetscCall(PetscMalloc2(m * s, &U, n * s, &V));
+    PetscCall(Orthonormal(m, s, U));
+    PetscCall(Orthonormal(n, s, V));
+    for (PetscInt j = 0; j < s; j++) {
+      const double sigma = plan->spectrum == SPECTRUM_HARMONIC ? 1.0 / (double)(j + 1) : pow(1e-6, s > 1 ? (double)j / (double)(s - 1) : 0.0);
+
+      for (PetscInt i = 0; i < m; i++) U[i + j * m] *= sigma;
+    }
+    MUON_BLAS(d, gemm, GEMM)("N", "T", &bm, &bn, &bs, &one, U, &bm, V, &bn, &zero, problem->G, &bm);
+    PetscCall(PetscFree2(U, V));
+  }
+  for (PetscInt i = 0; i < m * n; i++) problem->G[i] = (double)(float)problem->G[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sum of the singular values, by a singular value decomposition in double */
+static PetscErrorCode NuclearNorm(PetscInt m, PetscInt n, const double *G, double *nuclear)
+{
+  MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, one = 1, lwork = -1, info, *iwork;
+  PetscInt    s = PetscMin(m, n);
+  double     *copy, *sigma, *work, size, none = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(m * n, &copy, s, &sigma, 8 * s, &iwork));
+  PetscCall(PetscArraycpy(copy, G, m * n));
+  MUON_BLAS(d, gesdd, GESDD)("N", &bm, &bn, copy, &bm, sigma, &none, &one, &none, &one, &size, &lwork, iwork, &info);
+  lwork = (MuonBLASInt)size;
+  PetscCall(PetscMalloc1(lwork, &work));
+  MUON_BLAS(d, gesdd, GESDD)("N", &bm, &bn, copy, &bm, sigma, &none, &one, &none, &one, work, &lwork, iwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "gesdd: %d", (int)info);
+  *nuclear = 0;
+  for (PetscInt i = s - 1; i >= 0; i--) *nuclear += sigma[i];
+  PetscCall(PetscFree(work));
+  PetscCall(PetscFree3(copy, sigma, iwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What <G,Q> lacks of the nuclear norm, and the extreme singular values of Q by the eigenvalues of its Gram matrix: good to 1e-8, which is enough for a table */
+static PetscErrorCode Judge(const Problem *problem, Row *row)
+{
+  const PetscInt m = problem->m, n = problem->n, s = PetscMin(m, n);
+  MuonBLASInt    bm = (MuonBLASInt)m, bs = (MuonBLASInt)s, bl = (MuonBLASInt)PetscMax(m, n), lwork = 64 * bs, info;
+  const double   one = 1, zero = 0;
+  double        *gram, *lambda, *work, dot = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < m * n; i++) dot += problem->G[i] * problem->Q[i];
+  row->gap = 1 - dot / problem->nuclear;
+  PetscCall(PetscMalloc3(s * s, &gram, s, &lambda, lwork, &work));
+  MUON_BLAS(d, syrk, SYRK)("L", m <= n ? "N" : "T", &bs, &bl, &one, problem->Q, &bm, &zero, gram, &bs);
+  MUON_BLAS(d, syev, SYEV)("N", "L", &bs, gram, &bs, lambda, work, &lwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "syev: %d", (int)info);
+  row->smallest = PetscSqrtReal(PetscMax(lambda[0], 0.0));
+  row->largest  = PetscSqrtReal(PetscMax(lambda[s - 1], 0.0));
+  PetscCall(PetscFree3(gram, lambda, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of this rank, to the Mat or back; back, every rank gets the whole matrix */
+static PetscErrorCode CopyIn(Mat A, const double *G)
+{
+  PetscScalar *a;
+  PetscInt     m, n, lda, first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(MatDenseGetArrayWrite(A, &a));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = first; i < last; i++) a[i - first + j * lda] = (PetscScalar)G[i + j * m];
+  }
+  PetscCall(MatDenseRestoreArrayWrite(A, &a));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyOut(Mat A, double *Q)
+{
+  const PetscScalar *a;
+  PetscInt           m, n, lda, first, last;
+  PetscMPIInt        count;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(PetscMPIIntCast(m * n, &count));
+  PetscCall(PetscArrayzero(Q, m * n));
+  PetscCall(MatDenseGetArrayRead(A, &a));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = first; i < last; i++) Q[i + j * m] = (double)PetscRealPart(a[i - first + j * lda]);
+  }
+  PetscCall(MatDenseRestoreArrayRead(A, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, Q, count, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An object with the options of the method and no others, so that no row depends on the command line but that called options */
+static PetscErrorCode CreatePolar(const Method *method, MuonPolar *polar)
+{
+  PetscOptions options = NULL;
+  PetscInt     unused  = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, polar));
+  if (method->options != NULL) {
+    PetscCall(PetscOptionsCreate(&options));
+    PetscCall(PetscOptionsInsertString(options, method->options));
+    PetscCall(PetscObjectSetOptions((PetscObject)*polar, options));
+    PetscCall(MuonPolarSetType(*polar, method->type));
+  }
+  PetscCall(MuonPolarSetFromOptions(*polar));
+  if (options != NULL) PetscCall(PetscOptionsAllUsed(options, &unused));
+  PetscCheck(unused == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Method %s: %" PetscInt_FMT " of the options %s mean nothing to it", method->name, unused, method->options);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyPolar(MuonPolar *polar)
+{
+  PetscOptions options;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscObjectGetOptions((PetscObject)*polar, &options));
+  PetscCall(MuonPolarDestroy(polar));
+  PetscCall(PetscOptionsDestroy(&options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Dump(const Plan *plan, const Problem *problem, PetscInt shape, const Row *row)
+{
+  char        name[64];
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (plan->oracle[0] == '\0' || rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s-", row != NULL ? row->name : "G"));
+  PetscCall(TestDump(plan->oracle, name, (int)shape, (size_t)(problem->m * problem->n), row != NULL ? problem->Q : problem->G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *problem, const Method *method, Progress *progress)
+{
+  Row           *row = &problem->row[problem->nrows++];
+  MuonPolar      polar;
+  MuonStatus     status;
+  PetscReal     *times;
+  PetscLogDouble start, before, after, median;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(row, sizeof(*row)));
+  PetscCall(PetscStrncpy(row->name, method->name, sizeof(row->name)));
+  PetscCall(Advance(progress, problem, method->name));
+  PetscCall(CreatePolar(method, &polar));
+  PetscCall(MuonPolarGetPrecision(polar, &row->precision));
+  PetscCall(MuonPolarGetFlops(polar, problem->m, problem->n, &row->flops));
+  PetscCall(PetscMalloc1(plan->repetitions, &times));
+  for (PetscInt r = -1; r < plan->repetitions; r++) {
+    PetscReal seconds;
+
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(PetscGetFlops(&before));
+    PetscCall(Now(plan->clock, &start));
+    PetscCall(MuonPolarApply(polar, problem->A, problem->B));
+    PetscCall(Elapsed(plan->clock, start, &seconds));
+    PetscCall(PetscGetFlops(&after));
+    if (r >= 0) times[r] = seconds;
+  }
+  row->logged = after - before;
+  PetscCall(MuonPolarGetStatus(polar, &status));
+  if (status == MUON_STATUS_OK) {
+    PetscCall(Median(plan->repetitions, times, &median));
+    row->seconds  = median;
+    row->best     = (PetscLogDouble)times[0];
+    row->products = problem->products[row->precision];
+    PetscCall(CopyOut(problem->B, problem->Q));
+    PetscCall(Judge(problem, row));
+    PetscCall(Dump(plan, problem, shape, row));
+  } else PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "failed: %s", MuonStatuses[status]));
+  progress->done += Effort(plan, problem->m, problem->n, method->type, row->precision, row->flops);
+  PetscCall(PetscFree(times));
+  PetscCall(DestroyPolar(&polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteSingles(const char path[], PetscInt count, const double *G)
+{
+  float *g;
+  FILE  *file;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(count, &g));
+  for (PetscInt i = 0; i < count; i++) g[i] = (float)G[i];
+  file = fopen(path, "wb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  PetscCheck(fwrite(g, sizeof(float), (size_t)count, file) == (size_t)count && fclose(file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+  PetscCall(PetscFree(g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadSingles(const char path[], PetscInt count, double *Q)
+{
+  float *q;
+  FILE  *file;
+  size_t found;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(count, &q));
+  file = fopen(path, "rb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot read %s", path);
+  found = fread(q, sizeof(float), (size_t)count, file);
+  fclose(file);
+  PetscCheck(found == (size_t)count, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s is too short", path);
+  for (PetscInt i = 0; i < count; i++) Q[i] = (double)q[i];
+  PetscCall(PetscFree(q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operations that torch's function makes: five steps, none of them knowing that A = Y Y^T and its square are symmetric */
+static PetscLogDouble TorchFlops(PetscInt m, PetscInt n)
+{
+  const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
+
+  return 5 * (4 * s * s * l + 2 * s * s * s);
+}
+
+/* A line "row PRECISION RATE SECONDS ..." */
+static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *problem, const char folder[], const char words[], Row *row)
+{
+  char       path[PETSC_MAX_PATH_LEN], precision[16] = "";
+  PetscReal *times;
+  double     value;
+  int        skip;
+
+  PetscFunctionBeginUser;
+  PetscCheck(sscanf(words, "%15s %lf%n", precision, &row->products, &skip) == 2, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "torch's row %s", words);
+  row->precision = strcmp(precision, "bf16") == 0 ? MUON_POLAR_PRECISION_BF16 : MUON_POLAR_PRECISION_SINGLE;
+  PetscCall(PetscSNPrintf(row->name, sizeof(row->name), "torch-%s", precision));
+  PetscCall(PetscMalloc1(plan->repetitions, &times));
+  words += skip;
+  for (PetscInt r = 0; r < plan->repetitions; r++) {
+    PetscCheck(sscanf(words, "%lf%n", &value, &skip) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "torch's row %s ends after %" PetscInt_FMT " times", precision, r);
+    times[r] = (PetscReal)PetscMax(value, 1e-9);
+    words += skip;
+  }
+  PetscCall(Median(plan->repetitions, times, &row->seconds));
+  row->best  = (PetscLogDouble)times[0];
+  row->flops = row->logged = TorchFlops(problem->m, problem->n);
+  PetscCall(PetscFree(times));
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/Q-%s.f32", folder, precision));
+  PetscCall(ReadSingles(path, problem->m * problem->n, problem->Q));
+  PetscCall(Judge(problem, row));
+  PetscCall(Dump(plan, problem, shape, row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row says so where it gives nothing */
+static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem, Progress *progress)
+{
+  char        folder[PETSC_MAX_PATH_LEN] = "/tmp/petscmuon-XXXXXX", path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];
+  char       *slash;
+  const char *tmp  = getenv("TMPDIR");
+  PetscInt    rows = problem->nrows;
+  Row        *row  = &problem->row[rows];
+  FILE       *pipe;
+
+  PetscFunctionBeginUser;
+  PetscCall(Advance(progress, problem, "torch"));
+  PetscCall(PetscMemzero(row, 2 * sizeof(*row)));
+  PetscCall(PetscStrncpy(row->name, "torch", sizeof(row->name)));
+  /* Beside the source of this program, which lies under the folder where make was called */
+  PetscCall(PetscStrncpy(script, __FILE__, sizeof(script)));
+  PetscCall(PetscStrrchr(script, '/', &slash));
+  *slash = '\0';
+  PetscCall(PetscStrlcat(script, "polar_torch.py", sizeof(script)));
+  if (tmp != NULL) PetscCall(PetscSNPrintf(folder, sizeof(folder), "%s/petscmuon-XXXXXX", tmp));
+  PetscCall(PetscMkdtemp(folder));
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/G.f32", folder));
+  PetscCall(WriteSingles(path, problem->m * problem->n, problem->G));
+  PetscCall(PetscSNPrintf(command, sizeof(command), "OMP_NUM_THREADS=%d %s '%s' %d %d ", (int)plan->threads, plan->torch, script, (int)problem->m, (int)problem->n));
+  PetscCall(PetscSNPrintf(line, sizeof(line), "%d %d %s '%s'", (int)plan->threads, (int)plan->repetitions, Clocks[plan->clock], folder));
+  PetscCall(PetscStrlcat(command, line, sizeof(command)));
+  PetscCall(PetscPOpen(PETSC_COMM_SELF, NULL, command, "r", &pipe));
+  while (fgets(line, sizeof(line), pipe) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, "row ", 4) == 0 && problem->nrows < rows + 2) PetscCall(ReadTorchRow(plan, shape, problem, folder, line + 4, &problem->row[problem->nrows++]));
+    else if (strncmp(line, "none ", 5) == 0) PetscCall(PetscStrncpy(row->note, line + 5, sizeof(row->note)));
+    else if (strncmp(line, "torch ", 6) == 0 && shape == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", line));
+  }
+  PetscCall(PetscPClose(PETSC_COMM_SELF, pipe));
+  PetscCall(PetscRMTree(folder));
+  if (problem->nrows == rows) {
+    problem->nrows++;
+    if (row->note[0] == '\0') PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "%s gave nothing", plan->torch));
+  }
+  progress->done += 2 * Effort(plan, problem->m, problem->n, NULL, MUON_POLAR_PRECISION_SINGLE, TorchFlops(problem->m, problem->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const Row *FindRow(const Problem *problem, const char name[])
+{
+  for (PetscInt i = 0; i < problem->nrows; i++) {
+    if (strcmp(problem->row[i].name, name) == 0 && problem->row[i].seconds > 0) return &problem->row[i];
+  }
+  return NULL;
+}
+
+static PetscErrorCode PrintTable(const Plan *plan, const Problem *problem)
+{
+  const Row *torch[2] = {FindRow(problem, "torch-bf16"), FindRow(problem, "torch-single")};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n%" PetscInt_FMT "x%" PetscInt_FMT ", %s; products:", problem->m, problem->n, Spectra[plan->spectrum]));
+  for (int p = 0; p < PRECISIONS; p++) {
+    if (problem->products[p] > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.1f GFLOP/s %s", problem->products[p] / 1e9, MuonPolarPrecisions[p]));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n%-18s %-6s %10s %8s %8s %8s", "method", "kernel", "seconds", "GFLOP", "GFLOP/s", "of rate"));
+  for (int t = 0; t < 2; t++) {
+    if (torch[t] != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", t == 0 ? "to bf16" : "to fp32"));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10s %8s %9s\n", "1-GQ/nuc", "||Q||_2", "smallest"));
+  for (PetscInt i = 0; i < problem->nrows; i++) {
+    const Row *row = &problem->row[i];
+
+    if (row->seconds == 0) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", row->name, row->note));
+      continue;
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %-6s %10.6f %8.3f %8.1f %7.1f%%", row->name, MuonPolarPrecisions[row->precision], row->seconds, row->flops / 1e9, row->flops / 1e9 / row->seconds, 100 * row->flops / row->seconds / row->products));
+    for (int t = 0; t < 2; t++) {
+      if (torch[t] != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.2fx", torch[t]->seconds / row->seconds));
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.2e %8.5f %9.2e\n", row->gap, row->largest, row->smallest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCSV(const Plan *plan, const Problem *problem, FILE *file)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt i = 0; i < problem->nrows; i++) {
+    const Row *row = &problem->row[i];
+
+    if (row->seconds == 0) continue;
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, file, "%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%d,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%.9g,%.9g,%.17g,%.17g,%.9g,%.9g,%.17g,%.17g,%.17g,%.17g\n", problem->m, problem->n, Spectra[plan->spectrum],
+                           row->name, MuonPolarPrecisions[row->precision], (int)size, plan->threads, Clocks[plan->clock], plan->repetitions, row->seconds, row->best, row->flops, row->logged, row->products, row->flops / row->seconds / row->products,
+                           problem->nuclear, row->gap, row->largest, row->smallest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv, Progress *progress)
+{
+  PetscBool   used[PRECISIONS] = {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
+  Problem     problem;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMemzero(&problem, sizeof(problem)));
+  problem.m = plan->shape[shape][0];
+  problem.n = plan->shape[shape][1];
+  for (PetscInt i = 0; i < plan->nmethods; i++) {
+    MuonPolar          polar;
+    MuonPolarPrecision precision;
+
+    PetscCall(CreatePolar(&plan->method[i], &polar));
+    PetscCall(MuonPolarGetPrecision(polar, &precision));
+    used[precision] = PETSC_TRUE;
+    PetscCall(DestroyPolar(&polar));
+  }
+  PetscCall(PetscMalloc2(problem.m * problem.n, &problem.G, problem.m * problem.n, &problem.Q));
+  PetscCall(FillMatrix(plan, &problem));
+  PetscCall(NuclearNorm(problem.m, problem.n, problem.G, &problem.nuclear));
+  PetscCall(Dump(plan, &problem, shape, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, problem.m, problem.n, NULL, &problem.A));
+  PetscCall(CopyIn(problem.A, problem.G));
+  PetscCall(MatDuplicate(problem.A, MAT_DO_NOT_COPY_VALUES, &problem.B));
+  PetscCall(MeasureProducts(plan, &problem, used));
+  for (PetscInt i = 0; i < plan->nmethods; i++) PetscCall(TimeMethod(plan, shape, &problem, &plan->method[i], progress));
+  if (plan->torch[0] != '\0' && size == 1) PetscCall(TimeTorch(plan, shape, &problem, progress));
+  PetscCall(MeasureProducts(plan, &problem, used));
+  for (PetscInt i = 0; i < plan->nmethods; i++) problem.row[i].products = problem.products[problem.row[i].precision];
+  PetscCall(PrintTable(plan, &problem));
+  if (csv != NULL) PetscCall(WriteCSV(plan, &problem, csv));
+  PetscCall(MatDestroy(&problem.A));
+  PetscCall(MatDestroy(&problem.B));
+  PetscCall(PetscFree2(problem.G, problem.Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const Plan *plan)
+{
+  FILE       *csv = NULL;
+  Progress    progress;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMemzero(&progress, sizeof(progress)));
+  progress.nrows = plan->nshapes * (plan->nmethods + (plan->torch[0] != '\0' && size == 1 ? 1 : 0));
+  for (PetscInt k = 0; k < plan->nshapes; k++) {
+    const PetscInt m = plan->shape[k][0], n = plan->shape[k][1];
+
+    for (PetscInt i = 0; i < plan->nmethods; i++) {
+      MuonPolar          polar;
+      MuonPolarPrecision precision;
+      PetscLogDouble     flops;
+
+      PetscCall(CreatePolar(&plan->method[i], &polar));
+      PetscCall(MuonPolarGetPrecision(polar, &precision));
+      PetscCall(MuonPolarGetFlops(polar, m, n, &flops));
+      PetscCall(DestroyPolar(&polar));
+      progress.total += Effort(plan, m, n, plan->method[i].type, precision, flops);
+    }
+    if (plan->torch[0] != '\0' && size == 1) progress.total += 2 * Effort(plan, m, n, NULL, MUON_POLAR_PRECISION_SINGLE, TorchFlops(m, n));
+  }
+  PetscCall(PetscTime(&progress.start));
+  progress.said = progress.start;
+  if (plan->csv[0] != '\0') {
+    PetscCall(PetscFOpen(PETSC_COMM_WORLD, plan->csv, "w", &csv));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "rows,columns,spectrum,method,precision,ranks,threads,clock,repetitions,seconds,seconds_best,flops,flops_logged,products,fraction,nuclear_norm,gap,largest,smallest\n"));
+  }
+  PetscCall(ReportBlas());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " threads each, scalars of %d bytes; median of %" PetscInt_FMT " runs in %s time\n", size, plan->threads, (int)sizeof(PetscScalar), plan->repetitions,
+                        plan->clock == CLOCK_OF_CPU ? "processor" : "wall"));
+  for (PetscInt k = 0; k < plan->nshapes; k++) PetscCall(RunShape(plan, k, csv, &progress));
+  if (plan->torch[0] != '\0' && size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "torch: compared where there is one rank\n"));
+  if (csv != NULL) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The methods of which words name the type or the row; words are none: all that are not slow, "all": all */
+static PetscErrorCode ChooseMethods(Plan *plan, PetscInt nwords, char *words[])
+{
+  const char **types;
+  int          ntypes;
+  PetscBool    found[MAX_METHODS] = {PETSC_FALSE}, has;
+  char         names[1024]        = "";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscFunctionListGet(MuonPolarList, &types, &ntypes));
+  for (int t = 0; t < ntypes && types[t] != NULL; t++) {
+    PetscInt first = 0;
+    Method   all[MAX_METHODS];
+    PetscInt count = 0;
+
+    for (; first < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(methods); first++) {
+      if (strcmp(methods[first].type, types[t]) == 0) all[count++] = methods[first];
+    }
+    if (count == 0) {
+      all[0].name = all[0].type = types[t];
+      all[0].options            = "";
+      all[0].slow               = PETSC_FALSE;
+      count                     = 1;
+    }
+    for (PetscInt i = 0; i < count; i++) {
+      PetscBool wanted = nwords == 0 && all[i].slow == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+
+      for (PetscInt w = 0; w < nwords; w++) {
+        if (strcmp(words[w], all[i].name) == 0 || strcmp(words[w], types[t]) == 0 || strcmp(words[w], "all") == 0) wanted = found[w] = PETSC_TRUE;
+      }
+      PetscCall(PetscStrlcat(names, " ", sizeof(names)));
+      PetscCall(PetscStrlcat(names, all[i].name, sizeof(names)));
+      if (MuonKernelRealBF16 == NULL && strstr(all[i].options, "bf16") != NULL) continue;
+      if (wanted == PETSC_TRUE && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
+    }
+  }
+  PetscCall(PetscFree(types));
+  for (PetscInt w = 0; w < nwords; w++) PetscCheck(found[w] == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_methods %s: expected all, a type or one of%s", words[w], names);
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &has));
+  if (has == PETSC_TRUE && plan->nmethods < MAX_METHODS) {
+    plan->method[plan->nmethods].name      = "options";
+    plan->method[plan->nmethods].type      = NULL;
+    plan->method[plan->nmethods++].options = NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadOptions(Plan *plan)
+{
+  const char *const usual[] = {"768x768", "768x3072", "3072x768", "2048x2048", "4096x1024"};
+  char             *shapes[MAX_SHAPES], *words[MAX_METHODS];
+  PetscInt          nwords = MAX_METHODS;
+  PetscBool         set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(plan, sizeof(*plan)));
+  PetscCall(PetscStrncpy(plan->torch, "python3", sizeof(plan->torch)));
+  PetscCall(GetBlasThreads(&plan->threads));
+  plan->repetitions = 5;
+  plan->nshapes     = MAX_SHAPES;
+  plan->nsizes      = MAX_SIZES;
+  plan->size[0]     = 1024;
+  plan->size[1]     = 2048;
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of the polar factors", NULL);
+  PetscCall(PetscOptionsStringArray("-benchmark_shapes", "Rows x columns, with commas between", NULL, shapes, &plan->nshapes, &set));
+  if (set == PETSC_FALSE) {
+    plan->nshapes = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(usual);
+    for (PetscInt i = 0; i < plan->nshapes; i++) PetscCall(PetscStrallocpy(usual[i], &shapes[i]));
+  }
+  PetscCall(PetscOptionsStringArray("-benchmark_methods", "Types or rows, with commas between; all but the slow ones by default", NULL, words, &nwords, &set));
+  if (set == PETSC_FALSE) nwords = 0;
+  PetscCall(PetscOptionsIntArray("-benchmark_products", "Sizes of square products that are measured, besides the shape's own", NULL, plan->size, &plan->nsizes, &set));
+  if (set == PETSC_FALSE) plan->nsizes = 2;
+  PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, plan->repetitions, &plan->repetitions, NULL));
+  PetscCall(PetscOptionsEnum("-benchmark_spectrum", "Singular values of the matrices", NULL, Spectra, (PetscEnum)plan->spectrum, (PetscEnum *)&plan->spectrum, NULL));
+  PetscCall(PetscOptionsEnum("-benchmark_clock", "Wall time, or processor time where others use the machine", NULL, Clocks, (PetscEnum)plan->clock, (PetscEnum *)&plan->clock, NULL));
+  PetscCall(PetscOptionsString("-benchmark_csv", "File for the rows", NULL, plan->csv, plan->csv, sizeof(plan->csv), NULL));
+  PetscCall(PetscOptionsString("-benchmark_torch", "Python that may have torch, none to leave it out", NULL, plan->torch, plan->torch, sizeof(plan->torch), NULL));
+  PetscCall(PetscOptionsString("-oracle_dir", "Folder for the matrices and factors, for a test", NULL, plan->oracle, plan->oracle, sizeof(plan->oracle), NULL));
+  PetscOptionsEnd();
+  for (PetscInt i = 0; i < plan->nshapes; i++) {
+    int m = 0, n = 0, end = 0;
+
+    PetscCheck(sscanf(shapes[i], "%dx%d%n", &m, &n, &end) == 2 && shapes[i][end] == '\0' && m > 0 && n > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_shapes %s: expected ROWSxCOLUMNS", shapes[i]);
+    plan->shape[i][0] = m;
+    plan->shape[i][1] = n;
+    PetscCall(PetscFree(shapes[i]));
+  }
+  for (PetscInt i = 0; i < plan->nsizes; i++) PetscCheck(plan->size[i] >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_products %" PetscInt_FMT ": expected at least 1", plan->size[i]);
+  PetscCheck(plan->repetitions >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_repetitions %" PetscInt_FMT ": expected at least 1", plan->repetitions);
+  PetscCheck(plan->clock == CLOCK_OF_WALL || plan->threads == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_clock cpu: the BLAS has %" PetscInt_FMT " threads, expected 1 (OPENBLAS_NUM_THREADS)", plan->threads);
+  if (strcmp(plan->torch, "none") == 0) plan->torch[0] = '\0';
+  PetscCall(ChooseMethods(plan, nwords, words));
+  for (PetscInt i = 0; i < nwords; i++) PetscCall(PetscFree(words[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Plan plan;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReadOptions(&plan));
+  PetscCall(Run(&plan));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  link: internal
+
+  # The numbers are the oracle's, and times are nobody's
+  testset:
+    args: -benchmark_shapes 40x56,56x40,48x48 -benchmark_methods all -benchmark_repetitions 2 -benchmark_products 64 -benchmark_csv rows.csv
+    test:
+      suffix: methods
+      args: -benchmark_torch none -benchmark_spectrum {{gaussian harmonic}}
+      oracle: polar_benchmark.py 1 kj,kj-double,svd
+    test:
+      suffix: ranks
+      nsize: 2
+      args: -benchmark_torch none
+      oracle: polar_benchmark.py 2 kj,kj-double,svd
+    test:
+      suffix: torch
+      localrunfiles: polar_standin.py
+      args: -benchmark_clock cpu -benchmark_torch "python3 polar_standin.py"
+      oracle: polar_benchmark.py 1 kj,kj-double,svd,torch-bf16,torch-single
+
+  test:
+    suffix: none
+    args: -benchmark_shapes 8x8 -benchmark_methods kj -benchmark_repetitions 1 -benchmark_products 8 -benchmark_torch false
+    filter: grep torch
+
+  test:
+    suffix: options
+    args: -benchmark_shapes 8x8 -benchmark_methods kj -benchmark_repetitions 1 -benchmark_products 8 -benchmark_torch none -lmo_polar_type svd
+    filter: grep options | cut -d ' ' -f 1
+
+  test:
+    suffix: shape
+    args: -benchmark_shapes 24
+    error: -benchmark_shapes 24: expected ROWSxCOLUMNS
+
+  test:
+    suffix: method
+    args: -benchmark_methods kj,schulz
+    error: -benchmark_methods schulz: expected all, a type or one of
+
+TEST*/
