@@ -1,7 +1,7 @@
 """Linear minimization oracles recomputed by numpy from the matrices that tests/lmo_ball.c wrote.
 
-cases.txt has a line "norm spectrum rows columns eps primal dual" for each triple G<i>.f64, D<i>.f64, S<i>.f64 of column-major doubles: the matrix, the
-minimizer over the unit ball and the sharp operator.
+cases.txt has a line "kind p q spectrum rows columns eps primal dual" for each triple of matrices in data.f64, column-major doubles: the matrix, the
+minimizer over the unit ball and the result of the sharp operator. Kind 0 is the p-norm of the singular values, 1 the q-norm of the p-norms of the columns, 2 that of the rows.
 """
 import os
 import sys
@@ -9,39 +9,98 @@ import sys
 import numpy as np
 
 
-def oracle(norm, g, eps):
-    """Norm, dual norm and minimizer, which is None where it depends on the rank that rounding gives."""
-    if norm == "max":
-        return np.abs(g).max(), np.abs(g).sum(), -np.sign(g)
-    if norm == "frobenius":
-        f = np.linalg.norm(g)
-        return f, f, -g / f if f > 0 else 0 * g
+def conjugate(p):
+    return np.inf if p == 1 else 1.0 if np.isinf(p) else p / (p - 1)
+
+
+def norm(x, p):
+    """The p-norm of a vector, scaled."""
+    most = np.abs(x).max()
+    return most if np.isinf(p) or most == 0 else most * ((np.abs(x) / most) ** p).sum() ** (1 / p)
+
+
+def dual_vector(x, p):
+    """The maximizer of <x, w> over the unit ball of the p-norm: of several largest the first, where there are several."""
+    w = np.zeros_like(x)
+    c = norm(x, conjugate(p))
+    if c == 0:
+        return w
+    if p == 1:
+        i = np.abs(x).argmax()
+        w[i] = np.sign(x[i])
+        return w
+    # The power before the product, so that 0^0 is not taken
+    nonzero = x != 0
+    w[nonzero] = np.sign(x[nonzero]) * np.exp(np.log(np.abs(x[nonzero]) / c) / (p - 1) if np.isfinite(p) else 0.0)
+    return w
+
+
+def mixed(p, q, g):
+    """Norm, dual norm and minimizer of the q-norm of the p-norms of the columns."""
+    primal = norm(np.array([norm(x, p) for x in g.T]), q)
+    c = np.array([norm(x, conjugate(p)) for x in g.T])
+    if p == 1 and q == 1:
+        # The first in row-major order, which is that of the flattened array
+        d = np.zeros_like(g)
+        i = np.unravel_index(np.abs(g).argmax(), g.shape)
+        d[i] = -np.sign(g[i])
+    else:
+        d = -np.stack([dual_vector(x, p) for x in g.T], axis=1) * dual_vector(c, q)
+    return primal, norm(c, conjugate(q)), d
+
+
+def singular(p, g, eps):
     u, s, vt = np.linalg.svd(g, full_matrices=False)
     rank = int((s > max(g.shape) * eps * s[0]).sum())
-    return s[0], s.sum(), -(u[:, :rank] @ vt[:rank])
+    return norm(s, p), norm(s, conjugate(p)), -(u[:, :rank] * dual_vector(s[:rank], p)) @ vt[:rank] if rank else 0 * g
+
+
+def slack(p, kept, eps):
+    """How far a minimizer of the singular values' norm may be off: factors turn by a few eps over the gap between the singular values that weigh unlike, or over the smallest where all weigh 1."""
+    if len(kept) == 0:
+        return 0.0
+    if np.isinf(p):
+        return eps * kept[0] / kept[-1]
+    if p == 1:
+        return np.inf if len(kept) > 1 and kept[1] > 0.7 * kept[0] else eps * kept[0] / (kept[0] - (kept[1] if len(kept) > 1 else 0.0))
+    # The derivative of sigma^(1/(p-1)) is largest at the largest for an exponent above 1, else at the smallest
+    power = 1 / (p - 1)
+    return eps * max(power, 1) * (1.0 if power >= 1 else (kept[0] / kept[-1]) ** (1 - power))
 
 
 def main():
     folder = sys.argv[1]
     seen = {}
-    for i, line in enumerate(open(os.path.join(folder, "cases.txt"))):
-        norm, spectrum, m, n, eps, primal, dual = line.split()
-        m, n, eps, primal, dual = int(m), int(n), float(eps), float(primal), float(dual)
-        g, d, s = (np.fromfile(os.path.join(folder, f"{x}{i}.f64")).reshape((m, n), order="F") for x in "GDS")
-        p, q, e = oracle(norm, g, eps)
+    compared = 0
+    data = np.fromfile(os.path.join(folder, "data.f64"))
+    for line in open(os.path.join(folder, "cases.txt")):
+        kind, p, q, spectrum, m, n, eps, primal, dual = line.split()
+        kind, p, q, m, n, eps, primal, dual = int(kind), float(p), float(q), int(m), int(n), float(eps), float(primal), float(dual)
+        g, d, s = (x.reshape((m, n), order="F") for x in np.split(data[: 3 * m * n], 3))
+        data = data[3 * m * n :]
         size = max(np.linalg.norm(g), np.finfo(float).tiny)
-        # Sums of m n terms, and LAPACK's factors of two precisions
-        bound = 8 * (m + n) * min(m, n) * eps
-        assert abs(primal - p) <= bound * size, (line, p)
-        assert abs(dual - q) <= bound * size + m * n * eps * q, (line, q)
-        assert np.linalg.norm(s + q * d) <= (bound + m * n * eps) * np.linalg.norm(s), line
-        if norm == "spectral" and spectrum != "zero":
+        if kind == 0:
+            a, b, e = singular(p, g, eps)
             sigma = np.linalg.svd(g, compute_uv=False)
-            smallest = sigma[sigma > max(m, n) * eps * sigma[0]][-1]
-            bound = 16 * (m + n) * eps * sigma[0] / smallest
-        assert np.linalg.norm(d - e) <= bound * max(1, np.linalg.norm(e)), (line, np.linalg.norm(d - e), bound)
-        seen[norm] = seen.get(norm, 0) + 1
-    assert len(seen) == 3 and min(seen.values()) >= 50, seen
+            bound = 16 * (m + n) * slack(p, sigma[sigma > max(m, n) * eps * sigma[0]], eps)
+        else:
+            a, b, e = mixed(p, q, g) if kind == 1 else mixed(p, q, g.T)
+            e = e if kind == 1 else e.T
+            # A quotient that is off by eps is that much off, times the power that it is raised to
+            powers = [1 / (x - 1) if 1 < x < np.inf else 1 for x in (p, q)]
+            bound = 8 * (m + n) * eps * max(1, *powers)
+        # Sums of m n terms, and LAPACK's factors of two precisions
+        values = 8 * (m + n) * min(m, n) * eps
+        assert abs(primal - a) <= values * size + m * n * eps * a, (line, a)
+        assert abs(dual - b) <= values * size + m * n * eps * b, (line, b)
+        assert np.linalg.norm(s + b * d) <= (values + m * n * eps) * max(np.linalg.norm(s), size), line
+        if np.isfinite(bound):
+            assert np.linalg.norm(d - e) <= bound * max(1, np.linalg.norm(e)), (line, np.linalg.norm(d - e), bound)
+            compared += 1
+        seen[kind, p, q] = seen.get((kind, p, q), 0) + 1
+    assert data.size == 0, data.size
+    assert len(seen) >= 20 and min(seen.values()) >= 50, seen
+    assert compared > 0.9 * sum(seen.values()), (compared, seen)
 
 
 main()

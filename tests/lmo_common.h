@@ -1,0 +1,134 @@
+/*
+   The norms of the library by their definitions, in double: what the tests of the oracles compare with. A type that is in MuonLMOList and not here is an error.
+*/
+#pragma once
+
+#include "polar_common.h"
+#include <petscmuonlmo.h>
+#include <string.h>
+
+enum {
+  LMO_SINGULAR, /* the p-norm of the singular values */
+  LMO_COLUMNS,  /* the q-norm of the p-norms of the columns */
+  LMO_ROWS
+};
+
+typedef struct {
+  const char *type;
+  int         kind;
+  double      p, q;
+  int         exact; /* the minimizer has the entries 0, 1 and -1 only */
+} TestNorm;
+
+/* Types with exponents come with several */
+static const TestNorm testnorms[] = {{MUONLMOSPECTRAL, LMO_SINGULAR, INFINITY, 0, 0},
+                                     {MUONLMONUCLEAR, LMO_SINGULAR, 1, 0, 0},
+                                     {MUONLMOSCHATTEN, LMO_SINGULAR, 2, 0, 0},
+                                     {MUONLMOSCHATTEN, LMO_SINGULAR, 1, 0, 0},
+                                     {MUONLMOSCHATTEN, LMO_SINGULAR, INFINITY, 0, 0},
+                                     {MUONLMOSCHATTEN, LMO_SINGULAR, 1.25, 0, 0},
+                                     {MUONLMOSCHATTEN, LMO_SINGULAR, 7, 0, 0},
+                                     {MUONLMOFROBENIUS, LMO_COLUMNS, 2, 2, 0},
+                                     {MUONLMOMAX, LMO_COLUMNS, INFINITY, INFINITY, 1},
+                                     {MUONLMOL1, LMO_COLUMNS, 1, 1, 1},
+                                     {MUONLMOCOLUMN, LMO_COLUMNS, 2, INFINITY, 0},
+                                     {MUONLMOROW, LMO_ROWS, 2, INFINITY, 0},
+                                     {MUONLMOCOLSUM, LMO_COLUMNS, 1, INFINITY, 1},
+                                     {MUONLMOROWSUM, LMO_ROWS, 1, INFINITY, 1},
+                                     {MUONLMOL21, LMO_COLUMNS, 2, 1, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 2, 2, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1, 1, 1},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1, INFINITY, 1},
+                                     {MUONLMOMIXED, LMO_COLUMNS, INFINITY, INFINITY, 1},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 2, 1, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 2, INFINITY, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1, 3, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, INFINITY, 1, 1},
+                                     {MUONLMOMIXED, LMO_COLUMNS, INFINITY, 1.5, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1.5, 4, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 3, 1, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1000, 1.001, 0},
+                                     {MUONLMOMIXED, LMO_COLUMNS, 1.001, 1000, 0}};
+#define TEST_NORMS ((int)PETSC_STATIC_ARRAY_LENGTH(testnorms))
+
+/* 1/p + 1/p* = 1 */
+static double TestConjugate(double p)
+{
+  return p == 1.0 ? INFINITY : (isinf(p) ? 1.0 : p / (p - 1.0));
+}
+
+/* The p-norm of count numbers that are stride apart, without overflow */
+static double TestVectorNorm(int count, int stride, const double *x, double p)
+{
+  double most = 0.0, sum = 0.0;
+
+  for (int i = 0; i < count; i++) most = PetscMax(most, fabs(x[i * stride]));
+  if (isinf(p) || most == 0.0) return most;
+  for (int i = 0; i < count; i++) sum += pow(fabs(x[i * stride]) / most, p);
+  return most * pow(sum, 1.0 / p);
+}
+
+/* The norm of X, m x n, or its dual */
+static double TestNormOf(const TestNorm *norm, int dual, int m, int n, const double *X)
+{
+  const int    s = PetscMin(m, n), count = norm->kind == LMO_SINGULAR ? s : (norm->kind == LMO_COLUMNS ? n : m);
+  const double p = dual ? TestConjugate(norm->p) : norm->p, q = dual ? TestConjugate(norm->q) : norm->q;
+  double      *c = (double *)calloc((size_t)(s + m * s + n * s + m + n), sizeof(double)), value;
+
+  if (norm->kind == LMO_SINGULAR) {
+    TestSVD(m, n, X, c, c + s, c + s + m * s);
+    value = TestVectorNorm(count, 1, c, p);
+  } else {
+    for (int k = 0; k < count; k++) c[k] = norm->kind == LMO_COLUMNS ? TestVectorNorm(m, 1, X + k * m, p) : TestVectorNorm(n, m, X + k, p);
+    value = TestVectorNorm(count, 1, c, q);
+  }
+  free(c);
+  return value;
+}
+
+/* The name for messages */
+static PETSC_UNUSED const char *TestNormName(const TestNorm *norm)
+{
+  static char name[64];
+
+  (void)PetscSNPrintf(name, sizeof(name), "%s p %g q %g", norm->type, norm->p, norm->q);
+  return name;
+}
+
+/* The type, its exponents and an exact polar factor */
+static PETSC_UNUSED PetscErrorCode TestNormSet(const TestNorm *norm, MuonLMO lmo)
+{
+  const PetscReal p = isinf(norm->p) ? PETSC_INFINITY : (PetscReal)norm->p, q = isinf(norm->q) ? PETSC_INFINITY : (PetscReal)norm->q;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOSetType(lmo, norm->type));
+  if (strcmp(norm->type, MUONLMOMIXED) == 0) PetscCall(MuonLMOMixedSetExponents(lmo, p, q));
+  if (strcmp(norm->type, MUONLMOSCHATTEN) == 0) PetscCall(MuonLMOSchattenSetExponent(lmo, p));
+  if (strcmp(norm->type, MUONLMOSPECTRAL) == 0) {
+    MuonPolar polar;
+
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every type of the library must be among the norms above */
+static PETSC_UNUSED PetscErrorCode TestNormsComplete(void)
+{
+  const char **types;
+  int          count;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOInitializePackage());
+  PetscCall(PetscFunctionListGet(MuonLMOList, &types, &count));
+  PetscCheck(count > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No types");
+  for (int t = 0; t < count && types[t] != NULL; t++) {
+    int k = 0;
+
+    while (k < TEST_NORMS && strcmp(testnorms[k].type, types[t]) != 0) k++;
+    PetscCheck(k < TEST_NORMS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test has no definition of the norm %s", types[t]);
+  }
+  PetscCall(PetscFree(types));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
