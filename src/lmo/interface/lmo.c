@@ -218,23 +218,10 @@ PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The types work on whole matrices */
-static PetscErrorCode MuonLMOCheckSequential_Private(MuonLMO lmo, Mat A)
-{
-  const char *prefix = ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "";
-  PetscBool   parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIDENSE, &parallel));
-  PetscCheck(parallel == PETSC_FALSE, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "MuonLMO with options prefix \"%s\": a parallel matrix (type %s) is not supported, expected %s", prefix, MATMPIDENSE, MATSEQDENSE);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Type, scratch memory and status before an operation on the finite entries of G; finite tells whether to go on */
 static PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOCheckSequential_Private(lmo, G));
   if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   if (lmo->work == NULL) {
     MuonWorkspace work;
