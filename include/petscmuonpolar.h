@@ -109,6 +109,42 @@ typedef enum {
 } MuonPolarNormalization;
 PETSC_EXTERN const char *const MuonPolarNormalizations[];
 
+/*S
+   MuonPolarQuality - How good a polar factor $Q$ of $G$ is
+
+   Values:
++  `smallest`            - smallest Ritz value of the singular values of $Q$
+.  `largest`             - the largest one
+.  `orthogonality`       - $\|Q Q^T - I\|_F / \sqrt{s}$ on the short side $s$
+.  `orthogonality_error` - how far it may be off
+.  `alignment`           - $\langle G, Q \rangle$ over the nuclear norm of $G$, 1 for the exact factor
+-  `alignment_error`     - how far it may be off
+
+   Level: intermediate
+
+.seealso: `MuonPolarComputeQuality()`, `MuonPolarMonitorDefault()`, `MuonPolar`
+S*/
+typedef struct {
+  PetscReal smallest, largest;
+  PetscReal orthogonality, orthogonality_error;
+  PetscReal alignment, alignment_error;
+} MuonPolarQuality;
+
+/*S
+   MuonPolarMonitorFn - A routine that is called after each polar factor
+
+   Calling Sequence:
++  polar - the object
+.  G     - the matrix
+.  Q     - its factor; as it was before where `MuonPolarGetStatus()` is not `MUON_STATUS_OK`
+-  ctx   - the context given to `MuonPolarMonitorSet()`
+
+   Level: intermediate
+
+.seealso: `MuonPolarMonitorSet()`, `MuonPolar`
+S*/
+typedef PetscErrorCode MuonPolarMonitorFn(MuonPolar polar, Mat G, Mat Q, void *ctx);
+
 PETSC_EXTERN PetscClassId      MUONPOLAR_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonPolarList;
 
@@ -141,6 +177,11 @@ PETSC_EXTERN PetscErrorCode MuonPolarSetNormalization(MuonPolar, MuonPolarNormal
 PETSC_EXTERN PetscErrorCode MuonPolarGetNormalization(MuonPolar, MuonPolarNormalization *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetPowerIterations(MuonPolar, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonPolarGetPowerIterations(MuonPolar, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonPolarComputeQuality(MuonPolar, Mat, Mat, MuonPolarQuality *);
+PETSC_EXTERN PetscErrorCode MuonPolarMonitor(MuonPolar, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonPolarMonitorSet(MuonPolar, MuonPolarMonitorFn *, void *, PetscErrorCode (*)(void **));
+PETSC_EXTERN PetscErrorCode MuonPolarMonitorCancel(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarMonitorDefault(MuonPolar, Mat, Mat, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);

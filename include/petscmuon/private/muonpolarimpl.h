@@ -6,9 +6,9 @@
 PETSC_INTERN PetscLogEvent MUON_Polar;
 PETSC_INTERN PetscBool     MuonPolarRegisterAllCalled;
 
-/* The polynomials that a user may give */
 enum {
-  MAXMUONPOLARROWS = 32
+  MAXMUONPOLARROWS     = 32, /* the polynomials that a user may give */
+  MAXMUONPOLARMONITORS = 5
 };
 
 #if defined(PETSC_USE_REAL_SINGLE)
@@ -42,8 +42,12 @@ struct _p_MuonPolar {
   MuonPolarNormalization normalization;
   PetscInt               poweriterations;
   MuonStatus             status;
-  MuonWorkspace          work;
-  void                  *data;
+  PetscInt               nmonitors;
+  MuonPolarMonitorFn    *monitor[MAXMUONPOLARMONITORS];
+  void                  *monitorctx[MAXMUONPOLARMONITORS];
+  PetscErrorCode (*monitordestroy[MAXMUONPOLARMONITORS])(void **);
+  MuonWorkspace work;
+  void         *data;
 };
 
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);
@@ -52,6 +56,9 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_INTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
+
+/* Called inside MuonPolarSetFromOptions() */
+PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
 
 /* The names in a list of types, for messages */
 PETSC_INTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);

@@ -235,7 +235,8 @@ PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar polar, const char *prefix[])
 . -lmo_polar_steps n                          - steps of an iterative method, see `MuonPolarSetSteps()`
 . -lmo_polar_coefficients name                - polynomials of an iterative method, see `MuonPolarSetCoefficients()`
 . -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
-- -lmo_polar_svd_type type                    - solver of the type `svd`, with SLEPc's other keys of that prefix, see `MUONPOLARSVD`
+. -lmo_polar_svd_type type                    - solver of the type `svd`, with SLEPc's other keys of that prefix, see `MUONPOLARSVD`
+- -lmo_polar_monitor [viewer]                 - prints how good each factor is, see `MuonPolarMonitorSet()`
 
   Level: intermediate
 
@@ -290,9 +291,11 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
     PetscCall(PetscOptionsInt("-lmo_polar_steps", "Number of steps", "MuonPolarSetSteps", steps, &steps, &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetSteps(polar, steps));
   }
+  PetscCall(PetscOptionsString("-lmo_polar_monitor", "One line for each factor", "MuonPolarMonitorSet", "stdout", type, sizeof(type), NULL));
   PetscTryTypeMethod(polar, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)polar, PetscOptionsObject));
   PetscOptionsEnd();
+  PetscCall(MuonPolarMonitorSetFromOptions_Private(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -836,6 +839,7 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MuonPolarBegin_Private(polar, input, Q, &go));
   if (go == PETSC_TRUE) PetscUseTypeMethod(polar, apply, G, Q);
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, G, Q, 0));
+  PetscCall(MuonPolarMonitor(polar, G, Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -899,6 +903,10 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     ended[order[k]] = polar->status;
   }
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
+  for (PetscInt i = 0; i < n && polar->nmonitors > 0; i++) {
+    polar->status = ended[i];
+    PetscCall(MuonPolarMonitor(polar, G[i], Q[i]));
+  }
   for (PetscInt i = n - 1; i >= 0; i--) {
     if (ended[i] != MUON_STATUS_OK) first = ended[i];
     if (status != NULL) status[i] = ended[i];
@@ -1077,6 +1085,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonPolarReset(*polar));
+  PetscCall(MuonPolarMonitorCancel(*polar));
   PetscTryTypeMethod(*polar, destroy);
   PetscCall(PetscFree((*polar)->coefficients));
   PetscCall(PetscFree((*polar)->values));

@@ -1,0 +1,178 @@
+#include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+
+/*@
+  MuonPolarMonitor - Calls the monitors of a polar factor
+
+  Collective on G; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. G     - the matrix
+- Q     - its factor
+
+  Level: developer
+
+  Note:
+  `MuonPolarApply()` and `MuonPolarApplyMany()` call this routine for each matrix, after the event of `-log_view` has ended.
+
+.seealso: `MuonPolar`, `MuonPolarMonitorSet()`, `MuonPolarApply()`
+@*/
+PetscErrorCode MuonPolarMonitor(MuonPolar polar, Mat G, Mat Q)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  for (PetscInt i = 0; i < polar->nmonitors; i++) PetscCall((*polar->monitor[i])(polar, G, Q, polar->monitorctx[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonPolarMonitorSet - Adds a routine that is called after each polar factor
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ polar   - the object
+. monitor - the routine, see `MuonPolarMonitorFn`
+. ctx     - its context, or `NULL`
+- destroy - frees the context, or `NULL`
+
+  Calling sequence of `monitor`:
++ polar - the object
+. G     - the matrix
+. Q     - its factor
+- ctx   - the context
+
+  Options Database Key:
+. -lmo_polar_monitor [viewer] - one line for each factor
+
+  Level: intermediate
+
+  Note:
+  A routine that is set twice with the same context is called once. For a parallel matrix it is called on all of its ranks.
+
+.seealso: `MuonPolar`, `MuonPolarMonitorCancel()`, `MuonPolarMonitorDefault()`, `MuonPolarComputeQuality()`, `MuonPolarGetStatus()`
+@*/
+PetscErrorCode MuonPolarMonitorSet(MuonPolar polar, MuonPolarMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  for (PetscInt i = 0; i < polar->nmonitors; i++) {
+    if (polar->monitor[i] == monitor && polar->monitorctx[i] == ctx && polar->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(polar->nmonitors < MAXMUONPOLARMONITORS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "A polar factor has at most %d monitors", MAXMUONPOLARMONITORS);
+  polar->monitor[polar->nmonitors]        = monitor;
+  polar->monitorctx[polar->nmonitors]     = ctx;
+  polar->monitordestroy[polar->nmonitors] = destroy;
+  polar->nmonitors++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarMonitorCancel - Removes all monitors
+
+  Logically Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarMonitorSet()`
+@*/
+PetscErrorCode MuonPolarMonitorCancel(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  for (PetscInt i = 0; i < polar->nmonitors; i++) {
+    if (polar->monitordestroy[i] != NULL) PetscCall((*polar->monitordestroy[i])(&polar->monitorctx[i]));
+  }
+  polar->nmonitors = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonPolarMonitorDefault - Prints one line for each factor: shape, method, spread of the singular values reached, orthogonality error, and how much of the nuclear norm it gets
+
+  Collective on G; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. G     - the matrix
+. Q     - its factor
+- vf    - viewer and format
+
+  Options Database Key:
+. -lmo_polar_monitor [viewer] - prints the lines
+
+  Level: intermediate
+
+  Notes:
+  The numbers are those of `MuonPolarComputeQuality()`, and cost more than the factor. A matrix that has no factor is named with its status.
+
+  With the option every rank has a viewer of its own, and the first rank of a matrix prints: the layers of an optimizer are computed by different ranks at different times. Several objects and
+  ranks write to one file where it is given as `ascii:FILE::append`.
+
+.seealso: `MuonPolar`, `MuonPolarMonitorSet()`, `MuonPolarComputeQuality()`
+@*/
+PetscErrorCode MuonPolarMonitorDefault(MuonPolar polar, Mat G, Mat Q, PetscViewerAndFormat *vf)
+{
+  const char      *prefix = ((PetscObject)polar)->prefix;
+  MuonPolarQuality q;
+  PetscInt         m, n;
+  PetscMPIInt      rank;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscCall(MatGetSize(G, &m, &n));
+  if (polar->status == MUON_STATUS_OK) PetscCall(MuonPolarComputeQuality(polar, G, Q, &q));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)G), &rank));
+  if (rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerPushFormat(vf->viewer, vf->format));
+  PetscCall(PetscViewerASCIIPrintf(vf->viewer, "MuonPolar%s%s%s %" PetscInt_FMT " x %" PetscInt_FMT " %s", prefix != NULL ? " (" : "", prefix != NULL ? prefix : "", prefix != NULL ? ")" : "", m, n, ((PetscObject)polar)->type_name));
+  PetscCall(PetscViewerASCIIUseTabs(vf->viewer, PETSC_FALSE));
+  if (polar->status != MUON_STATUS_OK) PetscCall(PetscViewerASCIIPrintf(vf->viewer, " status %s\n", MuonStatuses[polar->status]));
+  else
+    PetscCall(PetscViewerASCIIPrintf(vf->viewer, " singular values %.4f to %.4f orthogonality error %.3e +- %.0e <G,Q>/nuclear norm %.4f +- %.0e\n", (double)q.smallest, (double)q.largest, (double)q.orthogonality, (double)q.orthogonality_error,
+                                     (double)q.alignment, (double)q.alignment_error));
+  PetscCall(PetscViewerASCIIUseTabs(vf->viewer, PETSC_TRUE));
+  PetscCall(PetscViewerPopFormat(vf->viewer));
+  PetscCall(PetscViewerFlush(vf->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarMonitorDefault_Private(MuonPolar polar, Mat G, Mat Q, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarMonitorDefault(polar, G, Q, (PetscViewerAndFormat *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarMonitorViewerDestroy_Private(void **ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An object may be asked again, behind another prefix: the monitor of the option is one, and the later viewer takes its place */
+PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
+{
+  PetscViewerAndFormat *vf;
+  PetscViewer           viewer;
+  PetscViewerFormat     format;
+  PetscBool             set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
+  if (set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
+  PetscCall(PetscViewerDestroy(&viewer));
+  for (PetscInt i = 0; i < polar->nmonitors; i++) {
+    if (polar->monitor[i] != MuonPolarMonitorDefault_Private) continue;
+    PetscCall((*polar->monitordestroy[i])(&polar->monitorctx[i]));
+    polar->monitorctx[i] = vf;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonPolarMonitorSet(polar, MuonPolarMonitorDefault_Private, vf, MuonPolarMonitorViewerDestroy_Private));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
