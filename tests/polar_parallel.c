@@ -209,4 +209,9 @@ int main(int argc, char **argv)
   test:
     nsize: {{1 2 3 4}}
 
+  test:
+    suffix: spectral
+    nsize: 3
+    args: -lmo_polar_normalization spectral
+
 TEST*/

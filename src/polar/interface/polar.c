@@ -630,7 +630,8 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
 
   Note:
   Both are those of SignMuon's PolarNS. The Frobenius norm is a safe bound, up to $\sqrt{\min(m,n)}$ times too large. A few power iterations give an estimate $s$ of the largest singular value
-  that is too small (0.74 of it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by $\min(\|G\|_F, 1.2 s)$.
+  that is too small (0.74 of it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by $\min(\|G\|_F, 1.2 s)$. The iterations run
+  on the Gram matrix, where they are cheap, so that eight more follow and stand in for $1.2 s$ where their estimate is above it.
 
 .seealso: `MuonPolar`, `MuonPolarNormalization`, `MuonPolarGetNormalization()`, `MuonPolarSetPowerIterations()`
 @*/
