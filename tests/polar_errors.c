@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     test:
       suffix: lmotype
       args: -net_lmo_type fro
-      error: Unknown type fro of option -net_lmo_type, expected one of: spectral max frobenius
+      error: Unknown type fro of option -net_lmo_type, expected one of: spectral nuclear schatten frobenius max
 
     test:
       suffix: setlmotype
