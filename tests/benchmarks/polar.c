@@ -296,8 +296,8 @@ static PetscErrorCode Judge(const Problem *problem, Row *row)
   MUON_BLAS(d, syrk, SYRK)("L", m <= n ? "N" : "T", &bs, &bl, &one, problem->Q, &bm, &zero, gram, &bs);
   MUON_BLAS(d, syev, SYEV)("N", "L", &bs, gram, &bs, lambda, work, &lwork, &info);
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "syev: %d", (int)info);
-  row->smallest = PetscSqrtReal(PetscMax(lambda[0], 0.0));
-  row->largest  = PetscSqrtReal(PetscMax(lambda[s - 1], 0.0));
+  row->smallest = sqrt(PetscMax(lambda[0], 0.0));
+  row->largest  = sqrt(PetscMax(lambda[s - 1], 0.0));
   PetscCall(PetscFree3(gram, lambda, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
