@@ -1,10 +1,11 @@
 /*
-   What the benchmarks share: medians, and what is known of the BLAS below.
+   What the benchmarks share: medians, products of matrices in a precision of their own, and what is known of the BLAS below.
 */
 #pragma once
 
 #include <petscsys.h>
 #include <petscmuonretro.h>
+#include <muonblas.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,31 @@ static PETSC_UNUSED PetscErrorCode Median(PetscInt n, PetscReal values[], PetscL
   PetscCall(PetscSortReal(n, values));
   *median = (PetscLogDouble)(n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PETSC_EXTERN void MUON_BLAS(s, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const float *, const float *, const MuonBLASInt *, const float *, const MuonBLASInt *, const float *, float *,
+                                           const MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, const MuonBLASInt *, const double *, double *,
+                                           const MuonBLASInt *);
+
+/* C (m x n) = A (m x k) B, of entries of so many bytes: 4 or 8 */
+static PETSC_UNUSED void Gemm(size_t bytes, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
+{
+  const MuonBLASInt bm = (MuonBLASInt)m, bk = (MuonBLASInt)k, bn = (MuonBLASInt)n;
+  const double      oned = 1, zerod = 0;
+  const float       ones = 1, zeros = 0;
+
+  if (bytes == sizeof(double)) MUON_BLAS(d, gemm, GEMM)("N", "N", &bm, &bn, &bk, &oned, (const double *)A, &bm, (const double *)B, &bk, &zerod, (double *)C, &bm);
+  else MUON_BLAS(s, gemm, GEMM)("N", "N", &bm, &bn, &bk, &ones, (const float *)A, &bm, (const float *)B, &bk, &zeros, (float *)C, &bm);
+}
+
+/* Small numbers, of so many bytes each */
+static PETSC_UNUSED void FillArray(size_t bytes, size_t count, void *X)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (bytes == sizeof(double)) ((double *)X)[i] = (double)(i % 17) / 17;
+    else ((float *)X)[i] = (float)(i % 17) / 17;
+  }
 }
 
 /* Bits of a vector that the processor has, 0 where that is not known */

@@ -8,7 +8,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
 #include <petsctime.h>
 #include <time.h>
 #include <muonpolarreal.h>
-#include <muonblas.h>
 #include "benchmark_common.h"
 #include "../polar_common.h"
 
@@ -21,10 +20,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
 /* Seconds between two lines on how far it is */
 #define PATIENCE 5.0
 
-PETSC_EXTERN void MUON_BLAS(s, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const float *, const float *, const MuonBLASInt *, const float *, const MuonBLASInt *, const float *, float *,
-                                           const MuonBLASInt *);
-PETSC_EXTERN void MUON_BLAS(d, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, const MuonBLASInt *, const double *, double *,
-                                           const MuonBLASInt *);
 PETSC_EXTERN void MUON_BLAS(d, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *);
 PETSC_EXTERN void MUON_BLAS(d, syev, SYEV)(const char *, const char *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, MuonBLASInt *);
 PETSC_EXTERN void MUON_BLAS(d, gesdd, GESDD)(const char *, const MuonBLASInt *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, const MuonBLASInt *, MuonBLASInt *,
@@ -147,13 +142,9 @@ static PetscErrorCode Advance(Progress *progress, const Problem *problem, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void Product(MuonPolarPrecision precision, MuonBLASInt m, MuonBLASInt k, MuonBLASInt n, const void *A, const void *B, void *C)
+static void Product(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
 {
-  const double oned = 1, zerod = 0;
-  const float  ones = 1, zeros = 0;
-
-  if (precision == MUON_POLAR_PRECISION_DOUBLE) MUON_BLAS(d, gemm, GEMM)("N", "N", &m, &n, &k, &oned, (const double *)A, &m, (const double *)B, &k, &zerod, (double *)C, &m);
-  else if (precision == MUON_POLAR_PRECISION_SINGLE) MUON_BLAS(s, gemm, GEMM)("N", "N", &m, &n, &k, &ones, (const float *)A, &m, (const float *)B, &k, &zeros, (float *)C, &m);
+  if (precision != MUON_POLAR_PRECISION_BF16) Gemm(precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, A, B, C);
   else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, B, (size_t)k, 0.0, C, (size_t)k);
 }
 
@@ -171,19 +162,12 @@ static PetscErrorCode MeasureProduct(const Plan *plan, MuonPolarPrecision precis
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size_of_world));
   PetscCall(PetscMalloc3(size * (size_t)m * k, &A, size * (size_t)k * n, &B, size * (size_t)m * n, &C));
-  for (size_t p = 0; p < 2; p++) {
-    char        *X     = p == 0 ? A : B;
-    const size_t count = p == 0 ? (size_t)m * k : (size_t)k * n;
-
-    for (size_t i = 0; i < count; i++) {
-      if (size == sizeof(double)) ((double *)X)[i] = (double)(i % 17) / 17;
-      else ((float *)X)[i] = (float)(i % 17) / 17;
-    }
-  }
+  FillArray(size, (size_t)m * k, A);
+  FillArray(size, (size_t)k * n, B);
   for (PetscInt r = -1; r < REPETITIONS; r++) {
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(Now(plan->clock, &start));
-    for (PetscInt i = 0; i < inner; i++) Product(precision, (MuonBLASInt)m, (MuonBLASInt)k, (MuonBLASInt)n, A, B, C);
+    for (PetscInt i = 0; i < inner; i++) Product(precision, m, k, n, A, B, C);
     PetscCall(Elapsed(plan->clock, start, &seconds));
     if (r >= 0) best = PetscMin(best, seconds);
   }

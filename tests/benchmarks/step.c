@@ -5,7 +5,6 @@ static char help[] = "Times the phases of a step beside what the machine can do:
                      "A model that fits into the caches can be faster than the triad, which does not.\n\n";
 
 #include <petscmuon.h>
-#include <petscblaslapack.h>
 #include <petsctime.h>
 #include "../../tutorials/nanogpt/model.h"
 #include "benchmark_common.h"
@@ -52,7 +51,7 @@ typedef struct {
 
 /* What the machine does, and what a step needs of it, mean over the ranks */
 typedef struct {
-  PetscLogDouble gemm, small, triad;
+  PetscLogDouble gemm, small, polar, triad; /* products of scalars, and those in the precision of the polar factors */
   PetscLogDouble flops[PHASES];
   PetscLogDouble bytes[PHASES];
 } Limits;
@@ -68,24 +67,22 @@ static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operations a second of a product of square matrices in PetscScalar, on every rank at once */
-static PetscErrorCode MeasureGemm(PetscInt n, PetscLogDouble *rate)
+/* Operations a second of a product of square matrices with entries of so many bytes, on every rank at once */
+static PetscErrorCode MeasureGemm(size_t bytes, PetscInt n, PetscLogDouble *rate)
 {
-  const PetscScalar one = 1.0, zero = 0.0;
-  const PetscInt    inner = PetscMax(1, GEMM_SIZE / n * (GEMM_SIZE / n)); /* short products are too quick for the clock */
-  PetscScalar      *A, *B, *C;
-  PetscReal         times[REPETITIONS];
-  PetscLogDouble    start, end, median;
-  PetscBLASInt      bn;
+  const PetscInt inner = PetscMax(1, GEMM_SIZE / n * (GEMM_SIZE / n)); /* short products are too quick for the clock */
+  char          *A, *B, *C;
+  PetscReal      times[REPETITIONS];
+  PetscLogDouble start, end, median;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscMalloc3(n * n, &A, n * n, &B, n * n, &C));
-  for (PetscInt i = 0; i < n * n; i++) A[i] = B[i] = C[i] = (PetscScalar)(i % 17) / 17;
+  PetscCall(PetscMalloc3(bytes * n * n, &A, bytes * n * n, &B, bytes * n * n, &C));
+  FillArray(bytes, (size_t)n * n, A);
+  FillArray(bytes, (size_t)n * n, B);
   for (PetscInt r = -1; r < REPETITIONS; r++) {
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscTime(&start));
-    for (PetscInt i = 0; i < inner; i++) PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &bn, &bn, &bn, &one, A, &bn, B, &bn, &zero, C, &bn));
+    for (PetscInt i = 0; i < inner; i++) Gemm(bytes, n, n, n, A, B, C);
     PetscCall(PetscTime(&end));
     if (r >= 0) times[r] = (PetscReal)(end - start);
   }
@@ -330,7 +327,7 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10s %7s %10s %8s  %s\n", "phase", "seconds", "of step", "limit", "of limit", "measured against"));
   for (PetscInt p = 0; p < STEP; p++) {
     const PetscBool      products = p == GRADIENT || p == LMO ? PETSC_TRUE : PETSC_FALSE;
-    const PetscLogDouble limit    = products == PETSC_TRUE ? limits->flops[p] / limits->gemm : limits->bytes[p] / limits->triad;
+    const PetscLogDouble limit    = products == PETSC_TRUE ? limits->flops[p] / (p == LMO ? limits->polar : limits->gemm) : limits->bytes[p] / limits->triad;
 
     rest -= seconds[p];
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %10.6f %6.1f%% %10.6f", Names[p], seconds[p], 100 * seconds[p] / seconds[STEP], limit));
@@ -345,17 +342,34 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
 }
 
 /* The better of what is known and what is measured now: called before and after the steps, so that other work on the machine slows no limit for long */
-static PetscErrorCode MeasureMachine(PetscInt width, Limits *limits)
+static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
-  PetscLogDouble gemm, small, triad;
+  PetscLogDouble gemm, small, polar, triad;
 
   PetscFunctionBeginUser;
-  PetscCall(MeasureGemm(GEMM_SIZE, &gemm));
-  PetscCall(MeasureGemm(width, &small));
+  PetscCall(MeasureGemm(sizeof(PetscScalar), GEMM_SIZE, &gemm));
+  PetscCall(MeasureGemm(sizeof(PetscScalar), width, &small));
+  PetscCall(MeasureGemm(bytes, GEMM_SIZE, &polar));
   PetscCall(MeasureTriad(&triad));
   limits->gemm  = PetscMax(limits->gemm, gemm);
   limits->small = PetscMax(limits->small, small);
+  limits->polar = PetscMax(limits->polar, polar);
   limits->triad = PetscMax(limits->triad, triad);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles */
+static PetscErrorCode GetPolarBytes(const Task *task, size_t *bytes)
+{
+  MuonLMO            lmo;
+  MuonPolar          polar;
+  MuonPolarPrecision precision;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLayerGetLMO(task->layer[task->n - 1], &lmo));
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *bytes = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,15 +382,17 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   PetscLogDouble entries = 0, seconds[PHASES], memory[3], sent[3];
   MuonTraffic    traffic;
   PetscMPIInt    size;
+  size_t         bytes = sizeof(float);
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMemzero(&limits, sizeof(limits)));
-  PetscCall(MeasureMachine(model->shape.width, &limits));
   PetscCall(TaskCreate(model, &task));
   PetscCall(CreateMuon(model, &task, &muon));
+  PetscCall(GetPolarBytes(&task, &bytes));
+  PetscCall(MeasureMachine(model->shape.width, bytes, &limits));
   PetscCall(TimeSteps(muon, steps, seconds, &limits));
-  PetscCall(MeasureMachine(model->shape.width, &limits));
+  PetscCall(MeasureMachine(model->shape.width, bytes, &limits));
   PetscCall(CountBytes(muon, &task, &limits, &entries));
   PetscCall(MuonGetType(muon, &type));
   PetscCall(MuonGetTraffic(muon, &traffic));
@@ -389,7 +405,8 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model %s: %.0f parameters in %" PetscInt_FMT " layers, %s, %d ranks, scalars of %d bytes; a gradient is of %" PetscInt_FMT " x %" PetscInt_FMT " random tokens a rank\n", model->name, entries, task.n, type,
                         size, (int)sizeof(PetscScalar), model->shape.batch, model->shape.sequence));
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT "; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9, model->shape.width, limits.triad / 1e9));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products: %.1f GFLOP/s a rank at %d, %.1f at %" PetscInt_FMT ", %.1f in the precision of the polar factors, %d bytes; triad: %.2f GB/s a rank\n", limits.gemm / 1e9, GEMM_SIZE, limits.small / 1e9,
+                        model->shape.width, limits.polar / 1e9, (int)bytes, limits.triad / 1e9));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps));
   PetscCall(PrintTable(seconds, &limits));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "state: %.2f bytes a parameter at a worker, %.2f at the servers together, %.2f of scratch and messages on a rank\n", memory[0] / entries, memory[1] * size / entries, memory[2] / entries));
