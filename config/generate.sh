@@ -3,6 +3,13 @@
 set -eu
 
 has() { awk -v m="$1" '$1 == "#define" && $2 == m {found = 1} END {exit !found}' "$PETSCCONF"; }
+# A routine of the BLAS in double by its name there, as a program links with it
+blas_has() {
+  name=d$1
+  if has PETSC_BLASLAPACK_UNDERSCORE; then name=${name}_; fi
+  if has PETSC_BLASLAPACK_CAPS; then name=$(echo "$name" | tr a-z A-Z); fi
+  printf 'void %s(void);\nint main(void) { %s(); return 0; }\n' "$name" "$name" | $PCC -x c -o /dev/null - $BLAS_LIBS 2>/dev/null
+}
 define() { printf '#define %s %s\n' "$1" "$2"; }
 
 mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
@@ -10,12 +17,14 @@ mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
 {
   echo "#pragma once"
   echo
-  echo "/* How this PetscMuon was built; generated. The rooms that know nothing of PETSc read the precision and the BLAS interface here */"
+  echo "/* How this PetscMuon was built; generated. The rooms that know nothing of PETSc read the precision, the BLAS interface and the optional libraries here */"
   define PETSCMUON_PETSC_VERSION_MINOR "$PETSC_MINOR"
   case $PETSC_PRECISION in single) define MUON_KERNEL_SINGLE 1 ;; esac
   if has PETSC_HAVE_64BIT_BLAS_INDICES; then define MUON_KERNEL_BLAS_INT64 1; fi
   if has PETSC_BLASLAPACK_UNDERSCORE; then define MUON_KERNEL_BLAS_UNDERSCORE 1; fi
   if has PETSC_BLASLAPACK_CAPS; then define MUON_KERNEL_BLAS_CAPS 1; fi
+  if blas_has gemmt; then define MUON_KERNEL_HAVE_GEMMT 1; fi
+  if [ -n "$HAVE_ONEDNN" ]; then define PETSCMUON_HAVE_ONEDNN 1; fi
 } > "$BUILD/include/petscmuonconf.h"
 
 # The fragments find the prefix from their own place, so that an installation can be moved or staged behind DESTDIR

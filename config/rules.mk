@@ -44,7 +44,7 @@ OUR_INCLUDES := -Iinclude -I$(BUILD)/include
 HIDDEN       := $(if $(call petsc_has,PETSC_USE_VISIBILITY_C),-fvisibility=hidden)
 
 BASE_FLAGS   := $(PCC_FLAGS) $(CPP_FLAGS) $(WARN) $(SANITIZE_FLAGS)
-FREE_FLAGS   := $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES)
+FREE_FLAGS   = $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES) $(ONEDNN_INCLUDES)
 LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
 PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
 # $(call flags_of,source)
@@ -55,6 +55,17 @@ rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/
 BASE_LIBS    := -L$(SLEPC_ARCH_DIR)/lib $(call rpath_to,$(SLEPC_ARCH_DIR)/lib) $(SLEPC_LIBS) \
                 -L$(PETSC_ARCH_DIR)/lib $(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(PETSC_LIBS) $(BLASLAPACK_LIB) $(MPI_LIB) -lm
 MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
+
+# oneDNN, where there is one, multiplies bfloat16 matrices. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
+ONEDNN       ?= 1
+ONEDNN_INCLUDES := $(if $(ONEDNN_DIR),-isystem $(ONEDNN_DIR)/include)
+ONEDNN_LIBS  := $(if $(ONEDNN_DIR),-L$(ONEDNN_DIR)/lib $(call rpath_to,$(ONEDNN_DIR)/lib)) -ldnnl
+ONEDNN_TRY   := printf '\#include <oneapi/dnnl/dnnl.h>\nint main(void) { return dnnl_version()->major < 2; }\n' | $(PCC) $(ONEDNN_INCLUDES) -x c -o /dev/null - $(ONEDNN_LIBS) 2>/dev/null && echo yes
+HAVE_ONEDNN  := $(if $(filter-out 0,$(ONEDNN)),$(shell $(ONEDNN_TRY)))
+ifeq ($(HAVE_ONEDNN),)
+  ONEDNN_INCLUDES :=
+  ONEDNN_LIBS     :=
+endif
 
 # V=1 prints the commands
 Q            := $(if $(V),,@)
@@ -69,7 +80,7 @@ $(OBJ)/%.o: %.c | $(GENERATED) $(KEYS_H)
 $(LIBRARY): $(LIB_OBJ) $(OBJ)/sources.list | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LD,$@.$(VERSION))
-	$(Q)$(PCC_LINKER) -shared $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -Wl,-soname,$(SONAME) -o $@.$(VERSION) $(LIB_OBJ) $(BASE_LIBS) $(LDFLAGS)
+	$(Q)$(PCC_LINKER) -shared $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -Wl,-soname,$(SONAME) -o $@.$(VERSION) $(LIB_OBJ) $(ONEDNN_LIBS) $(BASE_LIBS) $(LDFLAGS)
 	@ln -sf $(notdir $@).$(VERSION) $(@D)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
@@ -103,7 +114,7 @@ define program_rule
 $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL),$$(MUON_LIBS)))
+	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL) $(ONEDNN_LIBS),$$(MUON_LIBS)))
 endef
 $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC),$(eval $(call program_rule,$s)))
 
@@ -123,10 +134,15 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(
 
 # Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
-$(CONF_H): config/generate.sh config/petscmuon_common.mk config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
+# Changes when an optional library comes or goes
+$(BUILD)/optional.list: FORCE
+	@mkdir -p $(@D)
+	@echo 'onednn $(HAVE_ONEDNN)' > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+$(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
-	@BUILD='$(BUILD)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
+	@echo "oneDNN: $(if $(HAVE_ONEDNN),yes,no)"
+	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 

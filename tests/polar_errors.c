@@ -128,6 +128,12 @@ int main(int argc, char **argv)
       error: Option -net_lmo_polar_precision is bf16, expected
 
     test:
+      suffix: onednn
+      requires: !onednn
+      args: -net_lmo_polar_precision bf16 -use apply
+      error: Option -net_lmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double
+
+    test:
       suffix: powers
       args: -use powers
       error: Option -net_lmo_polar_power_iterations is 0, expected at least 1

@@ -20,12 +20,14 @@
   #undef REAL_LETTER
   #undef REAL_NAME
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble};
+static void Hold(size_t s, const void *B)
+{
+  (void)s;
+  (void)B;
+}
 
-  #if !defined(MUON_HAVE_ONEDNN)
-const MuonKernelReal *const MuonKernelRealBF16 = NULL;
-  #endif
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold};
 
 void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums)
 {
@@ -50,12 +52,19 @@ double MuonKernelRealSumSquares(const MuonKernelReal *real, size_t count, const 
   #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
   #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
   #define REAL_SYMM                             REAL_BLAS(symm, SYMM)
+  #define REAL_GEMM                             REAL_BLAS(gemm, GEMM)
+  #define REAL_GEMMT                            REAL_BLAS(gemmt, GEMMT)
 
   #if defined(__cplusplus)
 extern "C" {
   #endif
 void REAL_SYRK(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
 void REAL_SYMM(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
+  #if defined(MUON_KERNEL_HAVE_GEMMT)
+void REAL_GEMMT(const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
+  #else
+void REAL_GEMM(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
+  #endif
   #if defined(__cplusplus)
 }
   #endif
@@ -154,8 +163,35 @@ static double REAL_NAME(SumSquares)(size_t count, const REAL *x)
   return (s0 + s1) + (s2 + s3);
 }
 
+  #if defined(MUON_KERNEL_HAVE_GEMMT)
+static void REAL_NAME(Product)(size_t s, double a, const void *A, const void *B, double b, void *C)
+{
+  const MuonBLASInt side  = (MuonBLASInt)s;
+  const REAL        alpha = (REAL)a, beta = (REAL)b;
+
+  if (s == 0) return;
+  REAL_GEMMT("L", "N", "N", &side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
+}
+  #else
+/* Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by products that are large enough */
+static void REAL_NAME(Product)(size_t s, double a, const void *A, const void *B, double b, void *C)
+{
+  const size_t      most = (s + 7) / 8, block = most < 32 ? 32 : most;
+  const MuonBLASInt side  = (MuonBLASInt)s;
+  const REAL        alpha = (REAL)a, beta = (REAL)b;
+
+  for (size_t j = 0; j < s; j += block) {
+    const MuonBLASInt rows = (MuonBLASInt)(s - j), columns = (MuonBLASInt)(s - j < block ? s - j : block);
+
+    REAL_GEMM("N", "N", &rows, &columns, &side, &alpha, (const REAL *)A + j, &side, (const REAL *)B + j * s, &side, &beta, (REAL *)C + j * (s + 1), &side);
+  }
+}
+  #endif
+
   #undef REAL_BLAS
   #undef REAL_BLAS_OF
   #undef REAL_SYRK
   #undef REAL_SYMM
+  #undef REAL_GEMM
+  #undef REAL_GEMMT
 #endif

@@ -15,7 +15,7 @@ extern "C" {
 typedef struct {
   const char *name; /* as an option says it: single, double, bf16 */
   size_t      size; /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
-  double      unit; /* roundoff of a product: 2^-24, 2^-53, 2^-9 */
+  double      unit; /* roundoff of a product: 2^-24, 2^-53, 2^-8 */
   /* Y = G / (norm 2^exponent); Q = scale Y */
   void (*load)(size_t m, size_t n, const MuonKernelScalar *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy);
   void (*store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonKernelScalar *Q, size_t ldq);
@@ -25,6 +25,10 @@ typedef struct {
   void (*multiply)(int left, size_t s, size_t l, double a, const void *B, const void *Y, size_t ldy, double b, void *Z, size_t ldz);
   /* A becomes whole: the upper triangle from the lower one */
   void (*mirror)(size_t s, void *A);
+  /* C = a A B + b C, where A and B are symmetric, whole and commute, so that C is symmetric too; b == 0 overwrites */
+  void (*product)(size_t s, double a, const void *A, const void *B, double b, void *C);
+  /* The B of the calls of multiply() that follow stays as it is until hold(0, NULL): what they make of it is made once */
+  void (*hold)(size_t s, const void *B);
 } MuonKernelReal;
 
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;

@@ -1,5 +1,6 @@
 #include "muonpolarpanel.h"
 #include "../kernels/muonpolarkernels.h"
+#include "../kernels/muonpolarbf16.h"
 
 /* Rows or columns of the long side that are worked on at once: enough for the products to run at full speed, and few where memory counts */
 enum {
@@ -21,6 +22,8 @@ PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, const MuonKernelReal **
   *real = precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle;
   if (precision == MUON_POLAR_PRECISION_BF16) *real = MuonKernelRealBF16;
   PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double", prefix);
+  PetscCheck(precision != MUON_POLAR_PRECISION_BF16 || MuonKernelBF16Usable(), PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS,
+             "Option -%slmo_polar_precision is bf16, which oneDNN does not multiply on this processor, expected single or double", prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,6 +224,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, p->s * strip * p->real->size, &Z));
+  p->real->hold(p->s, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
     char        *Y = MuonPolarPanelStrip(p, first);
@@ -232,6 +236,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
       p->real->multiply(p->left, p->s, length, 1.0, B, Z, ldz, c1, Y, ld);
     }
   }
+  p->real->hold(0, NULL);
   PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

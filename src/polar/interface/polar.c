@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../kernels/muonpolarkernels.h"
+#include "../../kernels/muonpolarbf16.h"
 
 const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
@@ -514,6 +515,10 @@ PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, P
 
   Notes:
   The matrix is divided by its norm before it is rounded, so that nothing overflows or underflows on the way down. The result is rounded to `PetscScalar`.
+
+  With bf16 the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of significand), by oneDNN and the matrix registers of processors that have them; sums are
+  accumulated in binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process and freed by `PetscFinalize()`. oneDNN
+  runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS does: set it to one where each core has a rank.
 
   The type `svd` computes in `PetscScalar`; `MuonPolarApply()` refuses another precision. The choice stays with the object when its type changes.
 
@@ -1035,6 +1040,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     }
     PetscCall(MuonPolarGetMemory(polar, &bytes));
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
+    if (polar->precision == MUON_POLAR_PRECISION_BF16) PetscCall(PetscViewerASCIIPrintf(viewer, "rounded operands, of all objects: %.0f bytes\n", (double)MuonKernelBF16Bytes()));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)polar)->type_name != NULL ? ((PetscObject)polar)->type_name : "no type"));

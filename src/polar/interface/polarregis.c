@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+#include "../../kernels/muonpolarbf16.h"
 
 PetscClassId      MUONPOLAR_CLASSID;
 PetscFunctionList MuonPolarList              = NULL;
@@ -95,6 +96,7 @@ PetscErrorCode MuonPolarFinalizePackage(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonPolarList));
+  MuonKernelBF16Free();
   MuonPolarPackageInitialized = PETSC_FALSE;
   MuonPolarRegisterAllCalled  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
