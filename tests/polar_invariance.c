@@ -19,23 +19,20 @@ static PetscErrorCode Apply(MuonPolar polar, int m, int n, int pad, const double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Check(MuonPolar polar)
 {
   static const int shapes[][2] = {{1, 1}, {1, 6}, {6, 1}, {12, 12}, {8, 20}, {20, 8}};
   const int        largest = PetscDefined(USE_REAL_SINGLE) ? 120 : 1000, smallest = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060;
   double           growth = 1.0, eps = 0.0;
-  MuonPolar        polar;
   MuonPolarType    type;
   PetscBool        exact;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarGetType(polar, &type));
   PetscCall(TestEpsilon(polar, &eps));
   PetscCall(PetscStrcmp(type, MUONPOLARSVD, &exact));
-  /* The slope at zero of fifteen cubic or ten quintic steps, the steepest of the polynomials here, is 537; that of the exact factor is the condition, 10 here */
+  /* The slope at zero of fifteen cubic or ten quintic steps, the steepest of the polynomials here, is 537, and no method is steeper where the singular values are here; that of the exact factor is the
+     condition, 10 */
   growth = exact == PETSC_TRUE ? 10.0 : 1000.0;
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
@@ -128,12 +125,47 @@ int main(int argc, char **argv)
   /* Empty ones */
   PetscCall(Apply(polar, 0, 5, 0, NULL, NULL));
   PetscCall(Apply(polar, 5, 0, 0, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  MuonPolar    polar;
+  const char **types;
+  PetscBool    all = PETSC_FALSE, exact;
+  int          count;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-all", &all, NULL));
+  PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
+  if (all == PETSC_FALSE) {
+    PetscCall(MuonPolarSetFromOptions(polar));
+    PetscCall(Check(polar));
+  } else {
+    PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
+    for (int t = 0; t < count && types[t] != NULL; t++) {
+      PetscCall(MuonPolarSetType(polar, types[t]));
+      PetscCall(PetscStrcmp(types[t], MUONPOLARSVD, &exact));
+      PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DETERMINE));
+      PetscCall(Check(polar));
+      if (exact == PETSC_TRUE) continue;
+      PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+      PetscCall(Check(polar));
+    }
+    PetscCall(PetscFree(types));
+  }
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(PetscFinalize());
   return 0;
 }
 
 /*TEST
+
+  # Every registered type as it is by default, and in double
+  test:
+    suffix: all
+    args: -all
 
   test:
     suffix: svd

@@ -34,14 +34,28 @@ static PetscErrorCode MuonPolarApplySequential_SVD(MuonPolar polar, Mat G, Mat Q
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At the rank that has the whole matrix as X, which becomes the factor: the decomposition works on a copy of its own */
+static PetscErrorCode MuonPolarApplyWhole_SVD(MuonPolar polar, PetscInt m, PetscInt n, PetscScalar *X)
+{
+  Mat whole, factor;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &whole));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &factor));
+  PetscCall(MuonPolarApplySequential_SVD(polar, whole, factor));
+  PetscCall(MatDestroy(&factor));
+  PetscCall(MatDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
 {
   const PetscScalar *g;
   PetscScalar       *q, *X = NULL;
   PetscInt           m, n, lda;
-  PetscMPIInt        rank, status;
+  PetscMPIInt        rank, answer[2];
+  PetscErrorCode     ierr = PETSC_SUCCESS;
   PetscBool          parallel;
-  Mat                whole = NULL, factor = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)G, MATMPIDENSE, &parallel));
@@ -56,17 +70,13 @@ static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MatDenseGetArrayRead(G, &g));
   PetscCall(MuonMatMoveRows_Private(G, n, (PetscScalar *)g, lda, X, PETSC_TRUE));
   PetscCall(MatDenseRestoreArrayRead(G, &g));
-  if (rank == 0) {
-    /* The decomposition works on a copy of its own, so that the factor may take the place of the matrix */
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &whole));
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &factor));
-    PetscCall(MuonPolarApplySequential_SVD(polar, whole, factor));
-    PetscCall(MatDestroy(&factor));
-    PetscCall(MatDestroy(&whole));
-  }
-  status = (PetscMPIInt)polar->status;
-  PetscCallMPI(MPI_Bcast(&status, 1, MPI_INT, 0, PetscObjectComm((PetscObject)G)));
-  polar->status = (MuonStatus)status;
+  if (rank == 0) ierr = MuonPolarApplyWhole_SVD(polar, m, n, X);
+  answer[0] = (PetscMPIInt)ierr;
+  answer[1] = (PetscMPIInt)polar->status;
+  PetscCallMPI(MPI_Bcast(answer, 2, MPI_INT, 0, PetscObjectComm((PetscObject)G)));
+  PetscCall(ierr);
+  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", m, n);
+  polar->status = (MuonStatus)answer[1];
   if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDenseGetLDA(Q, &lda));
   PetscCall(MatDenseGetArrayWrite(Q, &q));
