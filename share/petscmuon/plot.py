@@ -2,9 +2,12 @@
 """Draws files of -muon_monitor_csv as an SVG: the loss against the step and against the bits sent.
 
 plot.py [-o plot.svg] [--log-loss] [LABEL=]FILE.csv ...
+plot.py [-o plot.svg] --polar FILE.csv
 
 Bits are those of both directions, summed from the first step, mean of the ranks. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
 two rows are taken to have sent what the later one did. The standard library of Python is all that is needed.
+
+With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, in parts of it, against the time.
 """
 
 import argparse
@@ -15,6 +18,9 @@ import sys
 from xml.sax.saxutils import escape
 
 COLUMNS = ("step", "loss", "bits_up", "bits_down")
+POLAR_COLUMNS = ("rows", "columns", "method", "seconds", "gap")
+# A factor that is exact to rounding is drawn here
+LEAST_GAP = 1e-7
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 480, 360, 70, 15, 40, 50
 
@@ -81,11 +87,8 @@ class Axis:
     return ticks(self.low, self.high, self.log)
 
 
-def panel(runs, column, name, x0, log_x, log_loss):
-  """The SVG of one diagram; column 0 is the step, 1 the bits."""
-  points = [p for _, run in runs for p in run]
-  x = Axis([p[column] for p in points], x0 + LEFT, x0 + WIDTH - RIGHT, log_x)
-  y = Axis([p[2] for p in points], HEIGHT - BOTTOM, TOP, log_loss)
+def frame(x, y):
+  """The SVG of two axes."""
   out = ['<rect x="%g" y="%g" width="%g" height="%g" fill="none" stroke="black"/>' % (x.start, y.end, x.end - x.start, y.start - y.end)]
   for value in x.ticks():
     out.append('<line class="xtick" data-value="%r" x1="%.3f" x2="%.3f" y1="%g" y2="%g" stroke="#dddddd"/>' % (value, x(value), x(value), y.start, y.end))
@@ -93,6 +96,15 @@ def panel(runs, column, name, x0, log_x, log_loss):
   for value in y.ticks():
     out.append('<line class="ytick" data-value="%r" x1="%g" x2="%g" y1="%.3f" y2="%.3f" stroke="#dddddd"/>' % (value, x.start, x.end, y(value), y(value)))
     out.append('<text x="%g" y="%.3f" text-anchor="end">%s</text>' % (x.start - 6, y(value) + 4, "%g" % value))
+  return out
+
+
+def panel(runs, column, name, x0, log_x, log_loss):
+  """The SVG of one diagram; column 0 is the step, 1 the bits."""
+  points = [p for _, run in runs for p in run]
+  x = Axis([p[column] for p in points], x0 + LEFT, x0 + WIDTH - RIGHT, log_x)
+  y = Axis([p[2] for p in points], HEIGHT - BOTTOM, TOP, log_loss)
+  out = frame(x, y)
   for i, (label, run) in enumerate(runs):
     out.append('<polyline class="run" fill="none" stroke-width="1.5" stroke="%s" points="%s"><title>%s</title></polyline>' %
                (COLORS[i % len(COLORS)], " ".join("%.3f,%.3f" % (x(p[column]), y(p[2])) for p in run), escape(label)))
@@ -118,18 +130,65 @@ def draw(runs, log_loss=False):
   return "\n".join(out + ["</svg>", ""])
 
 
+def read_polar(path):
+  """{(rows, columns): [(method, seconds, gap)]} of a file of the benchmark, in its order."""
+  try:
+    with open(path, newline="") as f:
+      rows = list(csv.DictReader(f))
+  except OSError as e:
+    raise Bad("%s: %s" % (path, e.strerror))
+  if not rows:
+    raise Bad("%s: no rows" % path)
+  for column in POLAR_COLUMNS:
+    if column not in rows[0]:
+      raise Bad("%s: no column %s, is it a file of tests/benchmarks/polar?" % (path, column))
+  shapes = {}
+  for number, row in enumerate(rows, 2):
+    try:
+      shapes.setdefault((int(row["rows"]), int(row["columns"])), []).append((row["method"], float(row["seconds"]), max(abs(float(row["gap"])), LEAST_GAP)))
+    except (TypeError, ValueError):
+      raise Bad("%s:%d: not a row of numbers" % (path, number))
+    if not (0 < float(row["seconds"]) < math.inf and math.isfinite(float(row["gap"]))):
+      raise Bad("%s:%d: no time or no gap" % (path, number))
+  return shapes
+
+
+def draw_polar(shapes):
+  """The SVG of what read_polar() gives: a diagram for each shape, both axes logarithmic."""
+  names = sorted({method for points in shapes.values() for method, _, _ in points})
+  color = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
+  out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">' % (WIDTH * len(shapes), HEIGHT), '<rect width="100%" height="100%" fill="white"/>']
+  for i, ((m, n), points) in enumerate(shapes.items()):
+    x0 = i * WIDTH
+    x = Axis([seconds for _, seconds, _ in points], x0 + LEFT, x0 + WIDTH - RIGHT, True)
+    y = Axis([gap for _, _, gap in points], HEIGHT - BOTTOM, TOP, True)
+    out += frame(x, y)
+    for method, seconds, gap in points:
+      at = x(seconds), y(gap)
+      left = at[0] < (x.start + x.end) / 2
+      out.append('<circle class="method" cx="%.3f" cy="%.3f" r="4" fill="%s"><title>%s</title></circle>' % (at + (color[method], escape(method))))
+      out.append('<text x="%.3f" y="%.3f" font-size="10" text-anchor="%s">%s</text>' % (at[0] + (6 if left else -6), at[1] - 5, "start" if left else "end", escape(method)))
+    out.append('<text x="%g" y="%g" text-anchor="middle">%d x %d</text>' % ((x.start + x.end) / 2, TOP - 14, m, n))
+    out.append('<text x="%g" y="%g" text-anchor="middle">seconds</text>' % ((x.start + x.end) / 2, HEIGHT - 12))
+    out.append('<text x="%g" y="%g" text-anchor="middle" transform="rotate(-90 %g %g)">|1 - &lt;G,Q&gt; / nuclear norm|</text>' % (x0 + 16, HEIGHT / 2, x0 + 16, HEIGHT / 2))
+  return "\n".join(out + ["</svg>", ""])
+
+
 def main(arguments=None):
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("files", nargs="+", metavar="[LABEL=]FILE.csv")
   parser.add_argument("-o", "--output", default="plot.svg")
   parser.add_argument("--log-loss", action="store_true", help="logarithmic axis of the loss")
+  parser.add_argument("--polar", action="store_true", help="a file of tests/benchmarks/polar")
   options = parser.parse_args(arguments)
+  if options.polar and len(options.files) > 1:
+    parser.error("--polar takes one file")
   try:
     runs = []
-    for name in options.files:
+    for name in options.files if not options.polar else []:
       label, path = name.split("=", 1) if "=" in name and not os.path.exists(name) else (os.path.splitext(os.path.basename(name))[0], name)
       runs.append((label, read(path)))
-    text = draw(runs, options.log_loss)
+    text = draw_polar(read_polar(options.files[0])) if options.polar else draw(runs, options.log_loss)
     with open(options.output, "w") as f:
       f.write(text)
   except (Bad, OSError) as e:

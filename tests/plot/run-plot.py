@@ -99,6 +99,42 @@ class Plot(unittest.TestCase):
     self.assertEqual(plot("-o", "one.svg", "one.csv").returncode, 0)
     self.near(curves("one.svg")[0, "one"], [(7, 2)])
 
+  def test_polar(self):
+    with open(os.path.join(ROOT, "tests", "benchmarks", "polar.c")) as f:
+      names = re.search(r'"(rows,columns,[a-z_,]+)\\n"', f.read()).group(1).split(",")
+    expected = {(768, 3072): [("svd", 3.0, 1e-16), ("kj", 0.25, 0.065)], (16, 16): [("a <b>", 1e-5, 0.002), ("kj", 2e-3, 0.05)]}
+    with open("polar.csv", "w", newline="") as f:
+      out = csv.writer(f, lineterminator="\n")
+      out.writerow(names)
+      for (m, n), points in expected.items():
+        for method, seconds, gap in points:
+          values = {"rows": m, "columns": n, "method": method, "seconds": seconds, "gap": gap}
+          out.writerow([values.get(name, 0) for name in names])
+    done = plot("--polar", "-o", "polar.svg", "polar.csv")
+    self.assertEqual((done.returncode, done.stderr), (0, ""))
+    elements = list(ElementTree.parse("polar.svg").getroot())
+    frames = [i for i, e in enumerate(elements) if e.tag == SVG + "rect" and e.get("stroke") == "black"] + [len(elements)]
+    self.assertEqual(len(frames), 3)
+    for start, end, ((m, n), points) in zip(frames, frames[1:], expected.items()):
+      panel = elements[start:end]
+      self.assertIn("%d x %d" % (m, n), [e.text for e in panel])
+      circles = [e for e in panel if e.get("class") == "method"]
+      self.assertEqual([e.find(SVG + "title").text for e in circles], [method for method, _, _ in points])
+      for e, (_, seconds, gap) in zip(circles, points):
+        # Six decades on 200 pixels with three digits
+        self.assertLess(abs(math.log(through_ticks(panel, "xtick", True, float(e.get("cx"))) / seconds)), 1e-3)
+        self.assertLess(abs(math.log(through_ticks(panel, "ytick", True, float(e.get("cy"))) / max(gap, 1e-7))), 1e-3)
+
+  def test_bad_polar(self):
+    write("steps.csv", [(0, 1.0, 8, 8)])
+    with open("negative.csv", "w") as f:
+      f.write("rows,columns,method,seconds,gap\n8,8,kj,0,0.1\n")
+    for arguments, message in ((["steps.csv"], "no column rows"), (["negative.csv"], "negative.csv:2"), (["steps.csv", "negative.csv"], "one file")):
+      done = plot("--polar", "-o", "bad.svg", *arguments)
+      self.assertNotEqual(done.returncode, 0, arguments)
+      self.assertIn(message, done.stderr)
+      self.assertNotIn("Traceback", done.stderr)
+
   def test_bad_files(self):
     write("empty.csv", [])
     write("words.csv", [(0, "many", 8, 8)])
