@@ -25,7 +25,8 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 +  `MUONCOMPRESSORIDENTITY` - sends everything
 .  `MUONCOMPRESSORNATURAL`  - rounds every entry to a power of two, at random and without bias
 .  `MUONCOMPRESSORTOPK`     - the entries of largest absolute value
--  `MUONCOMPRESSORRANKK`    - the leading singular triples
+.  `MUONCOMPRESSORRANKK`    - the leading singular triples
+-  `MUONCOMPRESSORSHARP`    - the sharp operator of a norm whose steps have a natural format, for servers
 
    Level: intermediate
 
@@ -36,6 +37,7 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORNATURAL  "natural"
 #define MUONCOMPRESSORTOPK     "topk"
 #define MUONCOMPRESSORRANKK    "rankk"
+#define MUONCOMPRESSORSHARP    "sharp"
 
 /*E
    MuonCompressorValues - How the values of a sparse or low-rank message are written

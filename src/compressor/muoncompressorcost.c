@@ -46,10 +46,11 @@ static PetscLogDouble Log2Binomial(PetscInt64 n, PetscInt64 k)
 
 PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *bits)
 {
-  const PetscInt64     d = rows * columns, count = (PetscInt64)message->count;
+  const PetscInt64     d = rows * columns, count = (PetscInt64)message->count, lines = message->form == MUON_WIRE_PERROW ? rows : columns;
   const PetscBool      natural = message->values == MUON_WIRE_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE;
   const unsigned char *values  = payload + MuonWireIndicesBytes((MuonWireIndices)message->indices, (uint64_t)d, (uint64_t)count);
   PetscInt64           counts[CODES];
+  MuonWireLayout       sections;
 
   PetscFunctionBegin;
   switch (message->form) {
@@ -69,6 +70,15 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
       *bits += EntropyOfCounts(CODES, counts);
     } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)(count * (rows + columns)));
     break;
+  case MUON_WIRE_TRIPLES:
+  case MUON_WIRE_PERROW:
+  case MUON_WIRE_PERCOLUMN:
+  case MUON_WIRE_COLUMNS:
+    (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
+    *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, sections.values);
+    if (message->form != MUON_WIRE_TRIPLES) *bits += Log2Binomial(lines, count);
+    if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
+    break;
   default:
     if (natural == PETSC_TRUE) {
       PetscCall(CountCodes(d, values, 0, counts));
@@ -76,6 +86,15 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
     } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)d);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The fewest bits that number so many things */
+static PetscLogDouble NumberBits(PetscInt64 things)
+{
+  int bits = 0;
+
+  while (bits < 62 && ((PetscInt64)1 << bits) < things) bits++;
+  return bits;
 }
 
 PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt n, PetscLogDouble *bits)
@@ -90,16 +109,23 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
   value = layout.values == MUON_WIRE_VALUES_NATURAL || layout.values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;
   switch (layout.form) {
   case MUON_WIRE_SPARSE:
-    if (c->paperbits != PETSC_DETERMINE) indexbits = (double)c->paperbits;
-    else {
-      const PetscInt64 d = (PetscInt64)m * n;
-
-      for (indexbits = 0; indexbits < 62 && ((PetscInt64)1 << (int)indexbits) < d;) indexbits++;
-    }
-    *bits = (double)layout.count * (value + indexbits);
+    indexbits = c->paperbits != PETSC_DETERMINE ? (double)c->paperbits : NumberBits((PetscInt64)m * n);
+    *bits     = (double)layout.count * (value + indexbits);
     break;
   case MUON_WIRE_LOWRANK:
     *bits = (double)layout.count * ((double)m + (double)n) * value;
+    break;
+  case MUON_WIRE_TRIPLES:
+    *bits = (double)layout.count * (1.0 + (double)m + (double)n) * value;
+    break;
+  case MUON_WIRE_PERROW:
+    *bits = (double)layout.count * (1.0 + NumberBits(n)) + value;
+    break;
+  case MUON_WIRE_PERCOLUMN:
+    *bits = (double)layout.count * (1.0 + NumberBits(m)) + value;
+    break;
+  case MUON_WIRE_COLUMNS:
+    *bits = (double)layout.count * (NumberBits(n) + (1.0 + (double)m) * value);
     break;
   default:
     *bits = (double)layout.count * value;

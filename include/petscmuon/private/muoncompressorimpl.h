@@ -24,12 +24,14 @@ typedef struct {
 
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
    decode() does Y = Y + scale C where add is true, and Y = C else.
+   validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
   PetscErrorCode (*layout)(MuonCompressor, PetscInt m, PetscInt n, MuonCompressorLayout *);
   PetscErrorCode (*encode)(MuonCompressor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[]);
   PetscErrorCode (*decode)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+  PetscErrorCode (*validate)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid);
   PetscErrorCode (*alpha)(MuonCompressor, PetscInt m, PetscInt n, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);

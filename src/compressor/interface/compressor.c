@@ -50,7 +50,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 -  type - one of the values of `MuonCompressorType`
 
    Options Database Key:
-.  -compressor (identity|natural|topk|rankk) - the type
+.  -compressor (identity|natural|topk|rankk|sharp) - the type
 
    Level: intermediate
 
@@ -181,7 +181,7 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
 .  c - the compressor
 
    Options Database Keys:
-+  -compressor (identity|natural|topk|rankk)              - the type, see `MuonCompressorSetType()`
++  -compressor (identity|natural|topk|rankk|sharp)        - the type, see `MuonCompressorSetType()`
 .  -compressor_ratio r                                    - the part that is kept, see `MuonCompressorSetRatio()`
 .  -compressor_rank k                                     - the rank that is kept, see `MuonCompressorSetRank()`
 .  -compressor_values (native|double|single|bf16|natural) - how kept values are written, see `MuonCompressorSetValues()`
@@ -346,7 +346,7 @@ PetscErrorCode MuonCompressorGetRank(MuonCompressor c, PetscInt *rank)
    Notes:
    The default is single, as the papers count. Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
 
-   It has no meaning for `MUONCOMPRESSORIDENTITY`, which is always native, and for `MUONCOMPRESSORNATURAL`.
+   It has no meaning for `MUONCOMPRESSORIDENTITY` and `MUONCOMPRESSORSHARP`, which are always native, and for `MUONCOMPRESSORNATURAL`.
 
 .seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorGetValues()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/

@@ -30,7 +30,7 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m,
   header->layer   = (uint32_t)c->layerhash;
   header->form    = (uint8_t)layout->form;
   header->values  = (uint8_t)layout->values;
-  header->indices = (uint8_t)(layout->form == MUON_WIRE_SPARSE ? MuonWireChooseIndices((uint64_t)m * (uint64_t)n, (uint64_t)count) : MUON_WIRE_INDICES_NONE);
+  header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
   header->count   = (uint64_t)count;
   result          = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
   MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
@@ -103,7 +103,7 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
 {
   MuonCompressorLayout layout;
-  MuonWireMessage      header;
+  MuonWireMessage      header, fewer;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -111,7 +111,10 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
   PetscCall(MuonCompressorSetUp_Private(c));
   PetscUseTypeMethod(c, layout, m, n, &layout);
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
-  *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+  fewer.bytes = 0;
+  /* A message that leaves out one line of all may be longer, by the positions of the others */
+  if (layout.exact == PETSC_FALSE && layout.count > 0) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
+  *bytes = (size_t)PetscMax(header.bytes, fewer.bytes) + MUON_WIRE_MESSAGE_HEADER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,7 +212,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
 {
   MuonWireMessage header;
-  PetscInt64      values;
+  MuonWireLayout  sections;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -218,9 +221,10 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
   PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, valid));
   if (*valid == PETSC_TRUE && MuonWireMessageValidate(buf, bytes, header.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) *valid = PETSC_FALSE;
   if (*valid == PETSC_TRUE) {
-    values = (PetscInt64)header.count * (header.form == MUON_WIRE_LOWRANK ? (PetscInt64)m + n : 1);
-    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, values, buf + bytes - MuonWireValuesBytes((MuonWireValues)header.values, (uint64_t)values), valid));
+    (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, &sections);
+    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, (PetscInt64)sections.values, buf + MUON_WIRE_MESSAGE_HEADER + sections.valuesat, valid));
   }
+  if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, m, n, (PetscInt64)header.count, buf + MUON_WIRE_MESSAGE_HEADER, valid);
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -365,10 +369,12 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Level: advanced
 
    Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes alone.
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes alone. Places and signs
+   of `MUONCOMPRESSORSHARP` count the bits that number them, and one.
 
    The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, the entropy of the exponents and one bit a
-   sign for sparse natural values, the entropy of sign and exponent for dense ones and for each factor of a low-rank message, and the full width of all other values.
+   sign for sparse natural values, the entropy of sign and exponent for dense ones and for each factor of a low-rank message, and the full width of all other values. A row or a column with one entry has
+   as many possible places as it has entries, and two signs.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressorGetMaxBytes()`
 @*/
