@@ -4,6 +4,7 @@
 #pragma once
 
 #include <petscmuonpolar.h>
+#include <petscmuoncompressor.h>
 
 /* MANSEC = ML */
 /* SUBMANSEC = MuonLMO */
@@ -77,6 +78,15 @@ PETSC_EXTERN PetscErrorCode MuonLMOMixedSetExponents(MuonLMO, PetscReal, PetscRe
 PETSC_EXTERN PetscErrorCode MuonLMOMixedGetExponents(MuonLMO, PetscReal *, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonLMOSchattenGetExponent(MuonLMO, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonLMOSetLayerName(MuonLMO, const char[]);
+PETSC_EXTERN PetscErrorCode MuonLMOCanEncode(MuonLMO, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytes(MuonLMO, PetscInt, PetscInt, size_t *);
+PETSC_EXTERN PetscErrorCode MuonLMOEncode(MuonLMO, Mat, size_t, unsigned char[], size_t *);
+PETSC_EXTERN PetscErrorCode MuonLMOValidate(MuonLMO, PetscInt, PetscInt, size_t, const unsigned char[], PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLMODecodeAdd(MuonLMO, PetscReal, size_t, const unsigned char[], Mat);
 PETSC_EXTERN PetscErrorCode MuonLMOView(MuonLMO, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonLMOReset(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMODestroy(MuonLMO *);
+
+PETSC_EXTERN PetscErrorCode MuonCompressorSharpSetLMO(MuonCompressor, MuonLMO);
+PETSC_EXTERN PetscErrorCode MuonCompressorSharpGetLMO(MuonCompressor, MuonLMO *);

@@ -28,6 +28,8 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization oracle", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
+  PetscCall(MuonNameHash_Private("", &l->layer));
+  l->form   = MUON_LMO_NO_FORM;
   l->polar  = NULL;
   l->status = MUON_STATUS_OK;
   l->dual   = 0.0;
@@ -70,6 +72,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscTryTypeMethod(lmo, destroy);
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
   lmo->data = NULL;
+  lmo->form = MUON_LMO_NO_FORM;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,18 +221,23 @@ PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Type, scratch memory and status before an operation on the finite entries of G; finite tells whether to go on */
-static PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
+PetscErrorCode MuonLMOWorkspace_Private(MuonLMO lmo)
+{
+  MuonWorkspace work;
+
+  PetscFunctionBegin;
+  if (lmo->work != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceCreate(&work));
+  PetscCall(MuonLMOSetWorkspace(lmo, work));
+  PetscCall(MuonWorkspaceDestroy(&work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
 {
   PetscFunctionBegin;
   if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
-  if (lmo->work == NULL) {
-    MuonWorkspace work;
-
-    PetscCall(MuonWorkspaceCreate(&work));
-    PetscCall(MuonLMOSetWorkspace(lmo, work));
-    PetscCall(MuonWorkspaceDestroy(&work));
-  }
+  PetscCall(MuonLMOWorkspace_Private(lmo));
   PetscCall(MuonMatIsFinite_Private(G, finite));
   lmo->status = *finite == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,6 +7,8 @@ PetscLogEvent     MUON_LMO;
 
 static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sharp(MuonCompressor);
+
 /*@C
   MuonLMORegister - Adds a norm to the linear minimization oracles that `MuonLMOSetType()` knows
 
@@ -58,7 +60,7 @@ PetscErrorCode MuonLMORegisterAll(void)
 }
 
 /*@C
-  MuonLMOInitializePackage - Registers the class `MuonLMO`, its types and its log event
+  MuonLMOInitializePackage - Registers the class `MuonLMO`, its types, its log event and the compressor `MUONCOMPRESSORSHARP`
 
   Logically Collective; No Fortran support
 
@@ -88,6 +90,8 @@ PetscErrorCode MuonLMOInitializePackage(void)
     PetscCall(PetscStrInList("muonlmo", list, ',', &excluded));
     if (excluded == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONLMO_CLASSID));
   }
+  /* The compressor that is made of an oracle */
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSHARP, MuonCompressorCreate_Sharp));
   PetscCall(PetscRegisterFinalize(MuonLMOFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include "../../muonlmoslices.h"
+#include "../../../wire/muonwire.h"
 
 static PetscErrorCode MuonLMOApply_ColSum(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
 {
@@ -47,6 +48,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_ColSum(MuonLMO lmo)
 {
   PetscFunctionBegin;
+  lmo->form          = MUON_WIRE_PERCOLUMN;
   lmo->ops->apply    = MuonLMOApply_ColSum;
   lmo->ops->norm     = MuonLMONorm_ColSum;
   lmo->ops->dualnorm = MuonLMODualNorm_ColSum;

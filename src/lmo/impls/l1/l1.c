@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include "../../muonlmoslices.h"
+#include "../../../wire/muonwire.h"
 
 static PetscErrorCode MuonLMOApply_L1(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
 {
@@ -48,6 +49,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L1(MuonLMO lmo)
 {
   PetscFunctionBegin;
+  lmo->form          = MUON_WIRE_SPARSE;
   lmo->ops->apply    = MuonLMOApply_L1;
   lmo->ops->norm     = MuonLMONorm_L1;
   lmo->ops->dualnorm = MuonLMODualNorm_L1;

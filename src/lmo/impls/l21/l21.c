@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include "../../muonlmoslices.h"
+#include "../../../wire/muonwire.h"
 
 static PetscErrorCode MuonLMOApply_L21(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
 {
@@ -46,6 +47,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L21(MuonLMO lmo)
 {
   PetscFunctionBegin;
+  lmo->form          = MUON_WIRE_COLUMNS;
   lmo->ops->apply    = MuonLMOApply_L21;
   lmo->ops->norm     = MuonLMONorm_L21;
   lmo->ops->dualnorm = MuonLMODualNorm_L21;

@@ -1,26 +1,37 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include "../../../kernels/muonlmokernels.h"
+#include "../../../wire/muonwire.h"
 
 typedef struct {
   MuonSVD svd;
 } MuonLMO_Nuclear;
 
-static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+static PetscErrorCode MuonLMOFactors_Nuclear(MuonLMO lmo, Mat G, PetscScalar u[], PetscScalar v[], PetscReal *dual, PetscInt *count)
 {
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-  PetscScalar     *d, *u, *v;
+  MuonLMO_Nuclear *data  = (MuonLMO_Nuclear *)lmo->data;
   PetscReal        sigma = 0.0;
-  PetscInt         m, n, rows, ldd, count;
+  PetscInt         m, n;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(G, &rows, &n));
-  PetscCall(MatGetLocalSize(G, &m, NULL));
+  PetscCall(MatGetSize(G, &m, &n));
   PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)(m + n) * sizeof(PetscScalar), &u));
+  PetscCall(MuonSVDCompute(data->svd, G, PetscMin(1, PetscMin(m, n)), &sigma, u, v, count, &lmo->status));
+  if (lmo->status == MUON_STATUS_OK) *dual = sigma;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+{
+  PetscScalar *d, *u, *v;
+  PetscInt     m, n, ldd, count;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(G, NULL, &n));
+  PetscCall(MatGetLocalSize(G, &m, NULL));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, ((size_t)m + (size_t)n) * sizeof(PetscScalar), &u));
   v = u + m;
-  PetscCall(MuonSVDCompute(data->svd, G, PetscMin(1, PetscMin(rows, n)), &sigma, u, v, &count, &lmo->status));
+  PetscCall(MuonLMOFactors_Nuclear(lmo, G, u, v, dual, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  *dual = sigma;
   if (count == 0) {
     PetscCall(MatZeroEntries(D));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,7 +149,9 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &data->svd));
   PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
   lmo->data                = data;
+  lmo->form                = MUON_WIRE_TRIPLES;
   lmo->ops->apply          = MuonLMOApply_Nuclear;
+  lmo->ops->factors        = MuonLMOFactors_Nuclear;
   lmo->ops->norm           = MuonLMONorm_Nuclear;
   lmo->ops->dualnorm       = MuonLMODualNorm_Nuclear;
   lmo->ops->getflops       = MuonLMOGetFlops_Nuclear;

@@ -1,6 +1,7 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include "../../muonlmoslices.h"
 #include "../../../kernels/muonlmokernels.h"
+#include "../../../wire/muonwire.h"
 
 /* Writes the minimizer where there is a D to write to */
 static PetscErrorCode MuonLMOLargest_RowSum(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
@@ -80,6 +81,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowSum(MuonLMO lmo)
 {
   PetscFunctionBegin;
+  lmo->form          = MUON_WIRE_PERROW;
   lmo->ops->apply    = MuonLMOApply_RowSum;
   lmo->ops->norm     = MuonLMONorm_RowSum;
   lmo->ops->dualnorm = MuonLMODualNorm_RowSum;

@@ -1,0 +1,300 @@
+#include "../muonlmopoint.h" /*I "petscmuonlmo.h" I*/
+#include "../../kernels/muonkernels.h"
+
+/*@C
+  MuonLMOSetLayerName - Sets the name of the layer whose messages an oracle writes and reads
+
+  Logically Collective; No Fortran support
+
+  Input Parameters:
++ lmo  - the object
+- name - the name; the empty one without this call
+
+  Level: advanced
+
+  Note:
+  The name is part of every message, as a hash: a message of another layer is refused. The oracles of a `Muon` have the names of their layers.
+
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`
+@*/
+PetscErrorCode MuonLMOSetLayerName(MuonLMO lmo, const char name[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(name, 2);
+  PetscCall(MuonNameHash_Private(name, &lmo->layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOCanEncode - Tells whether the steps of an oracle have a natural format, much smaller than a matrix
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Output Parameter:
+. can - `PETSC_TRUE` for `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` and `MUONLMOL21`
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MUONCOMPRESSORSHARP`
+@*/
+PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(can, 2);
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  *can = lmo->form != MUON_LMO_NO_FORM ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOEncodableNames_Private(size_t length, char names[])
+{
+  const char **known;
+  int          count;
+
+  PetscFunctionBegin;
+  names[0] = '\0';
+  PetscCall(PetscFunctionListGet(MuonLMOList, &known, &count));
+  /* Some releases count an empty name at the end */
+  for (int i = 0; i < count && known[i] != NULL; i++) {
+    MuonLMO   one;
+    PetscBool can;
+
+    PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &one));
+    PetscCall(MuonLMOSetType(one, known[i]));
+    PetscCall(MuonLMOCanEncode(one, &can));
+    PetscCall(MuonLMODestroy(&one));
+    if (can == PETSC_FALSE) continue;
+    if (names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
+    PetscCall(PetscStrlcat(names, known[i], length));
+  }
+  PetscCall(PetscFree(known));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
+{
+  PetscBool can;
+  char      names[256];
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCanEncode(lmo, &can));
+  if (can == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
+  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "The steps of -%slmo_type %s have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
+}
+
+static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A, PetscInt *m, PetscInt *n)
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
+  PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "Matrix of type %s, expected %s for messages of -%slmo_type %s", ((PetscObject)A)->type_name, MATSEQDENSE,
+             ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name);
+  PetscCall(MatGetSize(A, m, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOGetMaxBytes - Gets the most bytes that a message of a step takes
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo - the object, whose steps have a natural format
+. m   - rows of the layer
+- n   - its columns
+
+  Output Parameter:
+. bytes - the most bytes, the header of the message included
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOCanEncode()`
+@*/
+PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *bytes)
+{
+  MuonWireMessage whole, part;
+  PetscInt64      most;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(bytes, 4);
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  most = MuonLMOMost_Private(lmo, m, n);
+  PetscCall(MuonLMOHeader_Private(lmo, m, n, most, &whole));
+  /* Without one line of all the others need their positions */
+  PetscCall(MuonLMOHeader_Private(lmo, m, n, PetscMax(most - 1, 0), &part));
+  *bytes = (size_t)PetscMax(whole.bytes, part.bytes) + MUON_WIRE_MESSAGE_HEADER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOEncode - Minimizes the inner product with a matrix over the unit ball of the norm, and writes the minimizer in its natural format
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo      - the object, whose steps have a natural format: `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` or `MUONLMOL21`
+. G        - the matrix, `MATSEQDENSE`; it is not modified
+- capacity - the bytes that `message` has room for, at least what `MuonLMOGetMaxBytes()` says
+
+  Output Parameters:
++ message - the message
+- bytes   - how many bytes it takes, 0 where there is none
+
+  Level: advanced
+
+  Notes:
+  The message holds $D$ of `MuonLMOApply()` to the last bit, in a form of `src/wire/README.md`, and the dual norm $\|G\|_*$, so that a receiver has the sharp operator $G^\sharp = -\|G\|_* D$ too\:
+.vb
+  nuclear   sigma_1, u, v                                     1 + m + n numbers
+  l1        the place and the value of one entry
+  rowsum    the place and the sign of one entry a row, which rows have one if not all, the dual norm
+  colsum    the place and the sign of one entry a column, which columns have one if not all, the dual norm
+  l21       the place of a column, the dual norm, m numbers
+.ve
+  Numbers are in the precision of `PetscScalar`; a place takes as many bits, or bytes where it stands alone, as it needs.
+
+  `MuonLMOGetStatus()` tells whether it worked, as for `MuonLMOApply()`; a dual norm that is too large for a number is `MUON_STATUS_NANORINF` here.
+
+  This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOCanEncode()`, `MuonLMOGetMaxBytes()`, `MuonLMOValidate()`, `MuonLMODecodeAdd()`, `MuonLMOSetLayerName()`, `MUONCOMPRESSORSHARP`
+@*/
+PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char message[], size_t *bytes)
+{
+  MuonWireMessage header;
+  PetscInt        m, n;
+  PetscInt64      count;
+  size_t          most;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
+  PetscAssertPointer(message, 4);
+  PetscAssertPointer(bytes, 5);
+  PetscCall(MuonLMOCheckLayer_Private(lmo, G, &m, &n));
+  PetscCall(MuonLMOGetMaxBytes(lmo, m, n, &most));
+  PetscCheck(capacity >= most, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, most);
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, 0, 0));
+  *bytes = 0;
+  PetscCall(MuonLMOPayload_Private(lmo, G, &count, message + MUON_WIRE_MESSAGE_HEADER));
+  if (lmo->status == MUON_STATUS_OK) {
+    PetscCall(MuonLMOHeader_Private(lmo, m, n, count, &header));
+    MuonWireMessageWrite(message, &header);
+    *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+  }
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMOValidate - Tells whether bytes are a message of a step that an object like this one could have written
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo     - the object, of the sender's type
+. m       - rows of the layer
+. n       - its columns
+. bytes   - how many bytes came
+- message - the bytes
+
+  Output Parameter:
+. valid - whether the layer, the codecs, all sizes, places and numbers are in order
+
+  Level: advanced
+
+  Note:
+  No byte is trusted, and no number among them is used before it has been checked. After a true answer the message can be decoded.
+
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMODecodeAdd()`
+@*/
+PetscErrorCode MuonLMOValidate(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscBool *valid)
+{
+  MuonWireMessage header, expected;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(valid, 6);
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  *valid = PETSC_FALSE;
+  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)MuonLMOMost_Private(lmo, m, n)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOHeader_Private(lmo, m, n, (PetscInt64)header.count, &expected));
+  if (header.form != expected.form || header.indices != expected.indices || header.values != expected.values || header.bytes != expected.bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageValidate(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOPayloadCheck_Private(lmo, m, n, (PetscInt64)header.count, message + MUON_WIRE_MESSAGE_HEADER, valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMODecodeAxpby_Private(MuonLMO lmo, PetscReal a, PetscReal b, size_t bytes, const unsigned char message[], Mat Y)
+{
+  MuonWireMessage header;
+  MuonLMOPoint    point;
+  PetscScalar    *y, *d;
+  PetscInt        m, n, ldy;
+  PetscBool       valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCheckLayer_Private(lmo, Y, &m, &n));
+  PetscCall(MuonLMOValidate(lmo, m, n, bytes, message, &valid));
+  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK) valid = PETSC_FALSE;
+  PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonLMOValidate() accepts", bytes, m, n);
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, Y, 0, 0));
+  PetscCall(MuonLMOPointOpen_Private(lmo, m, n, (PetscInt64)header.count, message + MUON_WIRE_MESSAGE_HEADER, &point));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)m * sizeof(PetscScalar), &d));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArray(Y, &y));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscScalar *column = y + (size_t)j * (size_t)ldy;
+
+    PetscCall(MuonLMOPointColumn_Private(&point, j, d));
+    /* As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero */
+    MuonKernelAxpby((size_t)m, 1, a, column, (size_t)m, b, d, (size_t)m);
+    PetscCall(PetscArraycpy(column, d, m));
+  }
+  PetscCall(MatDenseRestoreArray(Y, &y));
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)m * (PetscLogDouble)n));
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, Y, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLMODecodeAdd - Adds a multiple of the step that a message holds to a matrix
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo     - the object, of the sender's type
+. scale   - the factor
+. bytes   - how many bytes the message has
+. message - the message, which `MuonLMOValidate()` accepts
+- Y       - the matrix, `MATSEQDENSE`, of the size of the layer
+
+  Output Parameter:
+. Y - the matrix, plus scale times the minimizer $D$ of `MuonLMOApply()`
+
+  Level: advanced
+
+  Note:
+  The bits are those of `MuonLMOApply()` at the sender, and the sum is the same for every receiver. $G^\sharp$ is what a `MuonCompressor` of type `MUONCOMPRESSORSHARP` decodes of the same message.
+
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`, `MuonLMOApply()`, `MUONCOMPRESSORSHARP`
+@*/
+PetscErrorCode MuonLMODecodeAdd(MuonLMO lmo, PetscReal scale, size_t bytes, const unsigned char message[], Mat Y)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(message, 4);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
+  PetscCall(MuonLMODecodeAxpby_Private(lmo, 1, scale, bytes, message, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
