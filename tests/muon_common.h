@@ -187,8 +187,12 @@ static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESS
                                            {MUONCOMPRESSORTOPK, MUONCOMPRESSORNATURAL, MUON_COMPRESSOR_VALUES_BF16, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_GRADIENT},
                                            {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_NATIVE, MUON_EF21_INIT_ZERO},
                                            {MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO},
-                                           {MUONCOMPRESSORNATURAL, MUONCOMPRESSORRANKK, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_NATURAL, MUON_EF21_INIT_ZERO}};
+                                           {MUONCOMPRESSORNATURAL, MUONCOMPRESSORRANKK, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_NATURAL, MUON_EF21_INIT_ZERO},
+                                           {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORSHARP, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO}};
 #define NCOMPRESSIONS ((PetscInt)(sizeof(Compressions) / sizeof(Compressions[0])))
+
+/* Steps that are messages are those of other norms, and of no other rule */
+static const char *const SharpNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
 
 /* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with gather */
 typedef struct {
@@ -244,6 +248,13 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonCompressorSetType(c, way->compression->down));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
   PetscCall(MuonCompressorSetValues(c, way->compression->downvalues));
+  for (PetscInt l = 0; l < NLAYERS && strcmp(way->compression->down, MUONCOMPRESSORSHARP) == 0; l++) {
+    MuonLMO lmo;
+
+    PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+    PetscCall(MuonLMOSetType(lmo, SharpNorms[l]));
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0) PetscCall(MuonLayerSetRule(p->layer[l], MUONLAYERLMO));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

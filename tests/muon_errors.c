@@ -132,6 +132,13 @@ static PetscErrorCode After(Problem *p, const char wrong[])
     PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESTAR));
     PetscCall(MuonStep(p->muon));
   }
+  if (Is(wrong, "late_norm")) {
+    MuonLMO lmo;
+
+    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+    PetscCall(MuonStep(p->muon));
+  }
   if (Is(wrong, "state_frozen")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[2], &A, NULL, NULL));
   if (last) {
     PetscCall(ProblemGetArray(p, 1, PETSC_FALSE, &w));
@@ -333,6 +340,31 @@ int main(int argc, char **argv)
       suffix: mode_replicated
       args: -muon_exchange_type replicated -muon_exchange_mode reduce
       error: legal here: allreduce, gather
+    # Steps as messages: the first layer whose norm has none, a rule that makes none, the way up, a norm that comes late
+    test:
+      suffix: sharp
+      args: -ef21_server_compressor sharp -muon_exchange_type {{star sharded replicated}}
+      error: -muon_layer_embed_ef21_server_compressor identity sends
+    test:
+      suffix: sharp_norms
+      args: -ef21_server_compressor sharp -muon_layer_embed_lmo_type l1
+      error: its norm spectral have no natural format, expected one of: nuclear
+    test:
+      suffix: sharp_layer
+      args: -muon_layer_h0.qkv_ef21_server_compressor sharp
+      error: -muon_layer_h0.qkv_ef21_server_compressor identity sends
+    test:
+      suffix: sharp_rule
+      args: -ef21_server_compressor sharp -lmo_type colsum
+      error: -ef21_server_compressor sharp of layer "gain": its rule is adamw, expected lmo
+    test:
+      suffix: sharp_up
+      args: -ef21_compressor sharp -lmo_type colsum
+      error: -ef21_compressor sharp of layer "embed": workers send no steps
+    test:
+      suffix: sharp_late
+      args: -ef21_server_compressor sharp -lmo_type rowsum -muon_layer_gain_ef21_server_compressor identity -wrong late_norm
+      error: -muon_layer_h0.qkv_ef21_server_compressor identity sends
     test:
       suffix: mode_topk
       args: -muon_exchange_mode reduce -ef21_compressor topk

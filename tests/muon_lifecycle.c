@@ -62,14 +62,15 @@ static PetscErrorCode CheckGaps(const Way *way)
 
 /*
    No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that has weight, its estimate where messages are lossy; a server
-   the aggregate where messages up are lossy, the sum where arrays are summed, X where messages down are lossy, new weights where there is no message down; all twice that
+   the aggregate where messages up are lossy, the sum where arrays are summed, X where messages down are lossy and not the steps themselves, new weights where there is no message down; all twice that
    must be kept until the commit. AdamW has two moments, twice, at the server.
 */
 static PetscErrorCode CheckMemory(const Way *way)
 {
   const PetscBool ef21 = way->compression != NULL ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool lossyup   = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool lossydown = ef21 == PETSC_TRUE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool sharp     = ef21 == PETSC_TRUE && strcmp(way->compression->down, MUONCOMPRESSORSHARP) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool lossydown = ef21 == PETSC_TRUE && sharp == PETSC_FALSE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool sums = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE, direct = replicated == PETSC_TRUE && lossydown == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   PetscLogDouble  worker = 0, server = 0, found[4][3];
   Problem         p;
@@ -82,7 +83,7 @@ static PetscErrorCode CheckMemory(const Way *way)
   }
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)(Shapes[l].m * Shapes[l].n);
-    const PetscBool      lmo   = strcmp(Shapes[l].rule, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool      lmo   = sharp == PETSC_TRUE || strcmp(Shapes[l].rule, MUONLAYERLMO) == 0 ? PETSC_TRUE : PETSC_FALSE;
     PetscMPIInt          owner;
 
     if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;

@@ -158,6 +158,6 @@ int main(int argc, char **argv)
     error: DIVERGED_NANORINF
     test:
       suffix: raise
-      args: -raise {{0 1 2 3 5 36 40 41 42}}
+      args: -raise {{0 1 2 3 5 36 42 46 47 48}}
 
 TEST*/

@@ -94,11 +94,14 @@ PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
    The ways of a step's messages, for the active layer i or all of them; c[i] is the compressor of layer i, reference[i] what its message is relative to.
    SendUp: out of the gradients' buffers; in the modes that sum arrays, sum[i] gets the sum where this rank serves. SumMessages: that sum out of messages, in the order of ranks.
    ServerStep: Xnew from X and G. SendDown encodes Xnew, ReceiveDown checks all messages of the servers, DecodeDown applies one of them to W.
+   SendStep and DecodeStep take the place of ServerStep, SendDown and DecodeDown where the message is the step itself.
 */
 PETSC_INTERN PetscErrorCode MuonSendUp_Private(Muon, MuonExchangeMode, const MuonCompressor c[], const Mat reference[], const Mat sum[], MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSumMessages_Private(Muon, PetscInt i, MuonCompressor, Mat sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt i, Mat G, Mat X, Mat Xnew, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSendDown_Private(Muon, PetscInt i, MuonCompressor, Mat Xnew, Mat reference, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSendStep_Private(Muon, PetscInt i, MuonCompressor, Mat G, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonDecodeStep_Private(Muon, PetscInt i, Mat W);
 PETSC_INTERN PetscErrorCode MuonHashReplica_Private(Mat Xnew, MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonReceiveDown_Private(Muon, const MuonCompressor c[], MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonDecodeDown_Private(Muon, PetscInt i, MuonCompressor, PetscBool assigns, Mat W);

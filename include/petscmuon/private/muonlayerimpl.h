@@ -13,6 +13,8 @@ typedef struct {
 
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, Mat, Mat, Mat, MuonStatus *);
+  PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, Mat, size_t, unsigned char[], size_t *, MuonStatus *);
+  PetscErrorCode (*decode)(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char[], Mat);
   PetscErrorCode (*commit)(MuonLayer);
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
   PetscErrorCode (*getmemory)(MuonLayer, PetscLogDouble *);
@@ -58,6 +60,13 @@ PETSC_INTERN PetscErrorCode MuonLayerWeightsBegin_Private(MuonLayer, Mat *);
 PETSC_INTERN PetscErrorCode MuonLayerWeightsEnd_Private(MuonLayer, PetscBool changed);
 /* Xnew from X and G; nothing of the layer's state changes before Commit */
 PETSC_INTERN PetscErrorCode MuonLayerStep_Private(MuonLayer, MuonLayerStepInfo *, Mat G, Mat X, Mat Xnew, MuonStatus *);
+/*
+   The same step as a message, for rules whose steps have a natural format and no state: Encode writes what G gives, Decode turns X into what Step would make of it, bit for bit, with rate and radius of the same
+   step. reason: why a layer cannot, or nothing
+*/
+PETSC_INTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);
+PETSC_INTERN PetscErrorCode MuonLayerEncodeStep_Private(MuonLayer, MuonLayerStepInfo *, Mat G, size_t, unsigned char message[], size_t *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonLayerDecodeStep_Private(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char message[], Mat X);
 PETSC_INTERN PetscErrorCode MuonLayerCommit_Private(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonLayerGetFlops_Private(MuonLayer, PetscLogDouble *);
 PETSC_INTERN PetscErrorCode MuonLayerGetMemory_Private(MuonLayer, PetscLogDouble *);

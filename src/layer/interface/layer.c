@@ -620,6 +620,7 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer->lmo, (PetscObject)layer, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)layer->lmo, ((PetscObject)layer)->options));
     PetscCall(MuonLMOSetOptionsPrefix(layer->lmo, ((PetscObject)layer)->prefix));
+    PetscCall(MuonLMOSetLayerName(layer->lmo, ((PetscObject)layer)->name));
     if (layer->work != NULL) PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
   }
   *lmo = layer->lmo;
@@ -917,6 +918,43 @@ PetscErrorCode MuonLayerStep_Private(MuonLayer layer, MuonLayerStepInfo *info, M
   PetscFunctionBegin;
   info->dual = 0;
   PetscUseTypeMethod(layer, step, info, G, X, Xnew, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char reason[])
+{
+  MuonLMO     lmo;
+  MuonLMOType norm;
+  PetscBool   can;
+  char        names[256];
+
+  PetscFunctionBegin;
+  reason[0] = '\0';
+  if (layer->ops->encode == NULL) {
+    PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOCanEncode(lmo, &can));
+  if (can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetType(lmo, &norm));
+  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
+  PetscCall(PetscSNPrintf(reason, length, "the steps of its norm %s have no natural format, expected one of: %s", norm, names));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerEncodeStep_Private(MuonLayer layer, MuonLayerStepInfo *info, Mat G, size_t most, unsigned char message[], size_t *bytes, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  info->dual = 0;
+  PetscUseTypeMethod(layer, encode, info, G, most, message, bytes, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerDecodeStep_Private(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], Mat X)
+{
+  PetscFunctionBegin;
+  PetscUseTypeMethod(layer, decode, info, bytes, message, X);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

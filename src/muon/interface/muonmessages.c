@@ -91,6 +91,35 @@ PetscErrorCode MuonSumMessages_Private(Muon muon, PetscInt i, MuonCompressor c, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a server does with a message that is complete: it may go, and where every rank serves it must be the same on each */
+static PetscErrorCode MuonDownWritten_Private(Muon muon, PetscInt i, size_t bytes, const unsigned char message[], MuonRecord *record)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownAdvance(muon->exchange, i, bytes));
+  if (muon->active[i]->owner < 0) record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, message, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSendStep_Private(Muon muon, PetscInt i, MuonCompressor c, Mat G, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayer         layer   = muon->active[i];
+  MuonStatus        stepped = MUON_STATUS_OK;
+  MuonLayerStepInfo info;
+  size_t            most, bytes;
+  unsigned char    *to;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetMaxBytes(c, layer->m, layer->n, &most));
+  PetscCall(MuonExchangeDownReserve(muon->exchange, i, most, &to));
+  PetscCall(MuonGetStepInfo_Private(muon, layer, &info));
+  PetscCall(MuonLayerEncodeStep_Private(layer, &info, G, most, to, &bytes, &stepped));
+  PetscCall(MuonWorse_Private(stepped, status));
+  if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonDownWritten_Private(muon, i, bytes, to, record));
+  if (layer->owner >= 0 || muon->rank == 0) record->dual += (double)info.dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonSendDown_Private(Muon muon, PetscInt i, MuonCompressor c, Mat Xnew, Mat reference, MuonRecord *record, MuonStatus *status)
 {
   MuonLayer      layer = muon->active[i];
@@ -106,8 +135,7 @@ PetscErrorCode MuonSendDown_Private(Muon muon, PetscInt i, MuonCompressor c, Mat
   PetscCall(MuonCompressorGetStatus(c, &encoded));
   PetscCall(MuonWorse_Private(encoded, status));
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeDownAdvance(muon->exchange, i, bytes));
-  if (layer->owner < 0) record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, to, bytes);
+  PetscCall(MuonDownWritten_Private(muon, i, bytes, to, record));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,5 +197,19 @@ PetscErrorCode MuonDecodeDown_Private(Muon muon, PetscInt i, MuonCompressor c, P
   PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
   if (assigns) PetscCall(MuonCompressorDecode(c, bytes, message, W));
   else PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDecodeStep_Private(Muon muon, PetscInt i, Mat W)
+{
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           received;
+  MuonLayerStepInfo    info;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
+  PetscCall(MuonGetStepInfo_Private(muon, muon->active[i], &info));
+  PetscCall(MuonLayerDecodeStep_Private(muon->active[i], &info, bytes, message, W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,6 +26,28 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *info, Mat G, size_t most, unsigned char message[], size_t *bytes, MuonStatus *status)
+{
+  MuonLMO lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOEncode(lmo, G, most, message, bytes));
+  PetscCall(MuonLMOGetStatus(lmo, status));
+  if (*status == MUON_STATUS_OK) PetscCall(MuonLMOGetLastDual(lmo, &info->dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], Mat X)
+{
+  MuonLMO lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMODecodeAxpby_Private(lmo, 1 - info->rate * layer->weight_decay, info->radius, bytes, message, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerGetFlops_LMO(MuonLayer layer, PetscLogDouble *flops)
 {
   MuonLMO lmo;
@@ -55,13 +77,15 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   Note:
   The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`
+.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONCOMPRESSORSHARP`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
 {
   PetscFunctionBegin;
   layer->workermomentum = PETSC_TRUE;
   layer->ops->step      = MuonLayerStep_LMO;
+  layer->ops->encode    = MuonLayerEncode_LMO;
+  layer->ops->decode    = MuonLayerDecode_LMO;
   layer->ops->getflops  = MuonLayerGetFlops_LMO;
   layer->ops->view      = MuonLayerView_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,13 +5,13 @@ const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_E
 
 /* State of one layer; a matrix that the configuration does not need is NULL */
 typedef struct {
-  MuonCompressor up, down; /* C_j of this rank as a worker, C of the layer's server */
-  MuonCompressor first;    /* sends the first gradient whole */
-  PetscBool      up_assigns, down_assigns;
-  Mat            M;       /* worker: momentum; NULL where its weight is 0 */
-  Mat            Gj;      /* worker: estimate of its momentum; NULL where messages are the momentum itself */
-  Mat            X, Xnew; /* server: weights and what they become at the commit; X is NULL where the workers' W are the same */
-  Mat            G, Gnew; /* server: aggregate and what it becomes; G is NULL where each step sums it afresh */
+  MuonCompressor up, down;                        /* C_j of this rank as a worker, C of the layer's server */
+  MuonCompressor first;                           /* sends the first gradient whole */
+  PetscBool      up_assigns, down_assigns, sharp; /* sharp: the server sends the step itself */
+  Mat            M;                               /* worker: momentum; NULL where its weight is 0 */
+  Mat            Gj;                              /* worker: estimate of its momentum; NULL where messages are the momentum itself */
+  Mat            X, Xnew;                         /* server: weights and what they become at the commit; X is NULL where the workers' W are the same */
+  Mat            G, Gnew;                         /* server: aggregate and what it becomes; G is NULL where each step sums it afresh */
   PetscBool      serves;
 } EF21Layer;
 
@@ -47,6 +47,7 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
   PetscReal            ratio;
   PetscInt             rank, bits;
   PetscBool            own;
+  MuonLMO              lmo;
   char                 before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
@@ -74,6 +75,8 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
     }
   }
   PetscCall(MuonCompressorSetStream(*c, muon->seed, ((PetscObject)layer)->name, sender, direction));
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonCompressorSharpSetLMO(*c, lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,9 +133,29 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     PetscCall(MuonCompressorGetPaperIndexBits(s->up, &bits));
     if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->up, indexbits));
     PetscCall(MuonCompressorGetPaperIndexBits(s->down, &bits));
-    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
+    PetscCall(PetscObjectTypeCompare((PetscObject)s->down, MUONCOMPRESSORSHARP, &s->sharp));
+    if (bits == PETSC_DETERMINE && s->sharp == PETSC_FALSE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
     PetscCall(MuonCompressorIsAssignment(s->up, &s->up_assigns));
     PetscCall(MuonCompressorIsAssignment(s->down, &s->down_assigns));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the servers can send the steps that are asked for: the same answer on all ranks, whose layers are the same */
+static PetscErrorCode EF21CheckSharp_Private(Muon muon)
+{
+  Muon_EF21  *ef21   = (Muon_EF21 *)muon->data;
+  const char *before = ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "";
+  char        reason[512];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < ef21->n; i++) {
+    const char *name = ((PetscObject)muon->active[i])->name;
+
+    if (ef21->layer[i].sharp == PETSC_FALSE) continue;
+    PetscCall(MuonLayerCanEncode_Private(muon->active[i], sizeof(reason), reason));
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_server_compressor sharp of layer \"%s\": %s; -%smuon_layer_%s_ef21_server_compressor identity sends its weights instead", before, name, reason, before,
+               name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,9 +172,15 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon)
   init[1] = -(int)ef21->init;
   PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
   PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-ef21_init is %s on some ranks and %s on others, expected the same on each", MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
+  PetscCall(EF21CheckSharp_Private(muon));
   for (PetscInt i = 0; i < ef21->n; i++) {
+    PetscBool sharp;
+
+    PetscCall(PetscObjectTypeCompare((PetscObject)ef21->layer[i].up, MUONCOMPRESSORSHARP, &sharp));
+    PetscCheck(sharp == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_compressor sharp of layer \"%s\": workers send no steps, expected another type; -ef21_server_compressor may be sharp",
+               ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", ((PetscObject)muon->active[i])->name);
     if (ef21->layer[i].up_assigns == PETSC_FALSE) summable = PETSC_FALSE;
-    if (ef21->layer[i].down_assigns == PETSC_FALSE) assigns = PETSC_FALSE;
+    if (ef21->layer[i].down_assigns == PETSC_FALSE && ef21->layer[i].sharp == PETSC_FALSE) assigns = PETSC_FALSE;
     if (muon->active[i]->owner >= 0) everywhere = PETSC_FALSE;
   }
   ef21->direct = (assigns && everywhere) ? PETSC_TRUE : PETSC_FALSE;
@@ -178,13 +207,13 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon)
     /* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
     if (s->up_assigns == PETSC_FALSE) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_TRUE, &s->G));
     if (s->up_assigns == PETSC_FALSE || ef21->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->Gnew));
-    if (s->down_assigns == PETSC_FALSE) {
+    if (s->down_assigns == PETSC_FALSE && s->sharp == PETSC_FALSE) {
       PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->X));
       PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
       PetscCall(MuonMatAxpby_Private(1, W, 0, s->X));
       PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_FALSE));
     }
-    if (s->down_assigns == PETSC_FALSE || ef21->direct) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->Xnew));
+    if (s->X != NULL || ef21->direct) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->Xnew));
     layer->X = s->X != NULL ? s->X : layer->W;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +257,7 @@ static PetscErrorCode EF21Aggregate_Private(Muon muon, PetscInt i, Mat Gnew, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Server: aggregate, step inside the norm ball, C(X - W) of each layer that this rank serves */
+/* Server: aggregate, step inside the norm ball, C(X - W) or the step itself of each layer that this rank serves */
 static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatus *status)
 {
   Muon_EF21      *ef21 = (Muon_EF21 *)muon->data;
@@ -238,19 +267,21 @@ static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatu
   if (ef21->direct == PETSC_FALSE) PetscCall(MuonExchangeDownBegin(muon->exchange, (PetscInt64)muon->step));
   PetscCall(MuonExchangeGetOrder(muon->exchange, &order));
   for (PetscInt k = 0; k < ef21->n && *status == MUON_STATUS_OK; k++) {
-    const PetscInt i     = order[k];
-    EF21Layer     *s     = &ef21->layer[i];
-    MuonLayer      layer = muon->active[i];
-    Mat            W, Xnew = s->Xnew, Gnew = s->Gnew;
+    const PetscInt  i     = order[k];
+    EF21Layer      *s     = &ef21->layer[i];
+    MuonLayer       layer = muon->active[i];
+    const PetscBool step  = s->sharp && ef21->direct == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+    Mat             W, Xnew = s->Xnew, Gnew = s->Gnew;
 
     if (s->serves == PETSC_FALSE) continue;
     if (Gnew == NULL) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_A, layer, &Gnew));
-    if (Xnew == NULL) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_B, layer, &Xnew));
+    if (Xnew == NULL && step == PETSC_FALSE) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_B, layer, &Xnew));
     PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
     PetscCall(EF21Aggregate_Private(muon, i, Gnew, status));
-    if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, i, Gnew, s->X != NULL ? s->X : W, Xnew, record, status));
+    if (*status == MUON_STATUS_OK && step) PetscCall(MuonSendStep_Private(muon, i, s->down, Gnew, record, status));
+    else if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, i, Gnew, s->X != NULL ? s->X : W, Xnew, record, status));
     if (*status == MUON_STATUS_OK && ef21->direct) PetscCall(MuonHashReplica_Private(Xnew, record));
-    else if (*status == MUON_STATUS_OK) PetscCall(MuonSendDown_Private(muon, i, s->down, Xnew, W, record, status));
+    else if (*status == MUON_STATUS_OK && step == PETSC_FALSE) PetscCall(MuonSendDown_Private(muon, i, s->down, Xnew, W, record, status));
     PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_FALSE));
     if (s->Gnew == NULL) PetscCall(MatDestroy(&Gnew));
     if (s->Xnew == NULL) PetscCall(MatDestroy(&Xnew));
@@ -280,6 +311,7 @@ static PetscErrorCode EF21Commit_Private(Muon muon)
     PetscCall(MuonCompressorCommit(c));
     PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
     if (ef21->direct) PetscCall(MuonMatAxpby_Private(1, s->Xnew, 0, W));
+    else if (s->sharp) PetscCall(MuonDecodeStep_Private(muon, i, W));
     else PetscCall(MuonDecodeDown_Private(muon, i, s->down, s->down_assigns, W));
     PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_TRUE));
     if (s->serves == PETSC_FALSE) continue;
@@ -311,6 +343,7 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
   MuonCompressor *up, *down;
 
   PetscFunctionBegin;
+  PetscCall(EF21CheckSharp_Private(muon)); /* an oracle may have been given another norm */
   PetscCall(PetscMalloc5(ef21->n, &M, ef21->n, &Gj, ef21->n, &sum, ef21->n, &up, ef21->n, &down));
   for (PetscInt i = 0; i < ef21->n; i++) {
     M[i]    = ef21->layer[i].M;
@@ -384,14 +417,17 @@ static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *comp
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_server_compressor type          - the type (identity|natural|topk|rankk)
++ -ef21_server_compressor type          - the type (identity|natural|topk|rankk|sharp)
 . -ef21_server_compressor_ratio ratio   - part of the entries, or of the smaller side for a rank
 . -ef21_server_compressor_rank rank     - the rank
 - -ef21_server_compressor_values values - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
+  Note:
+  `MUONCOMPRESSORSHARP` sends the steps themselves, see `MUONEF21`; layers without such steps need `-muon_layer_NAME_ef21_server_compressor identity`.
+
+.seealso: `Muon`, `MUONEF21`, `MUONCOMPRESSORSHARP`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
 PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor)
 {
@@ -707,12 +743,16 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix is not stored.
 
+  With `-ef21_server_compressor sharp` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit, X is W and is
+  not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`,
+  which names the key that gives the layer another compressor. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another lossy compressor nothing goes down, as with identity.
+
   The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0 and exact gradients give Algorithm 2.
 
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21SetInit()`, `MuonCompressor`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21SetInit()`, `MuonCompressor`, `MUONCOMPRESSORSHARP`, `MuonExchange`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 {
