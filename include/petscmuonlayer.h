@@ -45,9 +45,12 @@ typedef const char *MuonLayerRule;
 +  `MUON_SHAPE_FACTOR_NONE`      - 1
 .  `MUON_SHAPE_FACTOR_KJ`        - sqrt(max(1, m/n)) for the spectral norm
 .  `MUON_SHAPE_FACTOR_MOONLIGHT` - 0.2 sqrt(max(m, n)) for the spectral norm
--  `MUON_SHAPE_FACTOR_SCION`     - sqrt(m/n) for the spectral norm, 1/n for the max norm
+-  `MUON_SHAPE_FACTOR_SCION`     - sqrt(m/n) for the spectral norm, 1/n for the max norm, sqrt(m)/n for the column norm, 1/sqrt(n) for the row norm
 
    Level: intermediate
+
+   Note:
+   Norms that are not named have the factor 1.
 
 .seealso: `MuonSetShapeFactor()`, `MuonLayerSetShapeFactor()`
 E*/

@@ -65,6 +65,11 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
   }
+  if (Is(wrong, "rank_exponent")) {
+    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLMOSetType(lmo, MUONLMOMIXED));
+    PetscCall(MuonLMOMixedSetExponents(lmo, 2.0, last ? (PetscReal)3.25 : (PetscReal)3.0));
+  }
   if (Is(wrong, "rank_compressor") && last) {
     MuonCompressor c;
 
@@ -448,6 +453,10 @@ int main(int argc, char **argv)
     test:
       suffix: rank_norm
       args: -wrong rank_norm
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_exponent
+      args: -wrong rank_exponent
       error: Layer "h0.qkv": its options differs
     test:
       suffix: rank_compressor

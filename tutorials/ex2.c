@@ -157,6 +157,22 @@ int main(int argc, char **argv)
       nsize: {{2 4}}
       args: -muon_exchange_type {{star sharded replicated}}
 
+  # every norm trains
+  testset:
+    output_file: output/ex2_lmo.out
+    filter: awk '/loss/ {if (first == "") first = $4; last = $4} END {print (last < first / 2 ? "trained" : "not trained: " first " " last)}'
+    test:
+      suffix: lmo
+      args: -lmo_type {{spectral nuclear schatten frobenius max l1 column row colsum rowsum l21 mixed}}
+    test:
+      suffix: lmo_layer
+      nsize: 2
+      args: -muon_type ef21 -ef21_compressor topk -muon_layer_hidden_lmo_type {{spectral nuclear schatten frobenius max l1 column row colsum rowsum l21 mixed}}
+    test:
+      suffix: lmo_exponents
+      nsize: 2
+      args: -lmo_type mixed -lmo_p 3 -lmo_q inf -muon_layer_output_lmo_type schatten -muon_layer_output_lmo_p 1.5
+
   test:
     suffix: single
     requires: single

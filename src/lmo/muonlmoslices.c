@@ -39,13 +39,15 @@ PetscErrorCode MuonLMOCheckExponent_Private(MuonLMO lmo, const char key[], Petsc
 
 PetscErrorCode MuonLMOViewExponent_Private(PetscViewer viewer, const char key[], PetscReal p)
 {
-  PetscBool ascii;
+  PetscBool ascii, string;
+  char      value[32] = "inf";
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p >= PETSC_INFINITY) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: inf\n", key));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %g\n", key, (double)p));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  if (p < PETSC_INFINITY) PetscCall(PetscSNPrintf(value, sizeof(value), string == PETSC_TRUE ? "%.12g" : "%g", (double)p));
+  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", key, value));
+  else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", key, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

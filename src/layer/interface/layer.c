@@ -859,7 +859,7 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
 {
   const PetscReal m = (PetscReal)layer->m, n = (PetscReal)layer->n;
   MuonLMO         lmo;
-  PetscBool       spectral, max;
+  PetscBool       spectral, max, column, row;
   PetscReal       shape = 1.0;
 
   PetscFunctionBegin;
@@ -868,11 +868,15 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOMAX, &max));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOCOLUMN, &column));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOROW, &row));
   if (layer->m > 0 && layer->n > 0) {
     if (layer->shapefactor == MUON_SHAPE_FACTOR_KJ && spectral) shape = PetscSqrtReal(PetscMax((PetscReal)1.0, m / n));
     else if (layer->shapefactor == MUON_SHAPE_FACTOR_MOONLIGHT && spectral) shape = (PetscReal)0.2 * PetscSqrtReal(PetscMax(m, n));
     else if (layer->shapefactor == MUON_SHAPE_FACTOR_SCION && spectral) shape = PetscSqrtReal(m / n);
     else if (layer->shapefactor == MUON_SHAPE_FACTOR_SCION && max) shape = 1 / n;
+    else if (layer->shapefactor == MUON_SHAPE_FACTOR_SCION && column) shape = PetscSqrtReal(m) / n;
+    else if (layer->shapefactor == MUON_SHAPE_FACTOR_SCION && row) shape = 1 / PetscSqrtReal(n);
   }
   *factor = layer->scale * shape;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -623,16 +623,19 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     MuonLayer     layer = muon->layer[l];
     MuonLayerRule rule;
     MuonLMO       lmo;
-    MuonLMOType   norm;
+    PetscViewer   viewer;
     PetscReal     factor;
+    char          norm[256];
 
     PetscCall(MuonLayerGetRule(layer, &rule));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
-    PetscCall(MuonLMOGetType(lmo, &norm));
+    PetscCall(PetscViewerStringOpen(PetscObjectComm((PetscObject)lmo), norm, sizeof(norm), &viewer));
+    PetscCall(MuonLMOView(lmo, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     messages[0] = '\0';
     PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
-    PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm ? norm : "", (double)factor, (double)layer->momentum, (double)layer->weight_decay, messages));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm, (double)factor, (double)layer->momentum, (double)layer->weight_decay, messages));
     mine[4 * l]     = layer->hash;
     mine[4 * l + 1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
     PetscCall(MuonNameHash_Private(text, &mine[4 * l + 2]));

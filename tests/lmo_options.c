@@ -1,0 +1,127 @@
+static char help[] = "Exponents of the norms: options behind two prefixes, setters, getters, what is refused, and what is printed.\n\n";
+
+#include <petscmuonlmo.h>
+#include <petscmuonretro.h>
+
+static PetscErrorCode Mixed(MuonLMO lmo, PetscReal p, PetscReal q, const char when[])
+{
+  PetscReal a, b, c;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOMixedGetExponents(lmo, &a, &b));
+  PetscCheck(a == p && b == q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the exponents are %g and %g, expected %g and %g", when, (double)a, (double)b, (double)p, (double)q);
+  PetscCall(MuonLMOMixedGetExponents(lmo, &c, NULL));
+  PetscCheck(c == p, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: p alone is %g", when, (double)c);
+  PetscCall(MuonLMOMixedGetExponents(lmo, NULL, &c));
+  PetscCheck(c == q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: q alone is %g", when, (double)c);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Schatten(MuonLMO lmo, PetscReal p, const char when[])
+{
+  PetscReal a;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOSchattenGetExponent(lmo, &a));
+  PetscCheck(a == p, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the exponent is %g, expected %g", when, (double)a, (double)p);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The call fails and everything stays; the handler is silent meanwhile */
+static PetscErrorCode Refused(MuonLMO lmo, PetscReal p, PetscReal q, PetscBool schatten)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = schatten == PETSC_TRUE ? MuonLMOSchattenSetExponent(lmo, p) : MuonLMOMixedSetExponents(lmo, p, q);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Exponents %g and %g gave the error %d", (double)p, (double)q, (int)ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  MuonLMO     lmo;
+  PetscBool   set = PETSC_FALSE;
+  PetscViewer viewer;
+  char        text[256];
+  MuonLMOType type;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-only_read", &set));
+  PetscCall(MuonLMOCreate(PETSC_COMM_WORLD, &lmo));
+  PetscCall(MuonLMOSetOptionsPrefix(lmo, "net_"));
+  PetscCall(MuonLMOSetFromOptions(lmo));
+  if (set == PETSC_FALSE) {
+    PetscCall(MuonLMOGetType(lmo, &type));
+    PetscCall(Mixed(lmo, 3.0, PETSC_INFINITY, "behind the first prefix"));
+    /* What is not given behind the second stays */
+    PetscCall(MuonLMOSetOptionsPrefix(lmo, "layer_"));
+    PetscCall(MuonLMOSetFromOptions(lmo));
+    PetscCall(Mixed(lmo, 3.0, 1.5, "behind the second prefix"));
+    PetscCall(Refused(lmo, (PetscReal)0.999, 2.0, PETSC_FALSE));
+    PetscCall(Refused(lmo, 2.0, -1.0, PETSC_FALSE));
+    PetscCall(Refused(lmo, (PetscReal)NAN, 2.0, PETSC_FALSE));
+    PetscCall(Mixed(lmo, 3.0, 1.5, "after what is refused"));
+    PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
+    /* Both names of infinity */
+    PetscCall(MuonLMOMixedSetExponents(lmo, (PetscReal)INFINITY, PETSC_INFINITY));
+    PetscCall(Mixed(lmo, PETSC_INFINITY, PETSC_INFINITY, "set to infinity"));
+    PetscCall(MuonLMOSchattenSetExponent(lmo, 7.0)); /* not this norm's */
+    PetscCall(Mixed(lmo, PETSC_INFINITY, PETSC_INFINITY, "after another norm's setter"));
+    PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, text, sizeof(text), &viewer));
+    PetscCall(MuonLMOView(lmo, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "short:%s\n", text));
+    /* A type begins with exponents of its own */
+    PetscCall(MuonLMOSetType(lmo, MUONLMOSCHATTEN));
+    PetscCall(Schatten(lmo, 2.0, "of a new type"));
+    PetscCall(MuonLMOMixedSetExponents(lmo, 7.0, 7.0));
+    PetscCall(Schatten(lmo, 2.0, "after another norm's setter"));
+    PetscCall(MuonLMOSetOptionsPrefix(lmo, "singular_"));
+    PetscCall(MuonLMOSetFromOptions(lmo));
+    PetscCall(Schatten(lmo, PETSC_INFINITY, "behind the third prefix"));
+    PetscCall(Refused(lmo, 0.0, 0.0, PETSC_TRUE));
+    PetscCall(Schatten(lmo, PETSC_INFINITY, "after what is refused"));
+    PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
+  }
+  PetscCall(MuonLMODestroy(&lmo));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2}}
+    args: -net_lmo_type mixed -net_lmo_p 3 -net_lmo_q inf -layer_lmo_q 1.5 -singular_lmo_p INF
+    filter: sed -e "s#[12] MPI process.*#MPI#"
+    output_file: output/lmo_options_1.out
+
+  testset:
+    nsize: 2
+    args: -only_read
+
+    test:
+      suffix: p
+      args: -net_lmo_type {{mixed schatten}} -net_lmo_p 0.5
+      error: Option -net_lmo_p is 0.5, expected a number of at least 1, or inf
+
+    test:
+      suffix: q
+      args: -net_lmo_type mixed -net_lmo_q -inf
+      error: Option -net_lmo_q is -inf
+
+    test:
+      suffix: nan
+      args: -net_lmo_type mixed -net_lmo_p nan
+      error: Option -net_lmo_p is nan
+
+    test:
+      suffix: word
+      args: -net_lmo_type mixed -net_lmo_p two
+      error: two
+
+TEST*/
