@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../muonpolarpanel.h"
-#include "../../../kernels/muonpolarkernels.h"
+#include "../../muonpolarpolynomial.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@misc{jordan2024muon,\n"
@@ -9,63 +8,6 @@ static const char MuonCitation[] = "@misc{jordan2024muon,\n"
                                    "  year   = {2024},\n"
                                    "  url    = {https://kellerjordan.github.io/posts/muon/}\n}\n";
 
-static PetscErrorCode MuonPolarPolynomial_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial **p)
-{
-  MuonPolarCoefficients name;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  *p = polar->ncoefficients > 0 ? NULL : MuonKernelPolynomialFind(name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetSteps_NewtonSchulz(MuonPolar polar, PetscInt *steps)
-{
-  const MuonKernelPolynomial *p = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
-  if (polar->steps != PETSC_DETERMINE) *steps = polar->steps;
-  else *steps = polar->ncoefficients > 0 ? polar->ncoefficients : p->steps;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Polynomials of the user repeat the last one */
-static void MuonPolarRow_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt step, double c[3])
-{
-  if (polar->ncoefficients > 0) {
-    for (int i = 0; i < 3; i++) c[i] = polar->values[3 * PetscMin(step, polar->ncoefficients - 1) + i];
-  } else MuonKernelPolynomialRow(p, (int)step, c);
-}
-
-/*
-   A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length extents of the long side. With the square of A it makes, the Gram matrix
-   included, 3 s^2 length + s^3 operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y), 5 s^2 length and s^2. The square
-   is the cheaper one while s < 2 length, and it stays within s^2 + 3 s length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
-   condition implies the first. One rank holds the whole long side, hence always takes the square; on many ranks Horner's rule takes over as the parts get shorter than the short side.
-*/
-static PetscBool MuonPolarSquare_NewtonSchulz(const MuonPolarPanel *p)
-{
-  return p->s + MuonPolarPanelGetStrip(p) <= 2 * p->local ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/* A and the panel are multiplied by the diagonal d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings the largest singular value to one or below */
-static PetscErrorCode MuonPolarEqualize_NewtonSchulz(MuonPolarPanel *p, void *A)
-{
-  double *d;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(p->s, &d));
-  MuonKernelRealRowSums(p->real, p->s, A, d);
-  for (size_t i = 0; i < p->s; i++) d[i] = d[i] > 0.0 ? 1.0 / sqrt(d[i]) : 0.0;
-  MuonKernelRealScale(p->real, 1, p->s, p->s, d, A, p->s);
-  MuonKernelRealScale(p->real, 0, p->s, p->s, d, A, p->s);
-  MuonKernelRealScale(p->real, p->left, p->s, p->local, d, p->Y, p->left ? p->s : p->local);
-  PetscCall(PetscFree(d));
-  PetscCall(PetscLogFlops(3.0 * p->s * p->s + (PetscLogDouble)p->s * p->local));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
 {
   const PetscBool             guess = polar->ncoefficients > 0 || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL ? PETSC_TRUE : PETSC_FALSE;
@@ -73,36 +15,21 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
   const MuonKernelReal       *real;
   MuonPolarPanel              panel;
   PetscInt                    steps;
-  PetscBool                   square;
   double                      c[3], squares;
-  void                       *A, *B = NULL;
+  void                       *A;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
+  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
-  square = MuonPolarSquare_NewtonSchulz(&panel);
   PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
-    MuonPolarRow_NewtonSchulz(polar, p, k, c);
+    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
     PetscCall(MuonPolarPanelGram(&panel, A));
-    if (k == 0 && p != NULL && p->equalize) PetscCall(MuonPolarEqualize_NewtonSchulz(&panel, A));
-    else if (k == 0 && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) {
-      double divisor;
-
-      PetscCall(MuonPolarPanelSpectral(&panel, A, &divisor));
-      MuonKernelPolynomialDivide(divisor, c);
-    }
-    if (square == PETSC_TRUE && c[2] != 0.0) {
-      PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, panel.s * panel.s * real->size, &B));
-      real->mirror(panel.s, A);
-      PetscCall(PetscMemcpy(B, A, panel.s * panel.s * real->size));
-      real->gram(1, panel.s, panel.s, c[2], A, panel.s, c[1], B);
-      PetscCall(PetscLogFlops((PetscLogDouble)panel.s * panel.s * (panel.s + 1)));
-      PetscCall(MuonPolarPanelUpdate(&panel, c[0], 1.0, 0.0, B));
-    } else PetscCall(MuonPolarPanelUpdate(&panel, c[0], c[1], c[2], A));
+    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, A, c));
+    PetscCall(MuonPolarPanelPolynomial(&panel, A, c));
   }
   /* Inside the Frobenius norm the known sets stay bounded; an estimate, or polynomials of the user, may have let the iteration diverge */
   if (guess == PETSC_TRUE) {
@@ -125,15 +52,14 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   double                      c[3];
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarPolynomial_NewtonSchulz(polar, &p));
+  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   *flops = 0.0;
   for (PetscInt k = 0; k < steps; k++) {
-    MuonPolarRow_NewtonSchulz(polar, p, k, c);
+    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
     *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, c);
   }
-  if (p != NULL && p->equalize) *flops += 3.0 * s * s + s * l;
-  else if (polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) *flops += MuonPolarPanelSpectralFlops(polar, (size_t)s);
+  *flops += MuonPolarPanelBeginFlops(polar, p, m, n);
   if (polar->ncoefficients > 0 || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) *flops += 2.0 * s * l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,7 +142,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
   PetscFunctionBegin;
   polar->ops->apply           = MuonPolarApply_NewtonSchulz;
   polar->ops->getflops        = MuonPolarGetFlops_NewtonSchulz;
-  polar->ops->getsteps        = MuonPolarGetSteps_NewtonSchulz;
+  polar->ops->getsteps        = MuonPolarGetPolynomialSteps_Private;
   polar->ops->getprecision    = MuonPolarGetPrecision_NewtonSchulz;
   polar->ops->getcoefficients = MuonPolarGetCoefficients_NewtonSchulz;
   polar->ops->view            = MuonPolarView_NewtonSchulz;
