@@ -68,11 +68,16 @@ static PetscErrorCode MuonLMOSetFromOptions_Mixed(MuonLMO lmo, MuonOptionItems P
   MuonLMO_Mixed *data = (MuonLMO_Mixed *)lmo->data;
   PetscReal      p = data->p, q = data->q;
   PetscBool      set1, set2;
+  char           now1[64], now2[64], text1[64], text2[64];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Mixed norm options");
-  PetscCall(PetscOptionsReal("-lmo_p", "Exponent in the norm of a column", "MuonLMOMixedSetExponents", p, &p, &set1));
-  PetscCall(PetscOptionsReal("-lmo_q", "Exponent in the norm of these norms", "MuonLMOMixedSetExponents", q, &q, &set2));
+  PetscCall(MuonLMOWriteExponent_Private(p, sizeof(now1), now1));
+  PetscCall(MuonLMOWriteExponent_Private(q, sizeof(now2), now2));
+  PetscCall(PetscOptionsString("-lmo_p", "Exponent in the norm of a column", "MuonLMOMixedSetExponents", now1, text1, sizeof(text1), &set1));
+  PetscCall(PetscOptionsString("-lmo_q", "Exponent in the norm of these norms", "MuonLMOMixedSetExponents", now2, text2, sizeof(text2), &set2));
+  if (set1 == PETSC_TRUE) PetscCall(MuonLMOReadExponent_Private(text1, &p));
+  if (set2 == PETSC_TRUE) PetscCall(MuonLMOReadExponent_Private(text2, &q));
   if (set1 == PETSC_TRUE || set2 == PETSC_TRUE) PetscCall(MuonLMOMixedSetExponents(lmo, p, q));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -154,11 +154,16 @@ static PetscErrorCode MuonLMOSetFromOptions_Schatten(MuonLMO lmo, MuonOptionItem
   MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
   PetscReal         p    = data->p;
   PetscBool         set;
+  char              now[64], text[64];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Schatten norm options");
-  PetscCall(PetscOptionsReal("-lmo_p", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", p, &p, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonLMOSchattenSetExponent(lmo, p));
+  PetscCall(MuonLMOWriteExponent_Private(p, sizeof(now), now));
+  PetscCall(PetscOptionsString("-lmo_p", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", now, text, sizeof(text), &set));
+  if (set == PETSC_TRUE) {
+    PetscCall(MuonLMOReadExponent_Private(text, &p));
+    PetscCall(MuonLMOSchattenSetExponent(lmo, p));
+  }
   PetscOptionsHeadEnd();
   PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
   PetscCall(MuonSVDSetFromOptions(data->svd));
