@@ -65,7 +65,7 @@ static PetscErrorCode MuonCompressorDecode_Sharp(MuonCompressor c, PetscInt m, P
 
     /* D points the other way */
     PetscCall(MuonLMOPointColumn_Private(&point, j, d));
-    MuonKernelAxpby((size_t)m, 1, -point.magnitude, d, (size_t)m, 0, d, (size_t)m);
+    if (count > 0) MuonKernelAxpby((size_t)m, 1, -point.magnitude, d, (size_t)m, 0, d, (size_t)m);
     MuonKernelAxpby((size_t)m, 1, add == PETSC_TRUE ? scale : 1, d, (size_t)m, add == PETSC_TRUE ? 1 : 0, y, (size_t)m);
   }
   PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)m * (PetscLogDouble)n));

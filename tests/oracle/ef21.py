@@ -89,9 +89,40 @@ def steepest(norm, G):
         return np.sign(G)
     if norm == 'frobenius':
         return G / np.sqrt(np.sum(G ** 2))
+    A, E = np.abs(G), np.zeros_like(G)
+    if norm == 'l1':
+        E.flat[np.argmax(A)] = np.sign(G.flat[np.argmax(A)])
+        return E
+    if norm == 'rowsum':
+        E[np.arange(len(G)), np.argmax(A, axis=1)] = 1
+        return E * np.sign(G)
+    if norm == 'colsum':
+        E[np.argmax(A, axis=0), np.arange(G.shape[1])] = 1
+        return E * np.sign(G)
+    if norm == 'l21':
+        c = np.argmax(np.sum(G ** 2, axis=0))
+        E[:, c] = G[:, c] / np.sqrt(np.sum(G[:, c] ** 2))
+        return E
     U, s, Vt = np.linalg.svd(G, full_matrices=False)
-    r = int((s > s[0] * max(G.shape) * EPSILON).sum())
+    r = 1 if norm == 'nuclear' else int((s > s[0] * max(G.shape) * EPSILON).sum())
     return U[:, :r] @ Vt[:r]
+
+
+def step_bits(norm, D):
+    """What a message of the step D costs: by the paper, with its header, and at least; numbers are doubles. A place that stands alone takes whole bytes"""
+    (m, n), number = D.shape, lambda things: (things - 1).bit_length()
+    if norm == 'nuclear':
+        count, paper, least = int(D.any()), 32 * (1 + m + n), 64 * (1 + m + n)
+        return np.array([paper, 8 * 24 + count * least, count * least])
+    if norm in ('l1', 'l21'):
+        things, numbers, count = (m * n, 1, int(D.any())) if norm == 'l1' else (n, 1 + m, int(D.any()))
+        places = min(8 * count * max(1, -(-number(things) // 8)), 8 * -(-things // 8))
+        return np.array([number(things) + 32 * numbers, 8 * 24 + places + 64 * count * numbers, count * (math.log2(things) + 64 * numbers)])
+    lines, length = (m, n) if norm == 'rowsum' else (n, m)
+    count = int(np.count_nonzero(D))
+    places = 0 if count == lines else min(8 * count * max(1, -(-number(lines) // 8)), 8 * -(-lines // 8))
+    entries = 8 * -(-count * (1 + number(length)) // 8)
+    return np.array([lines * (1 + number(length)) + 32, 8 * 24 + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
 
 
 def shape_factor(layer):
@@ -122,7 +153,8 @@ class Rule:
             D = steepest(layer.norm, G)
             self.dual = float(np.sum(G * D))
             # Signs are exact, and so are the ties that they make in X - W
-            D = D if layer.norm == 'max' else shake(D)
+            self.bits = step_bits(layer.norm, D) if layer.get('down') == 'sharp' else None
+            D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
             return (1 - eta * layer.decay) * X - eta * (layer.scale * shape_factor(layer)) * D
         if layer.rule == 'sgd':
             return (1 - eta * layer.decay) * X - eta * layer.scale * G
@@ -192,6 +224,7 @@ def ef21(run, shake):
     active = [i for i in L if run.layers[i].rule != 'frozen']
     rules = [Rule(layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
+    down = np.zeros(3)
     M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
     for i in active:
         layer = run.layers[i]
@@ -213,6 +246,9 @@ def ef21(run, shake):
             X[i] = rules[i].step(X[i], G[i], eta, shake)
             if layer.down == 'identity':
                 W[i] = X[i]
+            elif layer.down == 'sharp':
+                W[i] = X[i]
+                down = down + rules[i].bits
             else:
                 W[i] = W[i] + compress(layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
         if k == s.steps - 1:
@@ -229,6 +265,8 @@ def ef21(run, shake):
                     Gj[j][i] = Gj[j][i] + received[-1]
             G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    if all(run.layers[i].down == 'sharp' for i in active) and s.exchange != 'replicated':
+        out.update(zip(('paper', 'encoded', 'entropy'), down))
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
@@ -268,7 +306,9 @@ def compare(run, algorithm, least):
                 assert error <= allowed[key], '%s of layer %s at rank %d is off by %g, allowed %g' % (name, run.layers[i].name, rank, error, allowed[key])
                 worst = max(worst, error / allowed[key] if error > 0 else 0.0)
                 compared += 1
-    for name in ('loss', 'dual'):
+    for name in ('loss', 'dual', 'paper', 'encoded', 'entropy'):
+        if name not in exact:
+            continue
         error = abs(run.all[name] - exact[name])
         assert error <= allowed[name] + 64 * EPSILON * len(run.layers) * abs(exact[name]), '%s %.17g, expected %.17g' % (name, run.all[name], exact[name])
     moved = max(float(np.max(np.abs(exact[i, 'W', None] - run.start[i]))) for i in range(len(run.layers)))
