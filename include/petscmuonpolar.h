@@ -23,7 +23,8 @@ typedef struct _p_MuonPolar *MuonPolar;
 
    Values:
 +  `MUONPOLARSVD`          - singular value decomposition by SLEPc, exact
--  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
+.  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
+-  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
 
    Level: intermediate
 
@@ -32,6 +33,7 @@ J*/
 typedef const char *MuonPolarType;
 #define MUONPOLARSVD          "svd"
 #define MUONPOLARNEWTONSCHULZ "newtonschulz"
+#define MUONPOLARZOLOTAREV    "zolotarev"
 
 /*J
    MuonPolarCoefficients - String with the name of the polynomials of an iterative method
@@ -182,6 +184,10 @@ PETSC_EXTERN PetscErrorCode MuonPolarMonitor(MuonPolar, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorSet(MuonPolar, MuonPolarMonitorFn *, void *, PetscErrorCode (*)(void **));
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorCancel(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorDefault(MuonPolar, Mat, Mat, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);
