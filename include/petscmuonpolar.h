@@ -24,6 +24,7 @@ typedef struct _p_MuonPolar *MuonPolar;
    Values:
 +  `MUONPOLARSVD`          - singular value decomposition by SLEPc, exact
 .  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
+.  `MUONPOLARGRAM`         - the same iteration on the Gram matrix of the shorter side
 -  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
 
    Level: intermediate
@@ -33,6 +34,7 @@ J*/
 typedef const char *MuonPolarType;
 #define MUONPOLARSVD          "svd"
 #define MUONPOLARNEWTONSCHULZ "newtonschulz"
+#define MUONPOLARGRAM         "gram"
 #define MUONPOLARZOLOTAREV    "zolotarev"
 
 /*J
@@ -184,6 +186,8 @@ PETSC_EXTERN PetscErrorCode MuonPolarMonitor(MuonPolar, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorSet(MuonPolar, MuonPolarMonitorFn *, void *, PetscErrorCode (*)(void **));
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorCancel(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorDefault(MuonPolar, Mat, Mat, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonPolarGramSetRestart(MuonPolar, PetscInt, const PetscInt[]);
+PETSC_EXTERN PetscErrorCode MuonPolarGramGetRestart(MuonPolar, PetscInt *, PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar, PetscReal);

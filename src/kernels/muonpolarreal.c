@@ -41,6 +41,14 @@ void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t 
   else ScaleDouble(left, s, l, d, (double *)Y, ldy);
 }
 
+void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A)
+{
+  for (size_t i = 0; i < s; i++) {
+    if (real->size == sizeof(float)) ((float *)A)[i * (s + 1)] += (float)shift;
+    else ((double *)A)[i * (s + 1)] += shift;
+  }
+}
+
 double MuonKernelRealSumSquares(const MuonKernelReal *real, size_t count, const void *x)
 {
   return real->size == sizeof(float) ? SumSquaresSingle(count, (const float *)x) : SumSquaresDouble(count, (const double *)x);

@@ -36,8 +36,10 @@ extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
 extern const MuonKernelReal *const MuonKernelRealBF16;
 
 /* What the arrays of a precision need beside products: sums[i] = sum_j |a_ij| of a symmetric matrix, diag(d) on the short side of Y (left: s x l) or Y of l x s, and the sum of squares in double */
-void   MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums);
-void   MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
+void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums);
+void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
+/* A + shift I */
+void   MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A);
 double MuonKernelRealSumSquares(const MuonKernelReal *real, size_t count, const void *x);
 
 #if defined(__cplusplus)

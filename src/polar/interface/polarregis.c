@@ -45,6 +45,7 @@ PetscErrorCode MuonPolarRegisterAll(void)
   MuonPolarRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz));
+  PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram));
   PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
