@@ -33,11 +33,11 @@ typedef struct {
 } Method;
 
 /* A type of the list that has no line here gets one with its defaults */
-static const Method methods[] = {{"zolotarev-2", "zolotarev", "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
-                                 {"zolotarev-3", "zolotarev", "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
-                                 {"zolotarev-4", "zolotarev", "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
-                                 {"zolotarev-double", "zolotarev", "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
-                                 {"zolotarev-bf16", "zolotarev", "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision bf16", PETSC_FALSE},
+static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_poles 2", PETSC_FALSE},
+                                 {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_poles 3", PETSC_FALSE},
+                                 {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_poles 4", PETSC_FALSE},
+                                 {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_poles 4 -lmo_polar_precision double", PETSC_FALSE},
+                                 {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_poles 7 -lmo_polar_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
                                  {"kj-double", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision bf16", PETSC_FALSE},
