@@ -134,6 +134,26 @@ int main(int argc, char **argv)
       error: Option -net_lmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double
 
     test:
+      suffix: poles
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_poles {{0 13}}
+      error: expected 1 to 12
+
+    test:
+      suffix: interval
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_interval {{0 1 1e-13 nan}}
+      error: Option -net_lmo_polar_interval is
+
+    test:
+      suffix: zolotarevbf16
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_precision bf16
+      error: Option -net_lmo_polar_precision is bf16, expected single or double for the type zolotarev
+
+    test:
+      suffix: zolotarevtolerance
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_tolerance 1e-9
+      error: Option -net_lmo_polar_tolerance is 1e-09, expected at least 1.38
+
+    test:
       suffix: powers
       args: -use powers
       error: Option -net_lmo_polar_power_iterations is 0, expected at least 1

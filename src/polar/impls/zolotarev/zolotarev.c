@@ -287,6 +287,18 @@ static double MuonPolarTridiagonal_Zolotarev(PetscInt n, const double alpha[], c
   return high;
 }
 
+/* Of all steps, though an invariant space ends them earlier */
+static PetscLogDouble MuonPolarNormFlops_Zolotarev(size_t s, size_t l)
+{
+  return 4.0 * LANCZOS_STEPS * (PetscLogDouble)s * (PetscLogDouble)l;
+}
+
+/* The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule, and nothing where there is one singular value */
+static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *z)
+{
+  return s > 1 && kernel->real->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix cannot tell what its own rounding did */
 static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, void *scratch, double *norm)
 {
@@ -308,7 +320,6 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
 
     kernel->normal(panel->left, s, panel->local, x, panel->Y, panel->left ? s : PetscMax(panel->local, 1), v, u);
     if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, u, count, type, MPI_SUM, panel->comm));
-    PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)s * panel->local));
     alpha[steps] = kernel->dot(s, v, u);
     kernel->axpby(s, -alpha[steps], v, 1.0, u);
     if (steps > 0) kernel->axpby(s, -beta[steps - 1], old, 1.0, u);
@@ -321,6 +332,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
     v   = u;
     u   = swap;
   }
+  PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
   /* Ranks that differ in a bit must not decide differently */
   if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE, MPI_MAX, panel->comm));
@@ -388,8 +400,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
       norm = 1.0;
       PetscCall(MuonPolarPanelMultiply(&panel, B));
       MuonKernelZolotarevSet((int)poles, interval, &z);
-      /* The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule */
-      if (panel.s > 1 && kernel->real->unit > MuonLowestShift * z.c[0]) PetscCall(MuonPolarNorm_Zolotarev(&panel, kernel, scale, P, &norm));
+      if (MuonPolarNormWanted_Zolotarev(kernel, panel.s, &z) == PETSC_TRUE) PetscCall(MuonPolarNorm_Zolotarev(&panel, kernel, scale, P, &norm));
       if (norm <= MuonLargestNorm) {
         PetscCall(MuonPolarPanelStore(&panel, norm > 1.0 ? scale / norm : scale, Q));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,13 +429,16 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
 static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   const PetscLogDouble s = PetscMin(m, n), l = PetscMax(m, n);
+  MuonKernelZolotarev  z;
   MuonPolarPrecision   precision;
   PetscInt             poles;
   double               interval;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
-  *flops = s * (s + 1.0) * l + MuonPolarCost_Zolotarev(poles) * MuonKernelInverseFlops((size_t)s) + 2.0 * s * s * l;
+  MuonKernelZolotarevSet((int)poles, interval, &z);
+  *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
+  if (MuonPolarNormWanted_Zolotarev(precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelInverseSingle : &MuonKernelInverseDouble, (size_t)s, &z) == PETSC_TRUE) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

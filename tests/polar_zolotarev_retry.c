@@ -1,0 +1,136 @@
+static char help[] = "Factorizations that fail: repeated in double, on larger intervals, and at last by a singular value decomposition.\n\n";
+
+#include "polar_common.h"
+#include "muonblas.h"
+
+/*
+   The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in double on an interval from 0.03 on fails for no matrix, only where arithmetic itself does.
+   What is wrong has a negative diagonal
+*/
+static int testbroken = 0;
+
+#define TEST_SYRK(REAL, name) \
+  PETSC_EXTERN void name(const char *uplo, const char *trans, const MuonBLASInt *n, const MuonBLASInt *k, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *beta, REAL *C, const MuonBLASInt *ldc) \
+  { \
+    for (MuonBLASInt j = 0; j < *n; j++) { \
+      for (MuonBLASInt i = *uplo == 'L' ? j : 0; i < (*uplo == 'L' ? *n : j + 1); i++) { \
+        REAL sum = 0; \
+\
+        for (MuonBLASInt p = 0; p < *k; p++) sum += *trans == 'N' ? A[i + p * *lda] * A[j + p * *lda] : A[p + i * *lda] * A[p + j * *lda]; \
+        C[i + j * *ldc] = (*beta == 0 ? 0 : *beta * C[i + j * *ldc]) + *alpha * sum; \
+        if (testbroken && i == j) C[i + j * *ldc] = -1; \
+      } \
+    } \
+  }
+
+PETSC_EXTERN void MUON_BLAS(s, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const float *, const float *, const MuonBLASInt *, const float *, float *, const MuonBLASInt *);
+PETSC_EXTERN void MUON_BLAS(d, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *);
+TEST_SYRK(float, MUON_BLAS(s, syrk, SYRK))
+TEST_SYRK(double, MUON_BLAS(d, syrk, SYRK))
+
+/* Q = the factor of A by the type with these settings, gathered on all ranks; the object is shown */
+static PetscErrorCode Factor(MuonPolarType type, PetscInt poles, PetscReal interval, MuonPolarPrecision precision, PetscBool show, int m, int n, const double *A, MuonStatus expected, double *Q)
+{
+  MuonPolar    polar;
+  Mat          G, R;
+  PetscScalar *g;
+  PetscInt     begin, end, lda;
+  PetscMPIInt  size;
+  MuonStatus   status;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, &G));
+  PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
+  PetscCall(MatGetOwnershipRange(G, &begin, &end));
+  PetscCall(MatDenseGetLDA(G, &lda));
+  PetscCall(MatDenseGetArrayWrite(G, &g));
+  for (int j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) g[i - begin + j * lda] = (PetscScalar)A[i + j * m];
+  }
+  PetscCall(MatDenseRestoreArrayWrite(G, &g));
+  PetscCall(MatDenseGetArrayWrite(R, &g));
+  for (int j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) g[i - begin + j * lda] = 7.0;
+  }
+  PetscCall(MatDenseRestoreArrayWrite(R, &g));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetType(polar, type));
+  PetscCall(MuonPolarSetPrecision(polar, precision));
+  PetscCall(MuonPolarZolotarevSetPoles(polar, poles));
+  PetscCall(MuonPolarZolotarevSetInterval(polar, interval));
+  PetscCall(MuonPolarApply(polar, G, R));
+  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the interval %g: status %d, expected %d", type, (double)interval, (int)status, (int)expected);
+  if (show == PETSC_TRUE) PetscCall(MuonPolarView(polar, NULL));
+  PetscCall(MuonPolarDestroy(&polar));
+  for (int i = 0; i < m * n; i++) Q[i] = 0.0;
+  PetscCall(MatDenseGetArray(R, &g));
+  for (int j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) Q[i + j * m] = (double)g[i - begin + j * lda];
+  }
+  PetscCall(MatDenseRestoreArray(R, &g));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, Q, m * n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const int   m = 40, n = 24;
+  double     *A, *Q, *R, *U, *V, *sigma, error;
+  PetscMPIInt size;
+  int         rank = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc6(m * n, &A, m * n, &Q, m * n, &R, m * n, &U, n * n, &V, n, &sigma));
+  TestMatrix(m, n, TEST_DEFICIENT, A);
+  TestSVD(m, n, A, sigma, U, V);
+  while (rank < n && sigma[rank] > 1e-4 * sigma[0]) rank++;
+
+  /* The zeros among the eigenvalues are rounded to some 1e-8, the smallest shift is far below: single precision fails, and then it is double precision as asked for from the start */
+  PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-6, MUON_POLAR_PRECISION_SINGLE, PETSC_TRUE, m, n, A, MUON_STATUS_OK, Q));
+  PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-6, MUON_POLAR_PRECISION_DOUBLE, PETSC_TRUE, m, n, A, MUON_STATUS_OK, R));
+  PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "What was repeated in double differs by %g from double", TestDistance(m * n, Q, R));
+
+  /* Double precision fails too, on the first intervals: the result is that of the next one. With 4 poles on it the singular values, all but the zeros above 0.04 nu, end in [0.3,1] */
+  PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-12, MUON_POLAR_PRECISION_DOUBLE, PETSC_FALSE, m, n, A, MUON_STATUS_OK, Q));
+  PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)4e-12, MUON_POLAR_PRECISION_DOUBLE, PETSC_FALSE, m, n, A, MUON_STATUS_OK, R));
+  error = TestDistance(m * n, Q, R);
+  PetscCheck(error <= 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The interval 1e-12 was not enlarged to 4e-12: the factors differ by %g", error);
+  for (int j = 0; j < rank; j++) {
+    double f = 0.0;
+
+    for (int i = 0; i < n; i++) f += V[i + j * n] * TestDot(m, U + j * m, Q + i * m);
+    PetscCheck(f > 0.1 && f <= 1.0 + 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Singular value %g became %g", sigma[j], f);
+  }
+
+  /* Where all is wrong, the exact factor of a sequential matrix, and a status for a parallel one, whose factor stays as it was */
+  testbroken = 1;
+  PetscCall(Factor(MUONPOLARZOLOTAREV, PETSC_DETERMINE, (PetscReal)PETSC_DETERMINE, MUON_POLAR_PRECISION_DETERMINE, PETSC_TRUE, m, n, A, size == 1 ? MUON_STATUS_OK : MUON_STATUS_LMO, Q));
+  testbroken = 0;
+  TestMultiply(m, n, rank, U, V, 1, R);
+  for (int i = 0; i < m * n && size > 1; i++) R[i] = 7.0;
+  /* LAPACK's factors are off by a modest multiple of (m + n) eps times the condition, 12 here */
+  error = TestDistance(m * n, Q, R);
+  PetscCheck(error <= 100.0 * (m + n) * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The last resort is off by %g", error);
+  PetscCall(PetscFree6(A, Q, R, U, V, sigma));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: 1
+    filter: grep -v scratch
+
+  test:
+    suffix: 2
+    nsize: 3
+    filter: grep -v scratch
+
+TEST*/
