@@ -69,7 +69,7 @@ static double TestVectorNorm(int count, int stride, const double *x, double p)
 }
 
 /* The norm of X, m x n, or its dual */
-static double TestNormOf(const TestNorm *norm, int dual, int m, int n, const double *X)
+static PETSC_UNUSED double TestNormOf(const TestNorm *norm, int dual, int m, int n, const double *X)
 {
   const int    s = PetscMin(m, n), count = norm->kind == LMO_SINGULAR ? s : (norm->kind == LMO_COLUMNS ? n : m);
   const double p = dual ? TestConjugate(norm->p) : norm->p, q = dual ? TestConjugate(norm->q) : norm->q;

@@ -6,8 +6,8 @@
 #define LANES 8
 /* Rows of a strip: its results, one a row, stay in the first cache while the columns pass */
 #define STRIP 1024
-/* Entries in which an equal one is looked for at once */
-#define GROUP 32
+/* Entries whose largest is taken before it is compared with what came before */
+#define GROUP 64
 
 void MuonKernelColumnSums(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int power, double *sum)
 {
@@ -53,13 +53,13 @@ void MuonKernelColumnMost(size_t m, size_t n, const MuonKernelScalar *X, size_t 
 
     for (; i + LANES <= m; i += LANES) {
       for (size_t k = 0; k < LANES; k++) {
-        const MuonKernelScalar a = x[i + k] < 0 ? -x[i + k] : x[i + k];
+        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i + k]);
 
         s[k] = a > s[k] ? a : s[k];
       }
     }
     for (; i < m; i++) {
-      const MuonKernelScalar a = x[i] < 0 ? -x[i] : x[i];
+      const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
 
       s[0] = a > s[0] ? a : s[0];
     }
@@ -85,26 +85,40 @@ void MuonKernelColumnPowers(size_t m, size_t n, const MuonKernelScalar *X, size_
   }
 }
 
-void MuonKernelColumnFirst(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *most, int64_t *row)
+void MuonKernelColumnArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double *most, int64_t *row)
 {
   for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x      = X + j * ldx;
-    const MuonKernelScalar  wanted = (MuonKernelScalar)most[j];
-    size_t                  i      = 0;
+    const MuonKernelScalar *x     = X + j * ldx;
+    MuonKernelScalar        best  = 0;
+    size_t                  where = 0, i;
 
-    row[j] = -1;
-    if (wanted == 0) continue;
-    for (; i + GROUP <= m; i += GROUP) {
-      int found = 0;
+    for (size_t top = 0; top < m; top += GROUP) {
+      const size_t     bottom   = m - top < GROUP ? m : top + GROUP;
+      MuonKernelScalar s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
 
-      for (size_t k = 0; k < GROUP; k++) found |= (x[i + k] == wanted) | (x[i + k] == -wanted);
-      if (found) break;
-    }
-    for (; i < m; i++) {
-      if (x[i] == wanted || x[i] == -wanted) {
-        row[j] = (int64_t)i;
-        break;
+      for (i = top; i + LANES <= bottom; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+          const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i + k]);
+
+          s[k] = a > s[k] ? a : s[k];
+        }
       }
+      for (; i < bottom; i++) {
+        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
+
+        s[0] = a > s[0] ? a : s[0];
+      }
+      for (size_t k = 1; k < LANES; k++) s[0] = s[k] > s[0] ? s[k] : s[0];
+      /* Groups come in order: among equals the first stays */
+      if (s[0] > best) {
+        best  = s[0];
+        where = top;
+      }
+    }
+    most[j] = (double)best;
+    row[j]  = -1;
+    for (i = where; i < m && row[j] < 0 && best > 0; i++) {
+      if (x[i] == best || x[i] == -best) row[j] = (int64_t)i;
     }
   }
 }
@@ -122,13 +136,11 @@ void MuonKernelRowArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t l
       const MuonKernelScalar *x = X + j * ldx;
 
       for (size_t i = top; i < bottom; i++) {
-        const MuonKernelScalar a = x[i] < 0 ? -x[i] : x[i];
+        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
 
         /* Columns come in order: among equals the first stays */
-        if (a > most[i]) {
-          most[i]   = a;
-          column[i] = (int64_t)j;
-        }
+        column[i] = a > most[i] ? (int64_t)j : column[i];
+        most[i]   = a > most[i] ? a : most[i];
       }
     }
   }
@@ -318,14 +330,21 @@ void MuonKernelRowsScale(size_t m, size_t n, const MuonKernelScalar *X, size_t l
   }
 }
 
+/* No branch on the sign of an entry, which no processor predicts */
+static int Sign(MuonKernelScalar x)
+{
+  return (x > 0) - (x < 0);
+}
+
 void MuonKernelColumnsSign(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *f, MuonKernelScalar *Y, size_t ldy)
 {
   for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-    MuonKernelScalar       *y = Y + j * ldy;
-    const MuonKernelScalar  s = (MuonKernelScalar)f[j];
+    const MuonKernelScalar *x    = X + j * ldx;
+    MuonKernelScalar       *y    = Y + j * ldy;
+    const MuonKernelScalar  size = (MuonKernelScalar)fabs(f[j]);
+    const int               sign = f[j] < 0 ? -1 : 1;
 
-    for (size_t i = 0; i < m; i++) y[i] = x[i] > 0 ? s : (x[i] < 0 ? -s : (MuonKernelScalar)0);
+    for (size_t i = 0; i < m; i++) y[i] = size * (MuonKernelScalar)(sign * Sign(x[i]));
   }
 }
 
@@ -346,23 +365,19 @@ void MuonKernelColumnsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t
     MuonKernelScalar       *y = Y + j * ldy;
 
     for (size_t i = 0; i < m; i++) y[i] = 0;
-    if (row[j] >= 0 && (size_t)row[j] < m) y[row[j]] = (MuonKernelScalar)(x[row[j]] > 0 ? f[j] : -f[j]);
+    if (row[j] >= 0) y[row[j]] = (MuonKernelScalar)(x[row[j]] > 0 ? f[j] : -f[j]);
   }
 }
 
 void MuonKernelRowsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const int64_t *column, double f, MuonKernelScalar *Y, size_t ldy)
 {
-  const MuonKernelScalar s = (MuonKernelScalar)f;
+  for (size_t j = 0; j < n; j++) {
+    MuonKernelScalar *y = Y + j * ldy;
 
-  for (size_t top = 0; top < m; top += STRIP) {
-    const size_t bottom = m - top < STRIP ? m : top + STRIP;
-
-    for (size_t j = 0; j < n; j++) {
-      const MuonKernelScalar *x = X + j * ldx;
-      MuonKernelScalar       *y = Y + j * ldy;
-
-      for (size_t i = top; i < bottom; i++) y[i] = column[i] == (int64_t)j ? (x[i] > 0 ? s : -s) : (MuonKernelScalar)0;
-    }
+    for (size_t i = 0; i < m; i++) y[i] = 0;
+  }
+  for (size_t i = 0; i < m; i++) {
+    if (column[i] >= 0) Y[i + (size_t)column[i] * ldy] = (MuonKernelScalar)(X[i + (size_t)column[i] * ldx] > 0 ? f : -f);
   }
 }
 

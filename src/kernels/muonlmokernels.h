@@ -22,8 +22,8 @@ void MuonKernelColumnMost(size_t m, size_t n, const MuonKernelScalar *X, size_t 
 void MuonKernelColumnPowers(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double p, const double *most, double *sum);
 /* size[i] 2^exponent[i] = norm of row i, with power 1 the sum of absolute values, with 2 the Euclidean norm */
 void MuonKernelRowNorms(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int power, double *size, int *exponent);
-/* row[j] = lowest i with |X_ij| = most[j] > 0, -1 where there is none */
-void MuonKernelColumnFirst(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *most, int64_t *row);
+/* The same most[j], and row[j] the lowest i where it is, -1 in a column of zeros */
+void MuonKernelColumnArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double *most, int64_t *row);
 /* most[i] = largest |X_ij| over j and column[i] the lowest j where it is, -1 in a row of zeros */
 void MuonKernelRowArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar *most, int64_t *column);
 
@@ -44,7 +44,7 @@ void MuonKernelRowsScale(size_t m, size_t n, const MuonKernelScalar *X, size_t l
 /* Y_ij = f[j] sign(X_ij), and f[j] sign(X_ij) (|X_ij| / most[j])^power for power > 0; sign(0) is 0 */
 void MuonKernelColumnsSign(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *f, MuonKernelScalar *Y, size_t ldy);
 void MuonKernelColumnsPower(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double power, const double *most, const double *f, MuonKernelScalar *Y, size_t ldy);
-/* Y_ij = f[j] sign(X_ij) where i = row[j], f sign(X_ij) where j = column[i], and 0 elsewhere; a row or column out of range picks nothing */
+/* Y_ij = f[j] sign(X_ij) where i = row[j], f sign(X_ij) where j = column[i], and 0 elsewhere; -1 picks nothing */
 void MuonKernelColumnsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const int64_t *row, const double *f, MuonKernelScalar *Y, size_t ldy);
 void MuonKernelRowsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const int64_t *column, double f, MuonKernelScalar *Y, size_t ldy);
 /* Y = a u v^T */

@@ -183,7 +183,8 @@ void MuonKernelSign(size_t m, size_t n, MuonKernelScalar s, const MuonKernelScal
     const MuonKernelScalar *x = X + j * ldx;
     MuonKernelScalar       *y = Y + j * ldy;
 
-    for (size_t i = 0; i < m; i++) y[i] = x[i] > 0 ? s : (x[i] < 0 ? -s : (MuonKernelScalar)0);
+    /* No branch on the sign of an entry, which no processor predicts */
+    for (size_t i = 0; i < m; i++) y[i] = s * (MuonKernelScalar)((x[i] > 0) - (x[i] < 0));
   }
 }
 

@@ -178,7 +178,7 @@ PetscErrorCode MuonLMOCombine_Private(MuonLMO lmo, Mat A, double p, double *size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* size, exponent = the p-norms of the whole columns. most is set where p is neither 1 nor 2, sum as well where it is finite */
+/* size, exponent = the p-norms of the whole columns. most is set where p is neither 1 nor 2, sum as well where it is finite; for the largest entries, row is where this rank has one, or -1 */
 static PetscErrorCode MuonLMOColumnNorms_Private(MuonLMO lmo, Mat A, const Block *block, double p, Columns *c)
 {
   const size_t m = block->m, n = block->n, ld = block->ld;
@@ -212,10 +212,15 @@ static PetscErrorCode MuonLMOColumnNorms_Private(MuonLMO lmo, Mat A, const Block
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  MuonKernelColumnMost(m, n, block->x, ld, c->most);
-  PetscCall(MuonLMOExtreme_Private(block, n, MPI_DOUBLE, MPI_MAX, c->most));
-  if (p == HUGE_VAL) MuonKernelSliceNorms(n, 1.0, NULL, c->most, c->size, c->exponent);
-  else {
+  if (p == HUGE_VAL) {
+    MuonKernelColumnArgMax(m, n, block->x, ld, c->most, c->row);
+    PetscCall(PetscArraycpy(c->sum, c->most, n));
+    PetscCall(MuonLMOExtreme_Private(block, n, MPI_DOUBLE, MPI_MAX, c->most));
+    for (size_t j = 0; j < n; j++) c->row[j] = c->sum[j] == c->most[j] ? c->row[j] : -1;
+    MuonKernelSliceNorms(n, 1.0, NULL, c->most, c->size, c->exponent);
+  } else {
+    MuonKernelColumnMost(m, n, block->x, ld, c->most);
+    PetscCall(MuonLMOExtreme_Private(block, n, MPI_DOUBLE, MPI_MAX, c->most));
     MuonKernelColumnPowers(m, n, block->x, ld, p, c->most, c->sum);
     PetscCall(MuonLMOSum_Private(lmo, A, (PetscInt)n, c->sum));
     MuonKernelSliceNorms(n, p, c->most, c->sum, c->size, c->exponent);
@@ -269,13 +274,12 @@ PetscErrorCode MuonLMOColumnsFlops_Private(double p, double q, PetscInt m, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this rank in which the one entry of each column lies that p = 1 keeps: the largest, the lowest row of several */
+/* Of the rows where a column's largest entry is the lowest of all ranks stays, which is the one entry of the column that p = 1 keeps */
 static PetscErrorCode MuonLMOColumnRows_Private(const Block *block, const Columns *c)
 {
   const int64_t first = (int64_t)block->first, last = first + (int64_t)block->m;
 
   PetscFunctionBegin;
-  MuonKernelColumnFirst(block->m, block->n, block->x, block->ld, c->most, c->row);
   if (block->ranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t j = 0; j < block->n; j++) c->row[j] = c->row[j] < 0 ? INT64_MAX : c->row[j] + first;
   PetscCall(MuonLMOExtreme_Private(block, block->n, MPI_INT64_T, MPI_MIN, c->row));
@@ -293,13 +297,9 @@ static PetscErrorCode MuonLMOColumnsLargest_Private(const Block *block, const Co
   PetscFunctionBegin;
   for (size_t j = 0; j < block->n; j++) most = PetscMax(most, c->most[j]);
   for (size_t j = 0; j < block->n; j++) {
-    int64_t row = -1;
-
+    if (c->row[j] >= 0 && c->most[j] == most) first = PetscMin(first, (c->row[j] + (int64_t)block->first) * n + (int64_t)j);
     c->weight[j] = 0.0;
     c->row[j]    = -1;
-    if (most == 0.0 || c->most[j] != most) continue;
-    MuonKernelColumnFirst(block->m, 1, block->x + j * block->ld, block->ld, &most, &row);
-    if (row >= 0) first = PetscMin(first, (row + (int64_t)block->first) * n + (int64_t)j);
   }
   PetscCall(MuonLMOExtreme_Private(block, 1, MPI_INT64_T, MPI_MIN, &first));
   if (first == INT64_MAX) PetscFunctionReturn(PETSC_SUCCESS);

@@ -71,7 +71,7 @@ static PetscErrorCode MuonLMOGetFlops_RowSum(MuonLMO lmo, PetscInt m, PetscInt n
   Notes:
   Row $i$ of the minimizer has one entry, $-\mathrm{sign}(G_{ic})$ where $|G_{ic}|$ is largest in the row, in the lowest column of several. A row of zeros stays zero.
 
-  The matrix is read twice, column by column; one operation for each row is counted. Rows of a parallel matrix are whole on their ranks: only the dual norm is communicated.
+  The matrix is read once, column by column; one operation for each row is counted. Rows of a parallel matrix are whole on their ranks: only the dual norm is communicated.
 
   Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643; what is described there
   under this name is `MUONLMOCOLSUM`
