@@ -136,32 +136,53 @@ static void PowerOfTwo(int exponent, double factor[2])
   factor[1] = ldexp(1.0, -(exponent - exponent / 2));
 }
 
-double MuonKernelNorm(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int *exponent)
+static double SumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double f0, double f1)
 {
-  const double most = MuonKernelMaxAbs(m, n, X, ldx);
-  double       f[2], sum = 0.0;
+  double sum = 0.0;
 
-  *exponent = 0;
-  if (most == 0.0) return 0.0;
-  (void)frexp(most, exponent);
-  PowerOfTwo(*exponent, f);
   for (size_t j = 0; j < n; j++) {
     const MuonKernelScalar *x  = X + j * ldx;
     double                  s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     size_t                  i;
 
     for (i = 0; i + 4 <= m; i += 4) {
-      const double a0 = x[i] * f[0] * f[1], a1 = x[i + 1] * f[0] * f[1], a2 = x[i + 2] * f[0] * f[1], a3 = x[i + 3] * f[0] * f[1];
+      const double a0 = x[i] * f0 * f1, a1 = x[i + 1] * f0 * f1, a2 = x[i + 2] * f0 * f1, a3 = x[i + 3] * f0 * f1;
 
       s0 += a0 * a0;
       s1 += a1 * a1;
       s2 += a2 * a2;
       s3 += a3 * a3;
     }
-    for (; i < m; i++) s0 += (x[i] * f[0] * f[1]) * (x[i] * f[0] * f[1]);
+    for (; i < m; i++) s0 += (x[i] * f0 * f1) * (x[i] * f0 * f1);
     sum += (s0 + s1) + (s2 + s3);
   }
-  return sqrt(sum);
+  return sum;
+}
+
+/* A NaN is in no range */
+static int InRange(double sum)
+{
+  return sum > 1e-200 && sum < 1e300;
+}
+
+int MuonKernelIsOrdinary(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+{
+  return InRange(SumSquares(m, n, X, ldx, 1.0, 1.0));
+}
+
+double MuonKernelNorm(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int *exponent)
+{
+  const double sum = SumSquares(m, n, X, ldx, 1.0, 1.0);
+  double       f[2], most;
+
+  /* Almost always nothing overflowed, and what may have underflowed is nothing beside the rest. Scaling by a power of two changes no bit of the quotients by the norm */
+  *exponent = 0;
+  if (InRange(sum)) return frexp(sqrt(sum), exponent);
+  most = MuonKernelMaxAbs(m, n, X, ldx);
+  if (most == 0.0) return 0.0;
+  (void)frexp(most, exponent);
+  PowerOfTwo(*exponent, f);
+  return sqrt(SumSquares(m, n, X, ldx, f[0], f[1]));
 }
 
 void MuonKernelDivide(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double norm, int exponent, MuonKernelScalar *Y, size_t ldy)

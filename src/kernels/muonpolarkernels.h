@@ -36,6 +36,8 @@ void MuonKernelPolynomialDivide(double divisor, double c[3]);
 
 /* Largest absolute entry */
 double MuonKernelMaxAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
+/* 1 where the sum of squares neither overflows nor vanishes, which one look at the entries tells: X is finite and not zero. 0 tells nothing */
+int MuonKernelIsOrdinary(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 /* r with ||X||_F = r 2^*exponent, without overflow or underflow on the way; 0 when X is zero */
 double MuonKernelNorm(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int *exponent);
 /* Y = X / (norm 2^exponent) */

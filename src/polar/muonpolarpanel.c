@@ -2,9 +2,9 @@
 #include "../kernels/muonpolarkernels.h"
 #include "../kernels/muonpolarbf16.h"
 
-/* Rows or columns of the long side that are worked on at once: enough for the products to run at full speed, and few where memory counts */
+/* Extents of the long side that are worked on at once, for which the products run at full speed */
 enum {
-  STRIP = 512
+  STRIP = 2048
 };
 
 /* Power iterations that watch over those that were asked for */
@@ -30,6 +30,12 @@ PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, const MuonKernelReal **
 static size_t MuonPolarPanelLD(const MuonPolarPanel *p)
 {
   return p->left ? p->s : p->local;
+}
+
+/* Of two slots the one in which Y is not */
+static MuonWorkspaceSlot MuonPolarPanelOther(const MuonPolarPanel *p)
+{
+  return p->slot == MUON_WORK_POLAR_A ? MUON_WORK_POLAR_B : MUON_WORK_POLAR_A;
 }
 
 /* Where the long side of the panel of a rank starts, when the columns of a matrix are dealt evenly */
@@ -140,7 +146,9 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, M
   PetscCall(MatDenseGetArrayRead(G, &g));
   p->norm = MuonKernelNorm((size_t)rows, (size_t)p->n, g, (size_t)ldg, &p->exponent);
   if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, PetscMax((size_t)rows * (size_t)p->n, p->s * p->local) * real->size, &p->Y));
+  p->whole = PETSC_FALSE;
+  p->slot  = MUON_WORK_POLAR_A;
+  PetscCall(MuonWorkspaceGet(polar->work, p->slot, PetscMax((size_t)rows * (size_t)p->n, p->s * p->local) * real->size, &p->Y));
   real->load((size_t)rows, (size_t)p->n, g, (size_t)ldg, p->norm, p->exponent, p->Y, (size_t)rows);
   PetscCall(MatDenseRestoreArrayRead(G, &g));
   if (p->cut == PETSC_TRUE) {
@@ -196,7 +204,7 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
 
 size_t MuonPolarPanelGetStrip(const MuonPolarPanel *p)
 {
-  return PetscMin(p->local, STRIP);
+  return p->whole == PETSC_TRUE ? p->local : PetscMin(p->local, STRIP);
 }
 
 /* The strip of the long side from first on, and a copy of it without padding */
@@ -223,7 +231,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
   char        *Z;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, p->s * strip * p->real->size, &Z));
+  PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * strip * p->real->size, &Z));
   p->real->hold(p->s, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
@@ -243,8 +251,19 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
 
 PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
 {
+  void *Z;
+
   PetscFunctionBegin;
-  PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
+  /* What was cut stays in its slot, which is large enough to take the rows back */
+  if (p->whole == PETSC_FALSE || p->cut == PETSC_TRUE) {
+    PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * p->local * p->real->size, &Z));
+  p->real->multiply(p->left, p->s, p->local, 1.0, B, p->Y, MuonPolarPanelLD(p), 0.0, Z, MuonPolarPanelLD(p));
+  p->slot = MuonPolarPanelOther(p);
+  p->Y    = Z;
+  PetscCall(PetscLogFlops(2.0 * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,6 +304,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
     real->load(count, 1, part, count, 1.0, 0, v + i * real->size, count);
   }
   last = sqrt(MuonKernelRealSumSquares(real, p->s, v));
+  real->hold(p->s, A);
   for (PetscInt k = 0; k < asked + WATCH; k++) {
     char *swap = v;
 
@@ -296,6 +316,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
     v       = w;
     w       = swap;
   }
+  real->hold(0, NULL);
   PetscCall(PetscFree(vectors));
   PetscCall(PetscLogFlops(MuonPolarPanelSpectralFlops(p->polar, p->s)));
   *divisor = last == 0.0 ? 1.0 : PetscMin(1.0, PetscMax(1.2 * estimate, watched));

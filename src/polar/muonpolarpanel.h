@@ -21,7 +21,9 @@ typedef struct {
   size_t                s, l, local;
   double                norm; /* G = norm 2^exponent Y */
   int                   exponent;
-  void                 *Y;   /* without padding between columns; slot MUON_WORK_POLAR_A */
+  PetscBool             whole; /* set by a method with memory for a second panel, and no other use for the slots A and B: products are made at once, without a copy */
+  void                 *Y;     /* without padding between columns; slot MUON_WORK_POLAR_A, or also MUON_WORK_POLAR_B where products are made at once */
+  MuonWorkspaceSlot     slot;
   PetscBool             cut; /* the columns were redistributed: store sends them back */
 } MuonPolarPanel;
 
@@ -33,7 +35,7 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, Mat Q);
 /* A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s; collective */
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
-/* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (MUON_WORK_POLAR_B); local */
+/* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots MUON_WORK_POLAR_A and B in which Y is not); local */
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
 /* The extents of the long side in a strip */
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);

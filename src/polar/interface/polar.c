@@ -777,7 +777,8 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const Mat G[], int in
     PetscCall(MatGetSize(G[i], NULL, &columns));
     PetscCall(MatDenseGetLDA(G[i], &lda));
     PetscCall(MatDenseGetArrayRead(G[i], &g));
-    if (MuonKernelIsFinite((size_t)rows, (size_t)columns, g, (size_t)lda) == 0) input[i] = INPUT_NANORINF;
+    if (MuonKernelIsOrdinary((size_t)rows, (size_t)columns, g, (size_t)lda) != 0) input[i] = INPUT_FINITE;
+    else if (MuonKernelIsFinite((size_t)rows, (size_t)columns, g, (size_t)lda) == 0) input[i] = INPUT_NANORINF;
     else input[i] = MuonKernelMaxAbs((size_t)rows, (size_t)columns, g, (size_t)lda) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
     PetscCall(MatDenseRestoreArrayRead(G[i], &g));
   }

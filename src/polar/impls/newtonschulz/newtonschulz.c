@@ -24,6 +24,8 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  /* A second panel beside two squares stays within s^2 + 3 s local entries */
+  panel.whole = panel.s <= panel.local ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
     MuonPolarGetPolynomialRow_Private(polar, p, k, c);
