@@ -4,7 +4,7 @@
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
 enum {
-  STRIP = 2048
+  STRIP = 512
 };
 
 /* Power iterations that watch over those that were asked for */

@@ -215,6 +215,7 @@ static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscI
   PetscCall(PetscMalloc1(steps, &restarts));
   PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
   panel.local = (size_t)PetscMax(m, n);
+  panel.whole = PETSC_FALSE;
   pays        = MuonPolarPays_Gram((size_t)PetscMin(m, n), panel.local, MuonPolarPanelGetStrip(&panel));
   *flops      = MuonPolarPanelBeginFlops(polar, p, m, n) + 2.0 * s * l;
   for (PetscInt k = 0; k < steps; k++) {
