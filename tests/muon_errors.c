@@ -353,7 +353,7 @@ int main(int argc, char **argv)
     test:
       suffix: sharp_norms
       args: -ef21_server_compressor sharp -muon_layer_embed_lmo_type l1
-      error: its norm spectral have no natural format, expected one of: nuclear
+      error: its norm spectral have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
     test:
       suffix: sharp_layer
       args: -muon_layer_h0.qkv_ef21_server_compressor sharp

@@ -54,24 +54,30 @@ PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
 PetscErrorCode MuonLMOEncodableNames_Private(size_t length, char names[])
 {
   const char **known;
+  PetscInt    *order;
   int          count;
 
   PetscFunctionBegin;
   names[0] = '\0';
   PetscCall(PetscFunctionListGet(MuonLMOList, &known, &count));
-  /* Some releases count an empty name at the end */
-  for (int i = 0; i < count && known[i] != NULL; i++) {
+  /* Some releases count an empty name at the end, some have the names in any order */
+  while (count > 0 && known[count - 1] == NULL) count--;
+  PetscCall(PetscMalloc1(count, &order));
+  for (int i = 0; i < count; i++) order[i] = i;
+  PetscCall(PetscSortStrWithPermutation(count, known, order));
+  for (int i = 0; i < count; i++) {
     MuonLMO   one;
     PetscBool can;
 
     PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &one));
-    PetscCall(MuonLMOSetType(one, known[i]));
+    PetscCall(MuonLMOSetType(one, known[order[i]]));
     PetscCall(MuonLMOCanEncode(one, &can));
     PetscCall(MuonLMODestroy(&one));
     if (can == PETSC_FALSE) continue;
     if (names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
-    PetscCall(PetscStrlcat(names, known[i], length));
+    PetscCall(PetscStrlcat(names, known[order[i]], length));
   }
+  PetscCall(PetscFree(order));
   PetscCall(PetscFree(known));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
