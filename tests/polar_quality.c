@@ -74,16 +74,18 @@ static PetscErrorCode Check(MuonPolar polar, const char type[], int spectrum, in
   PetscCall(Near("Alignment error of a scaled matrix", type, spectrum, m, n, (double)p.alignment_error, (double)q.alignment_error, 1e5 * eps + 1e-3 * (double)q.alignment_error));
   PetscCall(MatDestroy(&H));
 
-  /* The same vectors and numbers where the rows lie on many ranks, up to rounding, which may grow to a part of the stated error where a recurrence of Lanczos ends at the rank of the matrix */
-  PetscCall(Distribute(m, n, A, &H));
-  PetscCall(Distribute(m, n, B, &R));
-  PetscCall(MuonPolarComputeQuality(polar, H, R, &p));
-  PetscCall(Near("Parallel smallest", type, spectrum, m, n, (double)p.smallest, (double)q.smallest, 1e5 * eps + 0.01 * (double)(q.largest - q.smallest)));
-  PetscCall(Near("Parallel largest", type, spectrum, m, n, (double)p.largest, (double)q.largest, 1e5 * eps + 0.01 * (double)(q.largest - q.smallest)));
-  PetscCall(Near("Parallel orthogonality", type, spectrum, m, n, (double)p.orthogonality, (double)q.orthogonality, 1e5 * eps));
-  PetscCall(Near("Parallel alignment", type, spectrum, m, n, (double)p.alignment, (double)q.alignment, 1e5 * eps + 0.05 * (double)q.alignment_error));
-  PetscCall(MatDestroy(&H));
-  PetscCall(MatDestroy(&R));
+  /* The same vectors and numbers where the rows lie on many ranks, up to rounding, which may grow to a part of the stated error where a recurrence of Lanczos ends at the rank of the matrix. Few of them, as the messages are many */
+  if (spectrum == TEST_GAUSSIAN || (spectrum == TEST_DEFICIENT && s == 40)) {
+    PetscCall(Distribute(m, n, A, &H));
+    PetscCall(Distribute(m, n, B, &R));
+    PetscCall(MuonPolarComputeQuality(polar, H, R, &p));
+    PetscCall(Near("Parallel smallest", type, spectrum, m, n, (double)p.smallest, (double)q.smallest, 1e5 * eps + 0.01 * (double)(q.largest - q.smallest)));
+    PetscCall(Near("Parallel largest", type, spectrum, m, n, (double)p.largest, (double)q.largest, 1e5 * eps + 0.01 * (double)(q.largest - q.smallest)));
+    PetscCall(Near("Parallel orthogonality", type, spectrum, m, n, (double)p.orthogonality, (double)q.orthogonality, 1e5 * eps));
+    PetscCall(Near("Parallel alignment", type, spectrum, m, n, (double)p.alignment, (double)q.alignment, 1e5 * eps + 0.05 * (double)q.alignment_error));
+    PetscCall(MatDestroy(&H));
+    PetscCall(MatDestroy(&R));
+  }
   PetscCall(TestMatDestroy(&G));
   PetscCall(TestMatDestroy(&Q));
   PetscCall(PetscFree5(A, B, U, V, sigma));
