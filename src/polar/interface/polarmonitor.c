@@ -118,6 +118,7 @@ PetscErrorCode MuonPolarMonitorDefault(MuonPolar polar, Mat G, Mat Q, PetscViewe
 {
   const char      *prefix = ((PetscObject)polar)->prefix;
   MuonPolarQuality q;
+  char             numbers[256];
   PetscInt         m, n;
   PetscMPIInt      rank;
 
@@ -127,14 +128,13 @@ PetscErrorCode MuonPolarMonitorDefault(MuonPolar polar, Mat G, Mat Q, PetscViewe
   if (polar->status == MUON_STATUS_OK) PetscCall(MuonPolarComputeQuality(polar, G, Q, &q));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)G), &rank));
   if (rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerPushFormat(vf->viewer, vf->format));
-  PetscCall(PetscViewerASCIIPrintf(vf->viewer, "MuonPolar%s%s%s %" PetscInt_FMT " x %" PetscInt_FMT " %s", prefix != NULL ? " (" : "", prefix != NULL ? prefix : "", prefix != NULL ? ")" : "", m, n, ((PetscObject)polar)->type_name));
-  PetscCall(PetscViewerASCIIUseTabs(vf->viewer, PETSC_FALSE));
-  if (polar->status != MUON_STATUS_OK) PetscCall(PetscViewerASCIIPrintf(vf->viewer, " status %s\n", MuonStatuses[polar->status]));
+  if (polar->status != MUON_STATUS_OK) PetscCall(PetscSNPrintf(numbers, sizeof(numbers), "status %s", MuonStatuses[polar->status]));
   else
-    PetscCall(PetscViewerASCIIPrintf(vf->viewer, " singular values %.4f to %.4f orthogonality error %.3e +- %.0e <G,Q>/nuclear norm %.4f +- %.0e\n", (double)q.smallest, (double)q.largest, (double)q.orthogonality, (double)q.orthogonality_error,
-                                     (double)q.alignment, (double)q.alignment_error));
-  PetscCall(PetscViewerASCIIUseTabs(vf->viewer, PETSC_TRUE));
+    PetscCall(PetscSNPrintf(numbers, sizeof(numbers), "singular values %.4f to %.4f orthogonality error %.3e +- %.0e <G,Q>/nuclear norm %.4f +- %.0e", (double)q.smallest, (double)q.largest, (double)q.orthogonality, (double)q.orthogonality_error,
+                            (double)q.alignment, (double)q.alignment_error));
+  /* One call for the line, which others may write to the same file */
+  PetscCall(PetscViewerPushFormat(vf->viewer, vf->format));
+  PetscCall(PetscViewerASCIIPrintf(vf->viewer, "MuonPolar%s%s%s %" PetscInt_FMT " x %" PetscInt_FMT " %s %s\n", prefix != NULL ? " (" : "", prefix != NULL ? prefix : "", prefix != NULL ? ")" : "", m, n, ((PetscObject)polar)->type_name, numbers));
   PetscCall(PetscViewerPopFormat(vf->viewer));
   PetscCall(PetscViewerFlush(vf->viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
