@@ -299,18 +299,19 @@ static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelInverse *kernel, 
   return s > 1 && kernel->real->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix cannot tell what its own rounding did */
+/* A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix cannot tell what its own rounding did. Two of three vectors go into scratch */
 static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, void *scratch, double *norm)
 {
   const size_t       s = panel->s, size = kernel->real->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
-  char              *v = (char *)scratch, *old = v + s * size, *u = old + s * size;
+  char              *v = (char *)scratch, *old = v + s * size, *u;
   PetscInt           steps = 0;
   PetscMPIInt        count;
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)s, &count));
+  PetscCall(MuonWorkspaceGet(panel->polar->work, MUON_WORK_POLAR_B, s * size, &u));
   PetscCall(PetscMemzero(old, s * size));
   kernel->draw(s, v);
   length = sqrt(kernel->dot(s, v, v));
@@ -392,7 +393,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
   for (;;) {
     if (loaded == PETSC_FALSE) PetscCall(MuonPolarPanelLoad(polar, kernel->real, G, &panel));
     loaded = PETSC_TRUE;
-    /* A triangle, or two, and afterwards three vectors */
+    /* A triangle, or two, and afterwards two vectors */
     triangles = panel.s > 1 && (panel.size > 1 || MuonKernelZolotarevNest((int)poles, interval, &first, &z) != 1) ? 2 : 1;
     PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * (panel.s + triangles - 1) * kernel->real->size, &P));
     PetscCall(MuonPolarEvaluate_Zolotarev(polar, &panel, kernel, poles, interval, P, &B, &scale, &failed));
