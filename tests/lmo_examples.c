@@ -148,6 +148,56 @@ static PetscErrorCode Ties(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Many ties in columns longer than what the kernels take at once, against the simplest search there is */
+static PetscErrorCode LongTies(MuonLMO lmo)
+{
+  const MuonLMOType types[] = {MUONLMOL1, MUONLMOCOLSUM, MUONLMOROWSUM};
+  const int         m = 2100, n = 3;
+  double           *X, *E, *Y;
+  Mat               G, D;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc3(m * n, &X, m * n, &E, m * n, &Y));
+  /* The largest of a column is 2, first in row 63 + 64 j, where a group of 64 ends, and in others later */
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < m; i++) X[i + j * m] = i < 63 + 64 * j ? (i + j) % 3 - 1 : (i + j) % 5 - 2;
+    X[63 + 64 * j + j * m] = -2.0;
+  }
+  PetscCall(TestMat(m, n, 1, X, &G));
+  PetscCall(TestMat(m, n, 0, NULL, &D));
+  for (int t = 0; t < 3; t++) {
+    int first = 0;
+
+    for (int e = 0; e < m * n; e++) E[e] = 0.0;
+    for (int i = 0; i < m; i++) {
+      int best = 0;
+
+      for (int j = 0; j < n; j++) {
+        if (fabs(X[i + j * m]) > fabs(X[first])) first = i + j * m;
+        if (fabs(X[i + j * m]) > fabs(X[i + best * m])) best = j;
+      }
+      if (t == 2) E[i + best * m] = X[i + best * m] > 0.0 ? -1.0 : (X[i + best * m] < 0.0 ? 1.0 : 0.0);
+    }
+    if (t == 0) E[first] = X[first] > 0.0 ? -1.0 : 1.0;
+    for (int j = 0; j < n && t == 1; j++) {
+      int best = 0;
+
+      for (int i = 0; i < m; i++) {
+        if (fabs(X[i + j * m]) > fabs(X[best + j * m])) best = i;
+      }
+      E[best + j * m] = X[best + j * m] > 0.0 ? -1.0 : 1.0;
+    }
+    PetscCall(MuonLMOSetType(lmo, types[t]));
+    PetscCall(MuonLMOApply(lmo, G, D));
+    PetscCall(TestMatGet(D, Y));
+    PetscCheck(TestDistance(m * n, E, Y) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %d x %d with ties: off by %g", types[t], m, n, TestDistance(m * n, E, Y));
+  }
+  PetscCall(TestMatDestroy(&G));
+  PetscCall(TestMatDestroy(&D));
+  PetscCall(PetscFree3(X, E, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Two names of one norm, on a matrix without structure */
 static PetscErrorCode Same(MuonLMO lmo, MuonLMOType type, const char general[], PetscReal p, PetscReal q)
 {
@@ -204,6 +254,7 @@ int main(int argc, char **argv)
   PetscCall(Examples(lmo));
   PetscCall(Ranges(lmo));
   PetscCall(Ties(lmo));
+  PetscCall(LongTies(lmo));
   PetscCall(Same(lmo, MUONLMOFROBENIUS, MUONLMOMIXED, 2.0, 2.0));
   PetscCall(Same(lmo, MUONLMOFROBENIUS, MUONLMOSCHATTEN, 2.0, 2.0));
   PetscCall(Same(lmo, MUONLMONUCLEAR, MUONLMOSCHATTEN, 1.0, 1.0));
