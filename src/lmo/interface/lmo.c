@@ -462,7 +462,7 @@ PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
 }
 
 /*@
-  MuonLMOView - Prints the norm and what computes it
+  MuonLMOView - Prints the norm, what computes it and its scratch memory
 
   Collective; No Fortran support
 
@@ -476,7 +476,8 @@ PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
 @*/
 PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 {
-  PetscBool ascii, string;
+  PetscLogDouble bytes;
+  PetscBool      ascii, string;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -489,6 +490,11 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
+    /* The scratch memory is one with that of the polar factor, which shows it */
+    if (lmo->polar == NULL) {
+      PetscCall(MuonLMOGetMemory(lmo, &bytes));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
+    }
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
