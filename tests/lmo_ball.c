@@ -41,9 +41,10 @@ int main(int argc, char **argv)
       if (k == PETSC_STATIC_ARRAY_LENGTH(shapes) - 1 && (singular == 0 || norm->p != 1.0)) continue;
       PetscCall(PetscMalloc5(mn, &A, mn, &B, mn, &D, mn, &S, mn, &Z));
       for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
-        Mat       G, H;
-        PetscReal primal, dual;
-        double    truth, value, size, sum = 0.0, bound;
+        Mat            G, H;
+        PetscReal      primal, dual;
+        PetscLogDouble before, after, flops;
+        double         truth, value, size, sum = 0.0, bound;
 
         TestMatrix(m, n, spectrum, A);
         /* An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of the matrix as it then is */
@@ -56,7 +57,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < mn; i++) sum += fabs(A[i]);
         PetscCall(TestMat(m, n, 2, A, &G));
         PetscCall(TestMat(m, n, 1, NULL, &H));
+        PetscCall(PetscGetFlops(&before));
         PetscCall(MuonLMOApply(lmo, G, H));
+        PetscCall(PetscGetFlops(&after));
+        PetscCall(MuonLMOGetFlops(lmo, m, n, &flops));
+        /* What SLEPc counts is its own */
+        PetscCheck(after - before == flops || (singular && norm->p != 2.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: %g operations were logged, %g announced", name, m, n, (double)(after - before), (double)flops);
         PetscCall(MuonLMOGetStatus(lmo, &status));
         PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: status %d", name, testspectra[spectrum], m, n, (int)status);
         PetscCall(TestMatGet(G, D));

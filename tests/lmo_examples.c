@@ -228,6 +228,24 @@ static PetscErrorCode Same(MuonLMO lmo, MuonLMOType type, const char general[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing in, nothing out */
+static PetscErrorCode Empty(MuonLMO lmo)
+{
+  const int    shapes[][2] = {{0, 0}, {0, 4}, {4, 0}};
+  const char **types;
+  int          count;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscFunctionListGet(MuonLMOList, &types, &count));
+  for (int t = 0; t < count && types[t] != NULL; t++) {
+    PetscCall(MuonLMOSetType(lmo, types[t]));
+    PetscCall(MuonLMOSchattenSetExponent(lmo, 3.0));
+    for (int k = 0; k < 3; k++) PetscCall(Expect(types[t], lmo, shapes[k][0], shapes[k][1], A, A, 0.0, 0.0, 0.0));
+  }
+  PetscCall(PetscFree(types));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const double  eps         = PETSC_MACHINE_EPSILON;
@@ -255,6 +273,7 @@ int main(int argc, char **argv)
   PetscCall(Ranges(lmo));
   PetscCall(Ties(lmo));
   PetscCall(LongTies(lmo));
+  PetscCall(Empty(lmo));
   PetscCall(Same(lmo, MUONLMOFROBENIUS, MUONLMOMIXED, 2.0, 2.0));
   PetscCall(Same(lmo, MUONLMOFROBENIUS, MUONLMOSCHATTEN, 2.0, 2.0));
   PetscCall(Same(lmo, MUONLMONUCLEAR, MUONLMOSCHATTEN, 1.0, 1.0));

@@ -200,12 +200,15 @@ void MuonKernelDivide(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx,
 
 void MuonKernelSign(size_t m, size_t n, MuonKernelScalar s, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar *Y, size_t ldy)
 {
+  const MuonKernelScalar size = s < 0 ? -s : s;
+  const int              sign = s < 0 ? -1 : 1;
+
   for (size_t j = 0; j < n; j++) {
     const MuonKernelScalar *x = X + j * ldx;
     MuonKernelScalar       *y = Y + j * ldy;
 
-    /* No branch on the sign of an entry, which no processor predicts */
-    for (size_t i = 0; i < m; i++) y[i] = s * (MuonKernelScalar)((x[i] > 0) - (x[i] < 0));
+    /* No branch on the sign of an entry, which no processor predicts; and no negative zero */
+    for (size_t i = 0; i < m; i++) y[i] = size * (MuonKernelScalar)(sign * ((x[i] > 0) - (x[i] < 0)));
   }
 }
 
