@@ -25,6 +25,7 @@ typedef struct _p_MuonPolar *MuonPolar;
 +  `MUONPOLARSVD`          - singular value decomposition by SLEPc, exact
 .  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
 .  `MUONPOLARGRAM`         - the same iteration on the Gram matrix of the shorter side
+.  `MUONPOLARQDWH`         - Halley's iteration with dynamic weights, to working accuracy
 -  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
 
    Level: intermediate
@@ -35,6 +36,7 @@ typedef const char *MuonPolarType;
 #define MUONPOLARSVD          "svd"
 #define MUONPOLARNEWTONSCHULZ "newtonschulz"
 #define MUONPOLARGRAM         "gram"
+#define MUONPOLARQDWH         "qdwh"
 #define MUONPOLARZOLOTAREV    "zolotarev"
 
 /*J
@@ -192,6 +194,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonPolarQDWHGetCounts(MuonPolar, PetscInt *, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);

@@ -21,6 +21,7 @@ static const Promise promises[] = {
   {"newtonschulz", {{0.682, 1.134}, {0.682, 1.134}, {0.471, 1.202}}, 1.203, 1e3},
   /* Those of the five rows of pe105, whose slope at zero is 806; the Gram matrix has the squares of the singular values */
   {"gram", {{0.846, 1.124}, {0.846, 1.124}, {0.729, 1.124}}, 1.125, 1e4},
+  {"qdwh", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
 };
 
 static PetscErrorCode Check(MuonPolar polar, const Promise *promise, double unit, int spectrum, int m, int n, double scale, int seen[])

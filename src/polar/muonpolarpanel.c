@@ -202,6 +202,20 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *p, Mat G, size_t *least)
+{
+  const PetscInt *starts;
+
+  PetscFunctionBegin;
+  *least = p->local;
+  if (p->cut == PETSC_TRUE) *least = p->l / (size_t)p->size;
+  else if (p->size > 1) {
+    PetscCall(MatGetOwnershipRanges(G, &starts));
+    for (PetscMPIInt r = 0; r < p->size; r++) *least = PetscMin(*least, (size_t)(starts[r + 1] - starts[r]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 size_t MuonPolarPanelGetStrip(const MuonPolarPanel *p)
 {
   return p->whole == PETSC_TRUE ? p->local : PetscMin(p->local, STRIP);

@@ -37,6 +37,8 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, 
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 /* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots MUON_WORK_POLAR_A and B in which Y is not); local */
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
+/* The least extents of the long side that a rank has, which every rank knows without asking */
+PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, Mat G, size_t *);
 /* The extents of the long side in a strip */
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */

@@ -53,6 +53,7 @@ struct _p_MuonPolar {
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
 
 /* Scratch that the object shares with others; it makes its own where none was given */

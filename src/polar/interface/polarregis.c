@@ -46,6 +46,7 @@ PetscErrorCode MuonPolarRegisterAll(void)
   PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz));
   PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram));
+  PetscCall(MuonPolarRegister(MUONPOLARQDWH, MuonPolarCreate_QDWH));
   PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

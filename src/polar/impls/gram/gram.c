@@ -90,21 +90,6 @@ static PetscBool MuonPolarPays_Gram(size_t s, size_t length, size_t strip)
   return 3 * s + strip <= 2 * length ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The least length of all ranks, which every rank knows */
-static PetscErrorCode MuonPolarLeast_Gram(const MuonPolarPanel *panel, Mat G, size_t *least)
-{
-  const PetscInt *starts;
-
-  PetscFunctionBegin;
-  *least = panel->local;
-  if (panel->cut == PETSC_TRUE) *least = panel->l / (size_t)panel->size;
-  else if (panel->size > 1) {
-    PetscCall(MatGetOwnershipRanges(G, &starts));
-    for (PetscMPIInt r = 0; r < panel->size; r++) *least = PetscMin(*least, (size_t)(starts[r + 1] - starts[r]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarProduct_Gram(const MuonPolarPanel *panel, void *A, void *B, void *C)
 {
   PetscFunctionBegin;
@@ -130,7 +115,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
-  PetscCall(MuonPolarLeast_Gram(&panel, G, &least));
+  PetscCall(MuonPolarPanelLeast(&panel, G, &least));
   s     = panel.s;
   bytes = s * s * real->size;
   pays  = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel) < least ? MuonPolarPanelGetStrip(&panel) : least);

@@ -1,0 +1,175 @@
+#if !defined(REAL)
+  #include "muonpolarsolve.h"
+  #include "muonblas.h"
+  #include <math.h>
+  #include <string.h>
+
+  /* As in muonpolarreal.c: this file includes itself once for each precision */
+  #define REAL            float
+  #define REAL_LETTER     s
+  #define REAL_NAME(name) name##Single
+  #include "muonpolarsolve.c"
+  #undef REAL
+  #undef REAL_LETTER
+  #undef REAL_NAME
+
+  #define REAL            double
+  #define REAL_LETTER     d
+  #define REAL_NAME(name) name##Double
+  #include "muonpolarsolve.c"
+  #undef REAL
+  #undef REAL_LETTER
+  #undef REAL_NAME
+
+int MuonKernelRealCholesky(const MuonKernelReal *real, size_t s, void *A)
+{
+  return real->size == sizeof(float) ? CholeskySingle(s, (float *)A) : CholeskyDouble(s, (double *)A);
+}
+
+double MuonKernelRealInverseNorm(const MuonKernelReal *real, size_t s, void *A, void *work)
+{
+  return real->size == sizeof(float) ? InverseNormSingle(s, (float *)A, (float *)work) : InverseNormDouble(s, (double *)A, (double *)work);
+}
+
+size_t MuonKernelRealInverseNormScratch(const MuonKernelReal *real, size_t s)
+{
+  return s * (5 * real->size + sizeof(MuonBLASInt));
+}
+
+void MuonKernelRealSolve(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  if (real->size == sizeof(float)) SolveSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  else SolveDouble(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
+}
+
+void MuonKernelRealTimes(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  if (real->size == sizeof(float)) TimesSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  else TimesDouble(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
+}
+
+void MuonKernelRealAxpby(const MuonKernelReal *real, size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy)
+{
+  if (real->size == sizeof(float)) AxpbySingle(m, n, (float)a, (const float *)X, ldx, (float)b, (float *)Y, ldy);
+  else AxpbyDouble(m, n, a, (const double *)X, ldx, b, (double *)Y, ldy);
+}
+
+void MuonKernelRealSetIdentity(const MuonKernelReal *real, size_t s, double a, void *A)
+{
+  memset(A, 0, s * s * real->size);
+  MuonKernelRealShift(real, s, a, A);
+}
+
+double MuonKernelRealDistance(const MuonKernelReal *real, size_t s, const void *A, double scale)
+{
+  return real->size == sizeof(float) ? DistanceSingle(s, (const float *)A, scale) : DistanceDouble(s, (const double *)A, scale);
+}
+
+double MuonKernelRealTrace(const MuonKernelReal *real, size_t s, const void *A)
+{
+  double trace = 0.0;
+
+  for (size_t i = 0; i < s; i++) trace += real->size == sizeof(float) ? (double)((const float *)A)[i * (s + 1)] : ((const double *)A)[i * (s + 1)];
+  return trace;
+}
+
+void MuonKernelHalley(double l, double weight[3], double *next)
+{
+  const double q = l * l, d = cbrt(4.0 * (1.0 - q) / (q * q)), r = sqrt(1.0 + d);
+
+  weight[0] = r + 0.5 * sqrt(8.0 - 4.0 * d + 8.0 * (2.0 - q) / (q * r));
+  weight[1] = 0.25 * (weight[0] - 1.0) * (weight[0] - 1.0);
+  weight[2] = weight[0] + weight[1] - 1.0;
+  *next     = l * (weight[0] + weight[1] * q) / (1.0 + weight[2] * q);
+  if (!(*next < 1.0)) *next = 1.0;
+}
+
+#else
+
+  #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
+  #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
+  #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
+  #define REAL_POCON                            REAL_BLAS(pocon, POCON)
+  #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
+  #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
+
+  #if defined(__cplusplus)
+extern "C" {
+  #endif
+void REAL_POTRF(const char *, const MuonBLASInt *, REAL *, const MuonBLASInt *, MuonBLASInt *);
+void REAL_POCON(const char *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, REAL *, MuonBLASInt *, MuonBLASInt *);
+void REAL_TRSM(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, REAL *, const MuonBLASInt *);
+void REAL_TRMM(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, REAL *, const MuonBLASInt *);
+  #if defined(__cplusplus)
+}
+  #endif
+
+static int REAL_NAME(Cholesky)(size_t s, REAL *A)
+{
+  const MuonBLASInt side = (MuonBLASInt)s;
+  MuonBLASInt       info = 0;
+
+  if (s > 0) REAL_POTRF("L", &side, A, &side, &info);
+  return info != 0;
+}
+
+static double REAL_NAME(InverseNorm)(size_t s, REAL *A, REAL *work)
+{
+  const MuonBLASInt side     = (MuonBLASInt)s;
+  REAL             *diagonal = work, norm = 1, inverse = 0;
+  MuonBLASInt       info = 0, *integers = (MuonBLASInt *)(void *)(work + 5 * s);
+
+  if (s == 0) return 0.0;
+  for (size_t i = 0; i < s; i++) diagonal[i] = A[i * (s + 1)];
+  REAL_POTRF("U", &side, A, &side, &info);
+  /* With a norm of A of one the reciprocal of the condition number is that of the inverse's norm */
+  if (info == 0) REAL_POCON("U", &side, A, &side, &norm, &inverse, work + s, integers, &info);
+  for (size_t i = 0; i < s; i++) A[i * (s + 1)] = diagonal[i];
+  return info == 0 && inverse > 0 ? 1.0 / (double)inverse : 0.0;
+}
+
+static void REAL_NAME(Solve)(int left, int transposed, size_t s, size_t l, const REAL *L, REAL *Y, size_t ldy)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
+  const REAL        one = 1;
+
+  if (s == 0 || l == 0) return;
+  REAL_TRSM(left ? "L" : "R", "L", !transposed == !left ? "T" : "N", "N", &rows, &columns, &one, L, &side, Y, &ld);
+}
+
+static void REAL_NAME(Times)(int left, int transposed, size_t s, size_t l, const REAL *L, REAL *Y, size_t ldy)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
+  const REAL        one = 1;
+
+  if (s == 0 || l == 0) return;
+  REAL_TRMM(left ? "L" : "R", "L", !transposed == !left ? "T" : "N", "N", &rows, &columns, &one, L, &side, Y, &ld);
+}
+
+static void REAL_NAME(Axpby)(size_t m, size_t n, REAL a, const REAL *X, size_t ldx, REAL b, REAL *Y, size_t ldy)
+{
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) Y[i + j * ldy] = a * X[i + j * ldx] + b * Y[i + j * ldy];
+  }
+}
+
+static double REAL_NAME(Distance)(size_t s, const REAL *A, double scale)
+{
+  double sum = 0.0;
+
+  for (size_t j = 0; j < s; j++) {
+    const double d = (double)A[j * (s + 1)] / scale - 1.0;
+
+    sum += d * d;
+    for (size_t i = j + 1; i < s; i++) sum += 2.0 * ((double)A[i + j * s] / scale) * ((double)A[i + j * s] / scale);
+  }
+  return sqrt(sum);
+}
+
+  #undef REAL_BLAS
+  #undef REAL_BLAS_OF
+  #undef REAL_POTRF
+  #undef REAL_POCON
+  #undef REAL_TRSM
+  #undef REAL_TRMM
+#endif

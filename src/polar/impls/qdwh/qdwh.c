@@ -1,0 +1,391 @@
+#include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+#include <petscblaslapack.h>
+#include "../../muonpolarpanel.h"
+#include "../../../kernels/muonpolarsolve.h"
+
+static PetscBool  MuonCite       = PETSC_FALSE;
+static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
+                                   "  author  = {Yuji Nakatsukasa and Zhaojun Bai and Fran{\\c c}ois Gygi},\n"
+                                   "  title   = {Optimizing {Halley's} iteration for computing the matrix polar decomposition},\n"
+                                   "  journal = {SIAM J. Matrix Anal. Appl.},\n"
+                                   "  volume  = {31},\n"
+                                   "  number  = {5},\n"
+                                   "  pages   = {2700--2720},\n"
+                                   "  year    = {2010}\n}\n"
+                                   "@article{fukaya2020shifted,\n"
+                                   "  author  = {Takeshi Fukaya and Ramaseshan Kannan and Yuji Nakatsukasa and Yusaku Yamamoto and Yuka Yanagisawa},\n"
+                                   "  title   = {Shifted {Cholesky} {QR} for computing the {QR} factorization of ill-conditioned matrices},\n"
+                                   "  journal = {SIAM J. Sci. Comput.},\n"
+                                   "  volume  = {42},\n"
+                                   "  number  = {1},\n"
+                                   "  pages   = {A477--A503},\n"
+                                   "  year    = {2020}\n}\n";
+
+typedef struct {
+  PetscInt steps, qr;      /* of the last matrix */
+  PetscInt decompositions; /* since the object was made or reset */
+  MuonSVD  svd;            /* made when it is needed first */
+} MuonPolar_QDWH;
+
+/* With larger weights c the inverse of I + c X^T X is too inaccurate, and its Cholesky factor gives way to a QR factorization; the interval [l,1] that belongs to it */
+#define WEIGHT_CHOLESKY   100.0
+#define INTERVAL_CHOLESKY 0.0482915611206184
+enum {
+  PASSES = 6, /* of the QR factorization: two where it is well enough conditioned, three else */
+  MORE   = 20 /* steps beyond those planned */
+};
+
+static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
+{
+  return p->left ? p->s : p->local;
+}
+
+/* Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 in the Gram form, A = the Gram matrix, which is lost. *failed where it is not positive definite */
+static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
+{
+  const MuonKernelReal *real = p->real;
+  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p), strip = MuonPolarPanelGetStrip(p);
+  char                 *Z;
+
+  PetscFunctionBegin;
+  MuonKernelRealShift(real, s, 1.0 / w[2], A);
+  *failed = MuonKernelRealCholesky(real, s, A) ? PETSC_TRUE : PETSC_FALSE;
+  if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * strip * real->size, &Z));
+  for (size_t first = 0; first < p->local; first += strip) {
+    const size_t length = PetscMin(strip, p->local - first), rows = p->left ? s : length, columns = p->left ? length : s;
+    char        *Y = (char *)p->Y + (p->left ? first * s : first) * real->size;
+
+    for (size_t j = 0; j < columns; j++) PetscCall(PetscMemcpy(Z + j * rows * real->size, Y + j * ld * real->size, rows * real->size));
+    MuonKernelRealSolve(real, p->left, 0, s, length, A, Z, rows);
+    MuonKernelRealSolve(real, p->left, 1, s, length, A, Z, rows);
+    MuonKernelRealAxpby(real, rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
+  }
+  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (2.0 * s + 3.0) * s * p->local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same without the inverse: with the factorization [Y; I/sqrt(c)] = [Q1; Q2] R, Y = (b/c) Y + (a - b/c)/sqrt(c) Q1 Q2^T. R comes from Cholesky factors of Gram matrices, of the given one first and then of
+   [Q1; Q2], until that is close to the identity before its last pass. Rounding makes a Gram matrix indefinite by (length + s) roundoffs of its trace, which is added to it where it could matter: Q R then is the
+   same matrix still, and Q needs one more pass.
+*/
+static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
+{
+  const MuonKernelReal *real = p->real;
+  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
+  const double          c = w[2], unit = real->unit;
+  MuonPolarPanel        q     = *p;
+  double                noise = 2.0 * (double)(p->l + s + 2) * unit * MuonKernelRealTrace(real, s, A), error = 1.0;
+  void                 *Q2;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * p->local * real->size, &q.Y));
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, s * s * real->size, &Q2));
+  PetscCall(PetscMemcpy(q.Y, p->Y, s * p->local * real->size));
+  MuonKernelRealSetIdentity(real, s, 1.0 / sqrt(c), Q2);
+  MuonKernelRealShift(real, s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
+  *failed = PETSC_TRUE;
+  for (int pass = 0; pass < PASSES && *failed == PETSC_TRUE; pass++) {
+    if (pass > 0) {
+      PetscCall(MuonPolarPanelGram(&q, A));
+      real->gram(1, s, s, 1.0, Q2, s, 1.0, A);
+      error = MuonKernelRealDistance(real, s, A, 1.0);
+      if (error > 0.5) MuonKernelRealShift(real, s, 2.0 * (double)(p->l + 2 * s + 2) * unit * MuonKernelRealTrace(real, s, A), A);
+    }
+    if (MuonKernelRealCholesky(real, s, A)) break;
+    MuonKernelRealSolve(real, p->left, 0, s, p->local, A, q.Y, ld);
+    MuonKernelRealSolve(real, 1, 0, s, s, A, Q2, s);
+    PetscCall(PetscLogFlops((PetscLogDouble)s * s * s * (pass > 0 ? 7.0 : 4.0) / 3.0 + (PetscLogDouble)s * s * p->local));
+    if (pass > 0 && error <= 0.5) *failed = PETSC_FALSE;
+  }
+  if (*failed == PETSC_FALSE) {
+    MuonKernelRealTimes(real, p->left, 1, s, p->local, Q2, q.Y, ld);
+    MuonKernelRealAxpby(real, p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
+    PetscCall(PetscLogFlops(((double)s + 3.0) * s * p->local));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row sum or the estimate of the spectral normalization, and finds the interval [l,1] of the singular
+   values then: from the norm of the inverse where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate; else *known is false and l is four times the
+   relative size below which singular values are taken for zero.
+*/
+static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double *l, PetscBool *known)
+{
+  const MuonKernelReal *real = p->real;
+  const double          eps  = PetscMax(2.0 * real->unit, (double)PETSC_MACHINE_EPSILON);
+  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
+  double               *sums, most   = 0.0, inverse, trace;
+  void                 *work;
+
+  PetscFunctionBegin;
+  if (p->polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) {
+    PetscCall(MuonPolarPanelSpectral(p, A, &most));
+    most *= most;
+  } else {
+    PetscCall(PetscMalloc1(s, &sums));
+    MuonKernelRealRowSums(real, s, A, sums);
+    for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
+    PetscCall(PetscFree(sums));
+    PetscCall(PetscLogFlops((PetscLogDouble)s * s));
+  }
+  real->gram(1, s, 0, 0.0, A, s, 1.0 / most, A);
+  MuonKernelRealAxpby(real, p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
+  trace = MuonKernelRealTrace(real, s, A);
+  real->mirror(s, A);
+  PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, s), &work));
+  inverse = MuonKernelRealInverseNorm(real, s, A, work);
+  PetscCall(PetscFree(work));
+  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + (PetscLogDouble)s * s));
+  *known = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? PETSC_TRUE : PETSC_FALSE;
+  *l     = *known == PETSC_TRUE ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The steps; *converged is false where the singular value decomposition has to take over. The same on all ranks */
+static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, PetscBool *converged)
+{
+  MuonPolar_QDWH       *data = (MuonPolar_QDWH *)p->polar->data;
+  const MuonKernelReal *real = p->real;
+  /* A step rounds as a few products with s x s matrices of condition one do */
+  const double tolerance = 100.0 * (double)p->s * real->unit;
+  double       l = 1.0, next, w[3], error = 0.0;
+  PetscBool    known = PETSC_FALSE, failed = PETSC_FALSE;
+  void        *A;
+
+  PetscFunctionBegin;
+  *converged  = PETSC_FALSE;
+  data->steps = 0;
+  data->qr    = 0;
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_C, p->s * p->s * real->size, &A));
+  PetscCall(MuonPolarPanelGram(p, A));
+  PetscCall(MuonPolarInterval_QDWH(p, A, &l, &known));
+  PetscCall(PetscInfo(p->polar, "Singular values in [%g,1], %s; steps by %s\n", l, known == PETSC_TRUE ? "estimated" : "or zero", qr == PETSC_TRUE ? "QR and Cholesky" : "Cholesky alone, because a rank has less of the long side than the short one"));
+  while (1.0 - l > 20.0 * real->unit && failed == PETSC_FALSE) {
+    PetscBool step = PETSC_FALSE;
+
+    MuonKernelHalley(l, w, &next);
+    if (w[2] > WEIGHT_CHOLESKY) {
+      step = qr;
+      if (qr == PETSC_FALSE) {
+        /* Smaller weights suit a smaller interval, and map what lies below it into it, further up */
+        MuonKernelHalley(INTERVAL_CHOLESKY, w, &next);
+        next = l * (w[0] + w[1] * l * l) / (1.0 + w[2] * l * l);
+      }
+    }
+    if (data->steps > 0) PetscCall(MuonPolarPanelGram(p, A));
+    if (step == PETSC_TRUE) PetscCall(MuonPolarQRStep_QDWH(p, w, A, &failed));
+    else PetscCall(MuonPolarCholeskyStep_QDWH(p, w, A, &failed));
+    data->steps++;
+    if (step == PETSC_TRUE) data->qr++;
+    l = next;
+  }
+  w[0] = w[2] = 3.0;
+  w[1]        = 1.0;
+  for (int more = 0; more <= MORE && failed == PETSC_FALSE && *converged == PETSC_FALSE; more++) {
+    PetscCall(MuonPolarPanelGram(p, A));
+    error = MuonKernelRealDistance(real, p->s, A, 1.0);
+    if (error <= tolerance) *converged = PETSC_TRUE;
+    /* Where l was a guess, what has not come to one started below it. An estimate may have been too large, and Halley's own steps bring what lies below up */
+    else if (known == PETSC_FALSE || more == MORE || !(error < (double)p->s)) break;
+    else {
+      PetscCall(MuonPolarCholeskyStep_QDWH(p, w, A, &failed));
+      data->steps++;
+    }
+  }
+  if (*converged == PETSC_FALSE)
+    PetscCall(PetscInfo(p->polar, "%s after %" PetscInt_FMT " steps, orthogonality error %g: a singular value decomposition takes over\n", failed == PETSC_TRUE ? "A Cholesky factorization failed" : "Not of full rank", data->steps, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarDecompose_QDWH(MuonPolar polar, Mat G, Mat Q)
+{
+  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+  PetscReal      *sigma;
+  PetscScalar    *U, *V, *q, one = 1.0, zero = 0.0;
+  PetscInt        M, rows, n, s, ldq, rank;
+  PetscBLASInt    bm, bn, bk, bld, bu;
+
+  PetscFunctionBegin;
+  if (data->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &data->svd));
+  data->decompositions++;
+  PetscCall(MatGetSize(G, &M, &n));
+  PetscCall(MatGetLocalSize(G, &rows, NULL));
+  s = PetscMin(M, n);
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)rows * s * sizeof(PetscScalar), &U));
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)n * s * sizeof(PetscScalar), &V));
+  PetscCall(MuonSVDSetWorkspace(data->svd, polar->work));
+  PetscCall(MuonSVDCompute(data->svd, G, s, sigma, U, V, &rank, &polar->status));
+  if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLDA(Q, &ldq));
+  PetscCall(PetscBLASIntCast(rows, &bm));
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(rank, &bk));
+  PetscCall(PetscBLASIntCast(PetscMax(ldq, 1), &bld));
+  PetscCall(PetscBLASIntCast(PetscMax(rows, 1), &bu));
+  PetscCall(MatDenseGetArrayWrite(Q, &q));
+  if (rows > 0) PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &one, U, &bu, V, &bn, &zero, q, &bld));
+  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
+  PetscCall(PetscLogFlops(2.0 * rows * n * rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, Mat G, Mat Q)
+{
+  const char           *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  const MuonKernelReal *real;
+  MuonPolarPanel        panel;
+  MuonPolarPrecision    precision;
+  size_t                least;
+  PetscBool             converged;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  PetscCheck(precision != MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s", prefix, MUONPOLARQDWH);
+  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  PetscCall(MuonPolarPanelLeast(&panel, G, &least));
+  /* QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s <= local on every rank; Cholesky alone needs one and a strip */
+  PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= least ? PETSC_TRUE : PETSC_FALSE, &converged));
+  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
+  else PetscCall(MuonPolarDecompose_QDWH(polar, G, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of six steps, two of them by QR with three passes each, and the check at the end */
+static PetscErrorCode MuonPolarGetFlops_QDWH(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  const double s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
+
+  PetscFunctionBegin;
+  *flops = 7.0 * s * (s + 1) * l + s * s + s * s * s / 3.0 + s * l;
+  *flops += 4.0 * (s * s * s / 3.0 + (2.0 * s + 3.0) * s * l);
+  *flops += 2.0 * (2.0 * s * (s + 1) * l + 18.0 * s * s * s / 3.0 + 3.0 * s * s * l + (s + 3.0) * s * l);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarGetPrecision_QDWH(MuonPolar polar, MuonPolarPrecision *precision)
+{
+  PetscFunctionBegin;
+  *precision = MUON_POLAR_PRECISION_DOUBLE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarQDWHGetCounts_QDWH(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
+{
+  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+
+  PetscFunctionBegin;
+  if (steps != NULL) *steps = data->steps;
+  if (qr != NULL) *qr = data->qr;
+  if (decompositions != NULL) *decompositions = data->decompositions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
+{
+  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "steps of the last matrix: %" PetscInt_FMT ", by QR: %" PetscInt_FMT ", matrices left to a singular value decomposition: %" PetscInt_FMT "\n", data->steps, data->qr, data->decompositions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
+{
+  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+
+  PetscFunctionBegin;
+  data->steps          = 0;
+  data->qr             = 0;
+  data->decompositions = 0;
+  if (data->svd != NULL) PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarDestroy_QDWH(MuonPolar polar)
+{
+  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarQDWHGetCounts_C", NULL));
+  PetscCall(MuonSVDDestroy(&data->svd));
+  PetscCall(PetscFree(data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights, without singular values
+
+  Options Database Keys:
++ -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetPrecision()`
+. -lmo_polar_normalization name      - the bound of the largest singular value, see `MuonPolarSetNormalization()`
+- -lmo_polar_power_iterations n      - for the spectral normalization, see `MuonPolarSetPowerIterations()`
+
+  Level: intermediate
+
+  Notes:
+  A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one, five
+  $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
+  alone, up to about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
+
+  While $c \leq 100$ the inverse is applied by a Cholesky factor. For larger $c$ a QR factorization of $X$ above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a shift, so
+  that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the shorter side $s$. On ranks that have less than $s$ of the longer side, where that would be more than $s^2 + 3 d / J$ entries, the
+  weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about eleven for $10^{-14}$.
+
+  Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD` takes
+  over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on its first rank for that. `MuonPolarView()`, `MuonPolarQDWHGetCounts()` and `-info` tell.
+
+  `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of them by QR.
+
+  References:
++ * - Y. Nakatsukasa, Z. Bai, F. Gygi, Optimizing Halley's iteration for computing the matrix polar decomposition, SIAM J. Matrix Anal. Appl. 31 (2010)
+- * - T. Fukaya, R. Kannan, Y. Nakatsukasa, Y. Yamamoto, Y. Yanagisawa, Shifted Cholesky QR for computing the QR factorization of ill-conditioned matrices, SIAM J. Sci. Comput. 42 (2020)
+
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarQDWHGetCounts()`, `MUONPOLARSVD`, `MUONPOLARNEWTONSCHULZ`
+M*/
+PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
+{
+  MuonPolar_QDWH *data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&data));
+  polar->data              = data;
+  polar->ops->apply        = MuonPolarApply_QDWH;
+  polar->ops->getflops     = MuonPolarGetFlops_QDWH;
+  polar->ops->getprecision = MuonPolarGetPrecision_QDWH;
+  polar->ops->view         = MuonPolarView_QDWH;
+  polar->ops->reset        = MuonPolarReset_QDWH;
+  polar->ops->destroy      = MuonPolarDestroy_QDWH;
+  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarQDWHGetCounts_C", MuonPolarQDWHGetCounts_QDWH));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarQDWHGetCounts - Tells what Halley's iteration with dynamic weights did
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object, of type `MUONPOLARQDWH`
+
+  Output Parameters:
++ steps          - steps of the last matrix, or `NULL`
+. qr             - how many of them by a QR factorization, or `NULL`
+- decompositions - matrices that were left to a singular value decomposition since the object was made or reset, or `NULL`
+
+  Level: advanced
+
+.seealso: `MuonPolar`, `MUONPOLARQDWH`, `MuonPolarView()`
+@*/
+PetscErrorCode MuonPolarQDWHGetCounts(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscUseMethod(polar, "MuonPolarQDWHGetCounts_C", (MuonPolar, PetscInt *, PetscInt *, PetscInt *), (polar, steps, qr, decompositions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
