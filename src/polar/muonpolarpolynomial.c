@@ -89,8 +89,12 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
     PetscCall(PetscMemcpy(B, A, p->s * p->s * real->size));
     real->gram(1, p->s, p->s, c[2], A, p->s, c[1], B);
     PetscCall(PetscLogFlops((PetscLogDouble)p->s * p->s * (p->s + 1)));
-    MuonKernelRealShift(real, p->s, c[0], B);
-    PetscCall(MuonPolarPanelMultiply(p, B));
+    /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
+    if (real == MuonKernelRealBF16) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
+    else {
+      MuonKernelRealShift(real, p->s, c[0], B);
+      PetscCall(MuonPolarPanelMultiply(p, B));
+    }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -119,6 +119,8 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, Mat G, Mat Q)
   s     = panel.s;
   bytes = s * s * real->size;
   pays  = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel) < least ? MuonPolarPanelGetStrip(&panel) : least);
+  /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
+  panel.whole = (pays == PETSC_TRUE ? 3 * s : s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, bytes, &R));
   PetscCall(PetscMalloc1(steps, &restarts));
   if (pays == PETSC_TRUE) {
