@@ -16,7 +16,6 @@ static const Forgery Forgeries[] = {
   {"the layer", MUON_WIRE_TRIPLES, 0, 1, 0xFF, 0x5A},
   {"the form", MUON_WIRE_TRIPLES, 4, 1, 0, 2},
   {"the codec of the values", MUON_WIRE_COLUMNS, 6, 1, 0, 2},
-  {"the parameter", MUON_WIRE_COLUMNS, 7, 1, 0, 1},
   {"two triples", MUON_WIRE_TRIPLES, 8, 1, 0, 2},
   {"a row less", MUON_WIRE_PERROW, 8, 1, 0, 11},
   {"a triple of magnitude 0", MUON_WIRE_TRIPLES, 24, sizeof(PetscScalar), 0, 0},
@@ -33,8 +32,8 @@ static const Forgery Forgeries[] = {
 #define NFORGERIES ((PetscInt)(sizeof(Forgeries) / sizeof(Forgeries[0])))
 
 static struct {
-  const Forgery *forgery; /* NULL: not armed */
-  PetscInt       done;
+  const Forgery *forgery;     /* NULL: not armed */
+  PetscInt       done, opens; /* what was forged, and what of it is still a packet */
 } forge;
 
 static void Put(unsigned char to[], uint32_t word)
@@ -45,18 +44,26 @@ static void Put(unsigned char to[], uint32_t word)
 static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
 {
   const Forgery *f = forge.forgery;
+  MuonWirePacket expected, header;
+  size_t         length;
 
   if (f == NULL || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[16] != 1) return;
-  for (size_t at = MUON_WIRE_PACKET_HEADER; at < bytes;) {
+  /* Room behind a packet is not of it */
+  length             = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
+  expected.sender    = (uint32_t)sender;
+  expected.direction = 1;
+  expected.step      = (uint64_t)data[32];
+  for (size_t at = MUON_WIRE_PACKET_HEADER; at < length;) {
     const size_t payload = (size_t)data[at + 16] + 256 * (size_t)data[at + 17], end = at + MUON_WIRE_MESSAGE_HEADER + payload;
 
     if (data[at + 4] == f->form) {
       unsigned char *to = f->offset >= 0 ? data + at + f->offset : data + end + f->offset;
 
       for (size_t b = 0; b < f->bytes; b++) to[b] = (unsigned char)((to[b] & f->keep) | f->put);
-      Put(data + 48, MuonWireCRC32C(0, data + MUON_WIRE_PACKET_HEADER, bytes - MUON_WIRE_PACKET_HEADER));
+      Put(data + 48, MuonWireCRC32C(0, data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
       Put(data + 52, MuonWireCRC32C(0, data, 52));
       forge.done++;
+      if (MuonWirePacketOpen(data, length, &expected, &header) == MUON_WIRE_OK) forge.opens++;
       return;
     }
     at = end;
@@ -87,11 +94,13 @@ int main(int argc, char **argv)
       PetscCall(MuonSetUp(p.muon));
       PetscCall(StateTake(&p, &before));
       forge.done    = 0;
+      forge.opens   = 0;
       forge.forgery = p.rank == k % p.size ? &Forgeries[k] : NULL;
       /* The root of a broadcast receives nothing */
       if (e == 0 && k % p.size == 0) forge.forgery = p.rank == p.size - 1 ? &Forgeries[k] : NULL;
       PetscCall(MuonStep(p.muon));
       forge.forgery = NULL;
+      PetscCheck(forge.opens == forge.done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: what was forged is no packet", way.name, what);
       PetscCallMPI(PMPI_Allreduce(&forge.done, &done, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
       PetscCheck(done == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was forged %" PetscInt_FMT " times", way.name, what, done);
       PetscCall(MuonGetConvergedReason(p.muon, &reason));

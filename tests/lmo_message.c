@@ -334,6 +334,33 @@ static PetscErrorCode CheckDamage(const char norm[], PetscInt m, PetscInt n, Kin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Layers without entries have messages of a header alone */
+static PetscErrorCode CheckEmpty(void)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2 * NNORMS; k++) {
+    const PetscInt m = k % 2 == 0 ? 0 : 3, n = 3 - m;
+    MuonLMO        lmo;
+    Mat            G;
+    unsigned char  message[24];
+    size_t         most, bytes;
+    PetscBool      valid;
+
+    PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &lmo));
+    PetscCall(MuonLMOSetType(lmo, Norms[k / 2]));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &G));
+    PetscCall(MuonLMOGetMaxBytes(lmo, m, n, &most));
+    PetscCall(MuonLMOEncode(lmo, G, sizeof(message), message, &bytes));
+    TestCheck(most == 24 && bytes == 24, "%s: %zu of at most %zu bytes for %" PetscInt_FMT " x %" PetscInt_FMT, Norms[k / 2], bytes, most, m, n);
+    PetscCall(MuonLMOValidate(lmo, m, n, bytes, message, &valid));
+    TestCheck(valid == PETSC_TRUE, "%s: the message of %" PetscInt_FMT " x %" PetscInt_FMT " is refused", Norms[k / 2], m, n);
+    PetscCall(MuonLMODecodeAdd(lmo, 1, bytes, message, G));
+    PetscCall(MatDestroy(&G));
+    PetscCall(MuonLMODestroy(&lmo));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An entry of 0 is a second way to say nothing */
 static PetscErrorCode CheckZeroEntry(void)
 {
@@ -475,6 +502,7 @@ int main(int argc, char **argv)
     PetscCall(CheckDamage(Norms[k], 40, 3, HOLES));
     PetscCall(CheckDamage(Norms[k], 4, 8, RANDOM));
   }
+  PetscCall(CheckEmpty());
   PetscCall(CheckZeroEntry());
   PetscCall(CheckInfinite());
   if (dump.file != NULL) TestCheck(fclose(dump.file) == 0, "cases.txt was not written");
