@@ -283,6 +283,10 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
     PetscCall(MuonPolarGetCoefficients(polar, &name));
     PetscCall(PetscOptionsString("-lmo_polar_coefficients", "Name of the polynomials", "MuonPolarSetCoefficients", name, type, sizeof(type), &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficients(polar, type));
+    /* What -help prints as the value now */
+    PetscCall(PetscArrayzero(values, PETSC_STATIC_ARRAY_LENGTH(values)));
+    count = 3 * MAXMUONPOLARROWS;
+    PetscCall(MuonPolarGetCoefficientValues(polar, &count, values));
     count = 3 * MAXMUONPOLARROWS;
     PetscCall(PetscOptionsRealArray("-lmo_polar_coefficient_values", "Three coefficients for each step", "MuonPolarSetCoefficientValues", values, &count, &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficientValues(polar, count, values));
