@@ -112,11 +112,12 @@ int main(int argc, char **argv)
   for (int i = 0; i < 40; i++) U[i] = V[i] - dot / norm * ((double)words[i] / 2147483648.0 - 1.0);
   norm = sqrt(TestDot(40, U, U));
   for (int i = 0; i < 40; i++) U[i] /= norm;
-  /* A = 0.2 H + 0.8 u (H^T u)^T with an orthogonal H: singular values 1 along u and 0.2 across */
-  for (int j = 0; j < 40; j++) {
-    const double part = TestDot(40, U, V + j * 40);
+  /* A = 0.2 H + 0.8 (H u) u^T with an orthogonal H: singular values 1 along u, on the side of the columns, where a square matrix is worked on, and 0.2 across */
+  for (int i = 0; i < 40; i++) {
+    double part = 0.0;
 
-    for (int i = 0; i < 40; i++) A[i + j * 40] = (double)(PetscScalar)(0.2 * V[i + j * 40] + 0.8 * U[i] * part);
+    for (int j = 0; j < 40; j++) part += V[i + j * 40] * U[j];
+    for (int j = 0; j < 40; j++) A[i + j * 40] = (double)(PetscScalar)(0.2 * V[i + j * 40] + 0.8 * part * U[j]);
   }
   PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSCUBIC));
   PetscCall(MuonPolarSetPowerIterations(polar, 1));

@@ -88,7 +88,7 @@ static double Bound(int m, int n, const double *A)
     for (int j = 0; j < s; j++) {
       double sum = 0.0;
 
-      for (int k = 0; k < l; k++) sum += m <= n ? A[i + k * m] * A[j + k * m] : A[k + i * m] * A[k + j * m];
+      for (int k = 0; k < l; k++) sum += m < n ? A[i + k * m] * A[j + k * m] : A[k + i * m] * A[k + j * m];
       row += fabs(sum);
       squares += sum * sum;
     }

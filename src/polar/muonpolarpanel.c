@@ -129,8 +129,9 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, M
   PetscCall(MatDenseGetLDA(G, &ldg));
   rows = starts[rank + 1] - starts[rank];
   for (PetscMPIInt r = 0; r < p->size; r++) most = PetscMax(most, starts[r + 1] - starts[r]);
-  p->cut  = p->size > 1 && p->m < p->n ? PETSC_TRUE : PETSC_FALSE;
-  p->left = p->size > 1 ? p->m < p->n : p->m <= p->n;
+  p->cut = p->size > 1 && p->m < p->n ? PETSC_TRUE : PETSC_FALSE;
+  /* A square matrix works on its columns on one rank as it must on many, so that an estimate that depends on the side is the same */
+  p->left = p->m < p->n;
   p->s    = (size_t)PetscMin(p->m, p->n);
   p->l    = (size_t)PetscMax(p->m, p->n);
   if (p->cut == PETSC_TRUE) p->local = (size_t)(MuonPolarPanelStart(p->n, p->size, rank + 1) - MuonPolarPanelStart(p->n, p->size, rank));

@@ -70,7 +70,7 @@ def row(name, step):
 
 def newton_schulz(g, name, steps):
     y = g / (np.linalg.norm(g) * SETS[name][2])
-    if g.shape[0] > g.shape[1]:
+    if g.shape[0] >= g.shape[1]:
         y = y.T
     if name == "aol":
         y = y / np.sqrt(np.abs(y @ y.T).sum(axis=1))[:, None]
@@ -83,7 +83,7 @@ def newton_schulz(g, name, steps):
         y = a * y + (b * r + c * (r @ r)) @ y
         slope *= np.maximum(np.abs(a + 3 * b * values**2 + 5 * c * values**4), 1)
         values = a * values + b * values**3 + c * values**5
-    return (y.T if g.shape[0] > g.shape[1] else y), slope.max()
+    return (y.T if g.shape[0] >= g.shape[1] else y), slope.max()
 
 
 def remez(lower, upper):

@@ -39,7 +39,7 @@ def main():
         g = np.fromfile(os.path.join(folder, f"G{i}.f64")).reshape((m, n), order="F")
         q = np.fromfile(os.path.join(folder, f"Q{i}.f64")).reshape((m, n), order="F")
         y = g / np.linalg.norm(g)
-        y = y.T if m > n else y
+        y = y.T if m >= n else y
         w = random_start(min(m, n))
         estimates = []
         for _ in range(iterations + 1 + WATCH):
@@ -63,7 +63,7 @@ def main():
             values = a * values + b * values**3 + c * values**5
         # Rounding of each step, enlarged by what follows; the divisor, from the Gram matrix, has that of a product too
         bound = 4 * (m + n) * eps * (steps + 2) * np.max(slope)
-        expected = y.T if m > n else y
+        expected = y.T if m >= n else y
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
     assert i > 200, i
     assert rescued > 0, "no case in which the watch mattered"
