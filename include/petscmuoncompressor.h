@@ -47,7 +47,7 @@ typedef const char *MuonCompressorType;
 .  `MUON_COMPRESSOR_VALUES_DOUBLE`  - binary64
 .  `MUON_COMPRESSOR_VALUES_SINGLE`  - binary32 (the default)
 .  `MUON_COMPRESSOR_VALUES_BF16`    - bfloat16, rounded to nearest even
--  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, 9 bits
+-  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, at most 9 bits
 
    Level: intermediate
 

@@ -124,6 +124,12 @@ static void Differ(Audit *audit, const char what[], double found, double expecte
   if (audit->quiet == PETSC_FALSE) fprintf(stderr, "[%d of %d] %s, %s: %.17g, and the formula gives %.17g\n", audit->rank, audit->size, audit->name, what, found, expected);
 }
 
+/* Entries in natural compression are sent in fewer bytes than nine bits each where that is possible, which no formula of the sizes tells: then it is a bound */
+static void DifferOrMore(Audit *audit, PetscBool exact, const char what[], double found, double expected)
+{
+  if (exact == PETSC_TRUE || found > expected || found <= 0) Differ(audit, what, found, expected);
+}
+
 static void ExpectCall(Audit *audit, MPICountKind kind, long long sent, long long received)
 {
   audit->expected.calls[kind]++;
@@ -134,8 +140,10 @@ static void ExpectCall(Audit *audit, MPICountKind kind, long long sent, long lon
 static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, PetscBool quiet, PetscInt *wrong)
 {
   const PetscBool star = strcmp(way->exchange, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool plain  = way->compression == NULL || strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) == 0 || strcmp(way->compression->down, MUONCOMPRESSORSHARP) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool direct = replicated == PETSC_TRUE && plain == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool plain     = way->compression == NULL || strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) == 0 || strcmp(way->compression->down, MUONCOMPRESSORSHARP) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool upexact   = way->compression == NULL || strcmp(way->compression->up, MUONCOMPRESSORNATURAL) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool downexact = way->compression == NULL || strcmp(way->compression->down, MUONCOMPRESSORNATURAL) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool direct    = replicated == PETSC_TRUE && plain == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
   double          up[2] = {0, 0}, down[2] = {0, 0}, dense = 0, before[2][2], paper;
   MuonTraffic     traffic;
   Audit           audit;
@@ -242,16 +250,16 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
     if (PetscDefined(USE_DEBUG) && k == MPICOUNT_OTHER) continue;
     Differ(&audit, mpicount_names[k], (double)mpicount.calls[k], (double)audit.expected.calls[k]);
   }
-  Differ(&audit, "bytes sent", (double)mpicount.sent, (double)audit.expected.sent);
-  Differ(&audit, "bytes received", (double)mpicount.received, (double)audit.expected.received);
+  DifferOrMore(&audit, upexact && downexact ? PETSC_TRUE : PETSC_FALSE, "bytes sent", (double)mpicount.sent, (double)audit.expected.sent);
+  DifferOrMore(&audit, upexact && downexact ? PETSC_TRUE : PETSC_FALSE, "bytes received", (double)mpicount.received, (double)audit.expected.received);
   PetscCall(MuonGetTraffic(p->muon, &traffic));
   Differ(&audit, "MuonTraffic.mpi", traffic.mpi, (double)mpicount.sent);
   Differ(&audit, "MuonTraffic.dense", traffic.dense, dense);
   for (int k = 0; k < 2; k++) {
-    Differ(&audit, k == 0 ? "MuonTraffic.up[0]" : "MuonTraffic.up[1]", traffic.up[k], up[k]);
-    Differ(&audit, k == 0 ? "MuonTraffic.down[0]" : "MuonTraffic.down[1]", traffic.down[k], down[k]);
-    Differ(&audit, k == 0 ? "MuonTraffic.total_up[0]" : "MuonTraffic.total_up[1]", traffic.total_up[k], before[0][k] + up[k]);
-    Differ(&audit, k == 0 ? "MuonTraffic.total_down[0]" : "MuonTraffic.total_down[1]", traffic.total_down[k], before[1][k] + down[k]);
+    DifferOrMore(&audit, k == 0 ? PETSC_TRUE : upexact, k == 0 ? "MuonTraffic.up[0]" : "MuonTraffic.up[1]", traffic.up[k], up[k]);
+    DifferOrMore(&audit, k == 0 || direct == PETSC_TRUE ? PETSC_TRUE : downexact, k == 0 ? "MuonTraffic.down[0]" : "MuonTraffic.down[1]", traffic.down[k], down[k]);
+    Differ(&audit, k == 0 ? "MuonTraffic.total_up[0]" : "MuonTraffic.total_up[1]", traffic.total_up[k], before[0][k] + traffic.up[k]);
+    Differ(&audit, k == 0 ? "MuonTraffic.total_down[0]" : "MuonTraffic.total_down[1]", traffic.total_down[k], before[1][k] + traffic.down[k]);
   }
   *wrong = audit.wrong;
   PetscFunctionReturn(PETSC_SUCCESS);

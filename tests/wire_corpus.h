@@ -85,6 +85,13 @@ static inline double RandomValue(unsigned values, uint64_t *state)
     const uint64_t bits = Random64(state);
     double         x;
 
+    if (values == MUON_WIRE_VALUES_CODED) {
+      /* Like residuals: each octave down is half as frequent */
+      unsigned below = 0;
+
+      while (below < 40 && (bits >> below & 1) == 0) below++;
+      return NaturalValue((unsigned)(bits >> 63) << 8 | (120 - below));
+    }
     if (values == MUON_WIRE_VALUES_NATURAL) {
       if ((bits & 255) == 255 || (bits & 511) == 256) continue;
       return NaturalValue((unsigned)(bits & 511));
@@ -151,6 +158,18 @@ static inline int ContentEqual(const Content *a, const Content *b)
   return g->indices == MUON_WIRE_INDICES_NONE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
 }
 
+static inline int ContentIsPlain(const Content *content)
+{
+  return content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.values != MUON_WIRE_VALUES_CODED;
+}
+
+/* Room for every message of that content, and its length: where codecs are not plain it is known when the message is written */
+static inline size_t ContentRoom(const Content *content)
+{
+  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 4 + 8 * content->numbers + 8);
+}
+static inline void ContentMeasure(Content *content);
+
 /* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely */
 static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
 {
@@ -164,7 +183,6 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   content->rows           = rows;
   content->columns        = columns;
   ContentAllocate(content);
-  Check(MuonWirePayloadBytes(&content->header, rows, columns, &content->header.bytes) == MUON_WIRE_OK, "form %u, codecs %u and %u, count %d", form, indices, values, (int)count);
   if (indices != MUON_WIRE_INDICES_NONE) {
     for (uint64_t k = 0; kept < count; k++) {
       if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
@@ -176,13 +194,15 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
     while (i < content->magnitudes && content->values[i] == 0);
     if (i < content->magnitudes) content->values[i] = fabs(content->values[i]);
   }
+  ContentMeasure(content);
 }
 
-/* Writes the whole message, 24 + header.bytes bytes */
-static inline void ContentEncode(const Content *content, unsigned char *to)
+/* Writes the whole message, 24 + header.bytes bytes, and returns the bytes of its payload */
+static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
 {
   const MuonWireMessage *header   = &content->header;
   const uint64_t         numbered = content->numbered, numbers = content->numbers;
+  unsigned char         *start = to;
 
   MuonWireMessageWrite(to, header);
   to += MUON_WIRE_MESSAGE_HEADER;
@@ -191,18 +211,27 @@ static inline void ContentEncode(const Content *content, unsigned char *to)
 
     memset(bitmap, 0, (size_t)(numbered + 7) / 8);
     for (uint64_t i = 0; i < header->count; i++) bitmap[content->positions[i] / 8] = (unsigned char)(bitmap[content->positions[i] / 8] | 1 << (content->positions[i] % 8));
-    MuonWireIndicesEncode((MuonWireIndices)header->indices, numbered, header->count, bitmap, to);
-    to += MuonWireIndicesBytes((MuonWireIndices)header->indices, numbered, header->count);
+    if (header->indices == MUON_WIRE_INDICES_GAPS) to += MuonWireGapsEncode(MUON_WIRE_INDICES_BITMAP, numbered, header->count, bitmap, MuonWireGapsMaxBytes(numbered), to);
+    else {
+      MuonWireIndicesEncode((MuonWireIndices)header->indices, numbered, header->count, bitmap, to);
+      to += MuonWireIndicesBytes((MuonWireIndices)header->indices, numbered, header->count);
+    }
     free(bitmap);
   }
   MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
   to += MuonWireEntriesBytes(content->length, content->lines);
   if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, content->values, to);
-  else if (header->values == MUON_WIRE_VALUES_NATURAL) {
-    uint16_t *codes = (uint16_t *)Allocate((size_t)numbers * 2);
+  else if (header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_CODED) {
+    uint16_t      *codes  = (uint16_t *)Allocate((size_t)numbers * 2);
+    unsigned char *packed = (unsigned char *)Allocate((size_t)numbers * 2);
 
     for (uint64_t i = 0; i < numbers; i++) codes[i] = NaturalCode(content->values[i]);
-    MuonWireNaturalEncode(numbers, codes, to);
+    if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(numbers, codes, to);
+    else {
+      MuonWireNaturalEncode(numbers, codes, packed);
+      to += MuonWireCodedEncode(numbers, packed, header->bytes > 0 ? MUON_WIRE_MESSAGE_HEADER + header->bytes - (uint64_t)(to - start) : MuonWireCodedMaxBytes(numbers), to);
+    }
+    free(packed);
     free(codes);
   } else {
     float *singles = (float *)Allocate((size_t)numbers * 4);
@@ -212,17 +241,42 @@ static inline void ContentEncode(const Content *content, unsigned char *to)
     else MuonWireBF16Encode(numbers, singles, to);
     free(singles);
   }
+  return (uint64_t)(to - start) - MUON_WIRE_MESSAGE_HEADER + MuonWireValuesBytes((MuonWireValues)header->values, numbers);
+}
+
+static inline void ContentMeasure(Content *content)
+{
+  unsigned char *message = (unsigned char *)Allocate(ContentRoom(content));
+
+  content->header.bytes = 0;
+  content->header.bytes = ContentEncode(content, message);
+  if (ContentIsPlain(content)) {
+    const uint64_t bytes = content->header.bytes;
+
+    Check(MuonWirePayloadBytes(&content->header, content->rows, content->columns, &content->header.bytes) == MUON_WIRE_OK && content->header.bytes == bytes, "form %d, codecs %d and %d, count %d", content->header.form, content->header.indices,
+          content->header.values, (int)content->header.count);
+  }
+  free(message);
 }
 
 /* Decodes a message if it is valid, the values in runs of at most 24 so that their first argument is used */
 static inline MuonWireResult ContentDecode(Content *content, const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns)
 {
   const MuonWireMessage *header = &content->header;
-  const unsigned char   *from   = bytes + MUON_WIRE_MESSAGE_HEADER;
+  const unsigned char   *from;
+  unsigned char         *room;
+  MuonWireMessage        found;
 
   content->rows    = rows;
   content->columns = columns;
-  if (MuonWireMessageValidate(bytes, length, layer, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlainHeader(&found, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  /* Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be missing */
+  room = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER + (size_t)content->header.bytes);
+  if (MuonWireMessageExpand(bytes, length, layer, rows, columns, MUON_WIRE_MESSAGE_HEADER + (size_t)content->header.bytes, room, &from, &content->header) != MUON_WIRE_OK) {
+    free(room);
+    return MUON_WIRE_CORRUPT;
+  }
+  from += MUON_WIRE_MESSAGE_HEADER;
   ContentAllocate(content);
   if (header->indices != MUON_WIRE_INDICES_NONE) {
     MuonWireIndexReader reader;
@@ -263,6 +317,8 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     for (uint64_t i = 0; i < count; i++) Check(x[i] - x[i] == 0, "value %d is not finite", (int)(first + i));
     for (uint64_t i = 0; i < count && first + i < content->magnitudes; i++) Check(x[i] > 0, "magnitude %d is not positive", (int)(first + i));
   }
+  content->header = found;
+  free(room);
   return MUON_WIRE_OK;
 }
 
@@ -273,9 +329,8 @@ static inline MuonWireResult CheckCanonical(const unsigned char *bytes, size_t l
   unsigned char *again;
 
   if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  again = (unsigned char *)Allocate(length);
-  memset(again, 0xA5, length);
-  ContentEncode(&content, again);
+  again = (unsigned char *)Allocate(ContentRoom(&content));
+  Check(ContentEncode(&content, again) == content.header.bytes && content.header.bytes == length - MUON_WIRE_MESSAGE_HEADER, "form %d, codecs %d and %d", content.header.form, content.header.indices, content.header.values);
   Check(memcmp(again, bytes, length) == 0, "form %d, codecs %d and %d, %d x %d", content.header.form, content.header.indices, content.header.values, (int)rows, (int)columns);
   free(again);
   ContentFree(&content);
@@ -339,8 +394,8 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
 }
 
 /* A set of packets with every form and codec and their edges */
-#define CORPUS_PACKETS  10
-#define CORPUS_MESSAGES 9
+#define CORPUS_PACKETS  12
+#define CORPUS_MESSAGES 10
 
 typedef struct {
   const char    *name;
@@ -351,7 +406,7 @@ typedef struct {
 
 static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
 {
-  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing"};
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded"};
   uint64_t                 state                 = which;
   uint32_t                 m                     = 0;
   Content                 *c                     = packet->contents;
@@ -397,6 +452,24 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
       ContentRandom(&c[m++], values + 10, 5, 20, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_RAW, values, values % 3, &state);
     }
     ContentRandom(&c[m++], 20, 7, 5, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
+  } else if (which == 10) {
+    /* Few kept, many, none, all, and positions of lines */
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) ContentRandom(&c[m++], values, 17, 11, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, values == 2 ? 180 : 3 + 9 * values, &state);
+    ContentRandom(&c[m++], 20, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 0, &state);
+    ContentRandom(&c[m++], 21, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 35, &state);
+    ContentRandom(&c[m++], 22, 90, 5, MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 11, &state);
+    ContentRandom(&c[m++], 23, 3, 40, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_DOUBLE, 30, &state);
+    ContentRandom(&c[m++], 24, 3, 77, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_BF16, 5, &state);
+  } else if (which == 11) {
+    ContentRandom(&c[m++], 1, 25, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 125, &state);
+    ContentRandom(&c[m++], 2, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_CODED, 100, &state);
+    ContentRandom(&c[m++], 3, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_CODED, 5, &state);
+    ContentRandom(&c[m++], 4, 30, 40, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 1, &state);
+    ContentRandom(&c[m++], 5, 41, 30, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 2, &state);
+    ContentRandom(&c[m++], 6, 5, 3, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 5, &state);
+    ContentRandom(&c[m++], 7, 3, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 8, &state);
+    ContentRandom(&c[m++], 8, 30, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 4, &state);
+    ContentRandom(&c[m++], 9, 0, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 0, &state);
   }
   packet->messages = m;
 }

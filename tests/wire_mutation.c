@@ -136,8 +136,14 @@ int main(void)
       ReadRefused(packet + at, length - at);
       for (unsigned id = 3; id < 256; id++) {
         if (id < MUON_WIRE_TRIPLES || id > MUON_WIRE_COLUMNS) RefusedField(packet, length, &from, at + 4, 1, id, "form");
-        RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
-        if (id > 3) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
+        if (id > MUON_WIRE_INDICES_GAPS) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
+        if (id > MUON_WIRE_VALUES_CODED) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
+      }
+      /* Directories of chunks, and behind that of coded values the number of codes and the first state */
+      if (from.contents[i].header.indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + 24, 4, "directory of positions");
+      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && from.contents[i].header.indices == MUON_WIRE_INDICES_NONE && from.contents[i].lines == 0 && from.contents[i].numbers > 0) {
+        RefusedValues(packet, length, &from, at + 24, 4, "directory of values");
+        RefusedValues(packet, length, &from, at + 28, 1, "number of codes");
       }
       at += MUON_WIRE_MESSAGE_HEADER + (size_t)from.contents[i].header.bytes;
     }

@@ -38,12 +38,12 @@ static void ContentOf(const VectorMessage *vector, Content *content)
   content->header.count   = vector->count;
   content->rows           = vector->rows;
   content->columns        = vector->columns;
-  Check(MuonWirePayloadBytes(&content->header, vector->rows, vector->columns, &content->header.bytes) == MUON_WIRE_OK, "size");
   ContentAllocate(content);
   Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
   for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);
   for (uint64_t i = 0; vector->indices != MUON_WIRE_INDICES_NONE && i < vector->count; i++) content->positions[i] = vector->positions[i];
   for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = vector->entries[i];
+  ContentMeasure(content);
 }
 
 static void Good(const VectorPacket *vector)
@@ -96,10 +96,26 @@ static void Bad(const VectorPacket *vector)
   free(packet);
 }
 
+static void BadSection(const VectorSection *vector)
+{
+  const uint64_t most = vector->coded ? MuonWireValuesBytes(MUON_WIRE_VALUES_NATURAL, vector->count) : MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, vector->entries, vector->count);
+  unsigned char *section, *to = (unsigned char *)Allocate((size_t)most);
+  uint64_t       used = 0;
+  size_t         length;
+  MuonWireResult result;
+
+  section = FromHex(vector->section, &length);
+  result  = vector->coded ? MuonWireCodedDecode(vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
+  Check(result == MUON_WIRE_CORRUPT || used != length, "%s", vector->name);
+  free(section);
+  free(to);
+}
+
 int main(void)
 {
   for (size_t i = 0; i < sizeof(good_packets) / sizeof(good_packets[0]); i++) Good(&good_packets[i]);
   for (size_t i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++) Bad(&bad_packets[i]);
+  for (size_t i = 0; i < sizeof(bad_sections) / sizeof(bad_sections[0]); i++) BadSection(&bad_sections[i]);
   printf("ok\n");
   return 0;
 }

@@ -39,14 +39,16 @@ typedef enum {
 typedef enum {
   MUON_WIRE_INDICES_NONE   = 0,
   MUON_WIRE_INDICES_BITMAP = 1, /* one bit an entry, LSB first, zero padding */
-  MUON_WIRE_INDICES_RAW    = 2  /* bytes an index: the fewest that hold the last entry's number */
+  MUON_WIRE_INDICES_RAW    = 2, /* bytes an index: the fewest that hold the last entry's number */
+  MUON_WIRE_INDICES_GAPS   = 3  /* chunks of Golomb codes: what MuonWireMessageCompact() makes of the two above */
 } MuonWireIndices;
 
 typedef enum {
   MUON_WIRE_VALUES_DOUBLE  = 0,
   MUON_WIRE_VALUES_SINGLE  = 1,
   MUON_WIRE_VALUES_BF16    = 2,
-  MUON_WIRE_VALUES_NATURAL = 3 /* sign and binary32 exponent: 9 bits, LSB first, zero padding */
+  MUON_WIRE_VALUES_NATURAL = 3, /* sign and binary32 exponent: 9 bits, LSB first, zero padding */
+  MUON_WIRE_VALUES_CODED   = 4  /* the same in chunks of an entropy coder: what MuonWireMessageCompact() makes of them */
 } MuonWireValues;
 
 /* A packet is all that one sender says to one receiver in one step */
@@ -141,6 +143,27 @@ MuonWireResult MuonWireValuesArePositive(MuonWireValues values, uint64_t count, 
 
 /* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
+
+/*
+   Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain message that is valid in the codecs that take the least room, GAPS and CODED among them,
+   and returns its length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full check, what MuonWireMessageValidate() is for plain messages: *plain is bytes
+   where these are plain already, else room, which holds capacity bytes. header is that of the plain message. PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
+*/
+uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
+MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain);
+MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
+
+/*
+   The sections of these codecs, from and to the plain ones. Encode returns the bytes, at most MaxBytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Decode trusts
+   nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit
+*/
+#define MUON_WIRE_TOO_LONG UINT64_MAX
+uint64_t       MuonWireGapsMaxBytes(uint64_t entries);
+uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
+MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, MuonWireIndices indices, unsigned char *to);
+uint64_t       MuonWireCodedMaxBytes(uint64_t count);
+uint64_t       MuonWireCodedEncode(uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
+MuonWireResult MuonWireCodedDecode(uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
 
 #if defined(__cplusplus)
 }

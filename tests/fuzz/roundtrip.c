@@ -37,7 +37,7 @@ static double TakeValue(Input *input, unsigned values)
     return x - x == 0 ? x : FromBits64(wide & ~((uint64_t)1 << 62));
   }
   bits = (uint32_t)Take(input, values == MUON_WIRE_VALUES_SINGLE ? 4 : 2);
-  if (values == MUON_WIRE_VALUES_NATURAL) return NaturalValue((bits & 255) == 255 ? bits & 383 : (bits & 511) == 256 ? 0 : bits & 511);
+  if (values == MUON_WIRE_VALUES_NATURAL || values == MUON_WIRE_VALUES_CODED) return NaturalValue((bits & 255) == 255 ? bits & 383 : (bits & 511) == 256 ? 0 : bits & 511);
   if (values == MUON_WIRE_VALUES_BF16) bits <<= 16;
   x = FromBits32(bits);
   return x - x == 0 ? x : FromBits32(bits & ~((uint32_t)1 << 30));
@@ -45,8 +45,8 @@ static double TakeValue(Input *input, unsigned values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static const unsigned forms[8]  = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES, MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS};
-  static const unsigned codecs[8] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP};
+  static const unsigned forms[10]  = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES, MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS, MUON_WIRE_SPARSE, MUON_WIRE_COLUMNS};
+  static const unsigned codecs[10] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, MUON_WIRE_INDICES_GAPS};
   Input                 input;
   Content               content, back;
   unsigned char        *message;
@@ -56,19 +56,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
   input.data = data;
   input.size = size;
-  values     = (unsigned)Take(&input, 1) % 4;
-  kind       = (unsigned)Take(&input, 1) % 8;
+  values     = (unsigned)Take(&input, 1) % 5;
+  kind       = (unsigned)Take(&input, 1) % 10;
   rows       = Take(&input, 1) % 16;
   columns    = Take(&input, 1) % 16;
   count      = Take(&input, 2);
   codec      = codecs[kind];
   memset(&content, 0, sizeof(content));
   if (kind == 0) count = rows * columns;
-  if (kind == 2 || kind == 3) count %= rows * columns + 1;
+  if (kind == 2 || kind == 3 || kind == 8) count %= rows * columns + 1;
   if (kind == 1 || kind == 4) count %= (rows < columns ? rows : columns) + 1;
   if (kind == 5) count %= (columns > 0 ? rows : 0) + 1;
   if (kind == 6) count %= (rows > 0 ? columns : 0) + 1;
-  if (kind == 7) count %= columns + 1;
+  if (kind == 7 || kind == 9) count %= columns + 1;
   if ((kind == 5 && count == rows) || (kind == 6 && count == columns)) codec = MUON_WIRE_INDICES_NONE;
   content.header.layer   = 1;
   content.header.form    = (uint8_t)forms[kind];
@@ -78,7 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   content.rows           = rows;
   content.columns        = columns;
   ContentAllocate(&content);
-  Check(MuonWirePayloadBytes(&content.header, rows, columns, &content.header.bytes) == MUON_WIRE_OK, "size");
   for (uint64_t i = 0; i < content.numbers; i++) {
     content.values[i] = TakeValue(&input, values);
     if (i < content.magnitudes) content.values[i] = content.values[i] != 0 ? fabs(content.values[i]) : 1;
@@ -89,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     k += Take(&input, 1) % (content.numbered - k - (count - kept) + 1);
     content.positions[kept++] = k;
   }
+  ContentMeasure(&content);
   length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;
   message = (unsigned char *)Allocate(length);
   ContentEncode(&content, message);

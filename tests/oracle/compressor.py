@@ -11,10 +11,12 @@ import sys
 
 import numpy as np
 
+import wire
 from philox import Stream
 
 NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3}
 WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
+GAPS, CODED = 3, 4
 
 
 def fnv1a(name):
@@ -39,6 +41,8 @@ def natural_value(code):
 
 
 def read_values(codec, section, number):
+    if codec == CODED:
+        return wire.decode_coded(number, section)
     assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
     if codec == 0:
         return np.array(struct.unpack('<%dd' % number, section))
@@ -52,35 +56,46 @@ def read_values(codec, section, number):
 
 class Message:
     def __init__(self, data, m, n):
-        self.layer, self.form, self.indices, self.codec, parameter, self.count, length = struct.unpack('<IBBBBQQ', data[:24])
+        self.layer, self.form, self.indices, codec, parameter, self.count, length = struct.unpack('<IBBBBQQ', data[:24])
         payload, d = data[24:], m * n
+        self.codec = 3 if codec == CODED else codec
         assert parameter == 0 and length == len(payload), 'header'
         self.positions = None
         if self.form == 0:
             assert self.indices == 0 and self.count == d, 'dense header'
-            self.values = read_values(self.codec, payload, d)
+            self.values = read_values(codec, payload, d)
             self.matrix = self.values.reshape(m, n) if self.codec == 3 else self.values.reshape(n, m).T
         elif self.form == 1:
             width = 1
             while 256 ** width < d:
                 width += 1
             bitmap, raw = -(-d // 8), width * self.count
-            assert self.indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
+            if self.indices == GAPS:
+                self.positions, head = wire.decode_gaps(d, self.count, payload)
+                assert head < min(bitmap, raw), 'gaps are not the smaller codec of positions'
+            else:
+                head = min(bitmap, raw)
+                assert self.indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
             if self.indices == 1:
                 self.positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, d)) if bit]
-            else:
+            elif self.indices == 2:
                 self.positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(self.count)]
+            assert self.indices == GAPS or head <= len(wire.encode_gaps(d, self.positions)), 'gaps are the smaller codec of positions'
             assert len(self.positions) == self.count and self.positions == sorted(set(self.positions)), 'positions'
-            self.values = read_values(self.codec, payload[min(bitmap, raw):], self.count)
+            self.values = read_values(codec, payload[head:], self.count)
             self.matrix = np.zeros(d)
             self.matrix[self.positions] = self.values
             self.matrix = self.matrix.reshape(m, n)
         else:
             assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
-            self.values = read_values(self.codec, payload, self.count * (m + n))
+            self.values = read_values(codec, payload, self.count * (m + n))
             self.P = self.values[:self.count * m].reshape(self.count, m).T
             self.Q = self.values[self.count * m:].reshape(self.count, n).T
             self.matrix = self.P @ self.Q.T
+        # Natural values are sent in the shorter of their two codecs
+        if self.codec == 3:
+            packed, coded = -(-9 * len(self.values) // 8), len(wire.encode_coded(self.values))
+            assert codec == (CODED if coded < packed else 3), 'not the smaller codec of values'
 
 
 # ---- Compressing again

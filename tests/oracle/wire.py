@@ -13,8 +13,9 @@ import sys
 import numpy as np
 
 DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS = 0, 1, 2, 4, 5, 6, 7
-NONE, BITMAP, RAW = 0, 1, 2
-DOUBLE, SINGLE, BF16, NATURAL = 0, 1, 2, 3
+NONE, BITMAP, RAW, GAPS = 0, 1, 2, 3
+DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
+CHUNK = 65536
 POLYNOMIAL = 0x82F63B78
 
 
@@ -70,11 +71,233 @@ def index_width(entries):
     return width
 
 
+class Bits:
+    """Fields of a bit stream one after another; what is read must be there, and what is left at the end zero"""
+
+    def __init__(self, section):
+        self.stream, self.left, self.size = int.from_bytes(section, 'little'), 8 * len(section), len(section)
+
+    def take(self, width):
+        refuse_if(width > self.left, 'bits')
+        field = self.stream & ((1 << width) - 1)
+        self.stream >>= width
+        self.left -= width
+        return field
+
+    def end(self):
+        refuse_if(self.left >= 8 or self.stream != 0, 'padding')
+
+
+def join_bits(fields):
+    stream = at = 0
+    for field, width in fields:
+        stream |= field << at
+        at += width
+    return stream.to_bytes(-(-at // 8), 'little')
+
+
+def log2_up(x):
+    return max(x - 1, 0).bit_length()
+
+
+def gap_parameters(length, kept):
+    missing = 2 * kept > length
+    listed = length - kept if missing else kept
+    M = (9 * length + 2 * listed) // (13 * listed) if listed else 1
+    w = log2_up(M)
+    return missing, listed, M, w, 2 ** w - M
+
+
+def gap_stream(length, kept):
+    """kept: the numbers that are kept of 0 ... length - 1"""
+    missing, _, M, w, c = gap_parameters(length, len(kept))
+    names = set(kept)
+    fields, before = [], -1
+    for number in [k for k in range(length) if k not in names] if missing else kept:
+        q, r = divmod(number - before - 1, M)
+        before = number
+        fields.append((1 << q, q + 1))
+        if M > 1 and r < c:
+            fields.append((r, w - 1))
+        elif M > 1:
+            fields += [((r + c) // 2, w - 1), ((r + c) % 2, 1)]
+    return join_bits(fields)
+
+
+def gap_numbers(length, count, section):
+    missing, listed, M, w, c = gap_parameters(length, count)
+    bits, numbers, before = Bits(section), [], -1
+    for _ in range(listed):
+        q = r = 0
+        while not bits.take(1):
+            q += 1
+        if M > 1:
+            r = bits.take(w - 1)
+            if r >= c:
+                r = 2 * r + bits.take(1) - c
+        before += 1 + q * M + r
+        refuse_if(before >= length, 'gap')
+        numbers.append(before)
+    bits.end()
+    return sorted(set(range(length)) - set(numbers)) if missing else numbers
+
+
+def encode_gaps(entries, positions):
+    directory, chunks = b'', b''
+    for first in range(0, entries, CHUNK):
+        length = min(CHUNK, entries - first)
+        kept = [p - first for p in positions if first <= p < first + length]
+        chunk = gap_stream(length, kept)
+        if len(chunk) >= -(-length // 8):
+            chunk = sum(1 << k for k in kept).to_bytes(-(-length // 8), 'little')
+        directory += struct.pack('<I', len(kept) + (len(chunk) << 17))
+        chunks += chunk
+    return directory + chunks
+
+
+def decode_gaps(entries, count, data):
+    """The positions, and the bytes of the section"""
+    number = -(-entries // CHUNK)
+    refuse_if(len(data) < 4 * number, 'directory')
+    directory = [(word & 0x1FFFF, word >> 17) for word in struct.unpack('<%dI' % number, data[:4 * number])]
+    lengths = [min(CHUNK, entries - CHUNK * c) for c in range(number)]
+    refuse_if(any(n > length or b > -(-length // 8) for (n, b), length in zip(directory, lengths)), 'directory')
+    refuse_if(sum(n for n, _ in directory) != count, 'sum of kept')
+    at, positions = 4 * number, []
+    refuse_if(at + sum(b for _, b in directory) > len(data), 'chunks')
+    for c, ((n, b), length) in enumerate(zip(directory, lengths)):
+        section = data[at:at + b]
+        at += b
+        if b < -(-length // 8):
+            kept = gap_numbers(length, n, section)
+        else:
+            kept = [k for k, bit in enumerate(unpack_bits(section, 1, length)) if bit]
+            refuse_if(len(kept) != n, 'number of bits')
+            refuse_if(len(gap_stream(length, kept)) < b, 'a bitmap that is not shorter')
+        positions += [CHUNK * c + k for k in kept]
+    return positions, at
+
+
+def frequencies(codes):
+    """Of the codes that occur, in increasing order"""
+    times = {code: 0 for code in sorted(set(codes))}
+    for code in codes:
+        times[code] += 1
+    f = {code: max(1, 4096 * k // len(codes)) for code, k in times.items()}
+    most = max(times, key=lambda code: (times[code], -code))
+    f[most] += 4096 - sum(f.values())
+    return f
+
+
+def encode_chunk(codes):
+    packed = -(-9 * len(codes) // 8)
+    f = frequencies(codes)
+    if len(f) > 126:
+        return pack_bits(codes, 9)
+    coded = code_chunk(codes, f)
+    return coded if len(coded) < packed else pack_bits(codes, 9)
+
+
+def code_chunk(codes, f):
+    fields, before, start, F = [(len(f), 8)], -1, {}, 0
+    for code, frequency in f.items():
+        fields += [(1, 1)] if code == before + 1 else [(0, 1), (code, 9)]
+        W = frequency.bit_length()
+        fields += [(W, 4), (frequency - 2 ** (W - 1), W - 1)]
+        before = code
+        start[code] = F
+        F += frequency
+    S = 1 if len(codes) < 1024 else 4
+    states, words = [65536] * S, []
+    for i in reversed(range(len(codes))):
+        s, frequency = states[i % S], f[codes[i]]
+        if s >= frequency << 20:
+            words.append(s % 65536)
+            s //= 65536
+        states[i % S] = s // frequency * 4096 + start[codes[i]] + s % frequency
+    return join_bits(fields) + struct.pack('<%dI' % S, *states) + struct.pack('<%dH' % len(words), *reversed(words))
+
+
+def decode_chunk(number, section):
+    packed = -(-9 * number // 8)
+    refuse_if(len(section) > packed, 'longer than packed')
+    if len(section) == packed:
+        codes = unpack_bits(section, 9, number)
+        refuse_if(any(code % 256 == 255 or code == 256 for code in codes), 'natural code')
+        refuse_if(len(encode_chunk(codes)) < packed, 'packed, but shorter coded')
+        return codes
+    refuse_if(not section or not 1 <= section[0] <= 126, 'number of codes')
+    bits, table, before = Bits(section[1:]), [], -1
+    for _ in range(section[0]):
+        follows = bits.take(1)
+        code = before + 1 if follows else bits.take(9)
+        refuse_if(code > 511 or code <= before or (not follows and code == before + 1), 'table')
+        refuse_if(code % 256 == 255 or code == 256, 'natural code')
+        W = bits.take(4)
+        refuse_if(not 1 <= W <= 13, 'width')
+        table.append((code, 2 ** (W - 1) + bits.take(W - 1)))
+        before = code
+    head = len(section) - bits.left // 8
+    refuse_if(bits.take(bits.left % 8) != 0, 'padding')
+    refuse_if(sum(f for _, f in table) != 4096, 'sum of frequencies')
+    slots = [(code, f, k) for code, f in table for k in range(f)]
+    S = 1 if number < 1024 else 4
+    rest = section[head:]
+    refuse_if(len(rest) < 4 * S or len(rest) % 2 != 0, 'states')
+    states = list(struct.unpack('<%dI' % S, rest[:4 * S]))
+    refuse_if(any(s < 65536 for s in states), 'state')
+    words = list(struct.unpack('<%dH' % (len(rest) // 2 - 2 * S), rest[4 * S:]))
+    at, codes = 0, []
+    for i in range(number):
+        s = states[i % S]
+        code, f, k = slots[s % 4096]
+        codes.append(code)
+        s = f * (s // 4096) + k
+        if s < 65536:
+            refuse_if(at == len(words), 'words')
+            s = 65536 * s + words[at]
+            at += 1
+        states[i % S] = s
+    refuse_if(at != len(words) or states != [65536] * S, 'end')
+    refuse_if(list(frequencies(codes).items()) != table, 'frequencies')
+    return codes
+
+
+def natural_codes(x):
+    mantissas, exponents = np.frexp(np.abs(x))
+    assert np.all((x == 0) | (mantissas == 0.5))
+    return [0 if value == 0 else 256 * int(value < 0) + int(exponent) - 1 + 127 for value, exponent in zip(x, exponents)]
+
+
+def encode_coded(x):
+    codes = natural_codes(np.asarray(x, dtype=np.float64))
+    chunks = [encode_chunk(codes[i:i + CHUNK]) for i in range(0, len(codes), CHUNK)]
+    return struct.pack('<%dI' % len(chunks), *(len(chunk) for chunk in chunks)) + b''.join(chunks)
+
+
+def decode_coded(number, data):
+    chunks = -(-number // CHUNK)
+    refuse_if(len(data) < 4 * chunks, 'directory')
+    at, codes = 4 * chunks, []
+    for c, size in enumerate(struct.unpack('<%dI' % chunks, data[:4 * chunks])):
+        refuse_if(size > len(data) - at, 'chunk')
+        codes += decode_chunk(min(CHUNK, number - CHUNK * c), data[at:at + size])
+        at += size
+    refuse_if(at != len(data), 'behind the chunks')
+    return natural_values(codes)
+
+
+def natural_values(codes):
+    return np.array([(-1.0) ** (code // 256) * 2.0 ** (code % 256 - 127) if code else 0.0 for code in codes], dtype=np.float64)
+
+
 def positions_bytes(indices, entries, count):
     return {NONE: 0, BITMAP: -(-entries // 8), RAW: count * index_width(entries)}[indices]
 
 
 def encode_positions(indices, entries, positions):
+    if indices == GAPS:
+        return encode_gaps(entries, positions)
     if indices == BITMAP:
         kept = set(positions)
         return pack_bits([int(k in kept) for k in range(entries)], 1)
@@ -118,21 +341,21 @@ def encode_values(values, x):
         return x.astype('<f8').tobytes()
     if values == SINGLE:
         return x.astype('<f4').tobytes()
+    if values == CODED:
+        return encode_coded(x)
     if values == BF16:
         return b''.join(x.astype('<f4').tobytes()[4 * i + 2:4 * i + 4] for i in range(len(x)))
-    codes = []
-    for value in x:
-        mantissa, exponent = np.frexp(abs(value))
-        assert value == 0 or mantissa == 0.5
-        codes.append(0 if value == 0 else 256 * int(value < 0) + int(exponent) - 1 + 127)
-    return pack_bits(codes, 9)
+    return pack_bits(natural_codes(x), 9)
 
 
 def decode_values(values, number, section):
     if values == NATURAL:
         codes = unpack_bits(section, 9, number)
         refuse_if(any(code % 256 == 255 or code == 256 for code in codes), 'natural code')
-        return np.array([(-1.0) ** (code // 256) * 2.0 ** (code % 256 - 127) if code else 0.0 for code in codes], dtype=np.float64)
+        return natural_values(codes)
+    if values == CODED:
+        return decode_coded(number, section)
+    refuse_if(len(section) != values_bytes(values, number), 'size')
     if values == BF16:
         section = b''.join(b'\0\0' + section[2 * i:2 * i + 2] for i in range(number))
     x = np.frombuffer(section, dtype='<f8' if values == DOUBLE else '<f4')
@@ -165,7 +388,7 @@ class Message:
         """The matrix itself, exact but for the products of factors"""
         A, x = np.zeros((self.rows, self.columns)), self.x
         if self.form == DENSE:
-            return x.reshape(A.shape, order='C' if self.values == NATURAL else 'F')
+            return x.reshape(A.shape, order='C' if self.values in (NATURAL, CODED) else 'F')
         if self.form == SPARSE:
             A.flat[self.positions] = x
         elif self.form in (LOWRANK, TRIPLES):
@@ -202,23 +425,29 @@ def decode_message(data, layer, rows, columns):
     refuse_if(size != len(data) - 24, 'length')
     refuse_if(parameter != 0, 'parameter')
     refuse_if(got != layer, 'layer')
-    refuse_if(form not in (DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS) or indices > RAW or values > NATURAL, 'unknown codec')
+    refuse_if(form not in (DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS) or indices > GAPS or values > CODED, 'unknown codec')
     most = {DENSE: rows * columns, SPARSE: rows * columns, PERROW: rows, PERCOLUMN: columns, COLUMNS: columns}.get(form, min(rows, columns))
     refuse_if(count > most or (form == DENSE and count != most), 'count')
     positioned = form in (SPARSE, COLUMNS) or (form in (PERROW, PERCOLUMN) and count < most)
     refuse_if(positioned != (indices != NONE), 'positions')
     numbered, entries, length, number, magnitudes = sections(form, rows, columns, count)
-    head = positions_bytes(indices, numbered, count)
+    payload = data[24:]
+    positions, head = None, 0
+    if indices == GAPS:
+        positions, head = decode_gaps(numbered, count, payload)
+    elif positioned:
+        head = positions_bytes(indices, numbered, count)
+        refuse_if(head > size, 'size')
+        positions = decode_positions(indices, numbered, count, payload[:head])
     middle = head + -(-entries * entry_bits(length) // 8)
-    refuse_if(size != middle + values_bytes(values, number), 'size')
-    positions = decode_positions(indices, numbered, count, data[24:24 + head]) if positioned else None
+    refuse_if(size < middle or (values != CODED and size != middle + values_bytes(values, number)), 'size')
     codes = decode_entries(length, entries, data[24 + head:24 + middle])
     x = decode_values(values, number, data[24 + middle:])
     refuse_if(not (x[:magnitudes] > 0).all(), 'magnitude')
     return Message(layer, rows, columns, form, indices, values, count, positions, x, codes)
 
 
-def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=1, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=2, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
@@ -254,6 +483,9 @@ def decode_packet(data, sender, direction, step, layers):
 def random_values(draw, values, number):
     x = []
     while len(x) < number:
+        if values == CODED:
+            x.append((-1.0) ** draw.getrandbits(1) * 2.0 ** -min(draw.randrange(8), draw.randrange(8)))
+            continue
         if values == NATURAL:
             code = draw.getrandbits(9)
             if code % 256 == 255 or code == 256:
@@ -304,7 +536,101 @@ def good_packets():
     lines += [Message(form, 7, 3, form, NONE if form == TRIPLES else RAW, SINGLE, 0, None if form == TRIPLES else [], []) for form in (TRIPLES, PERROW, PERCOLUMN, COLUMNS)]
     lines += [Message(9, 0, 3, PERROW, NONE, SINGLE, 0, None, []), Message(10, 0, 3, COLUMNS, BITMAP, SINGLE, 2, [0, 2], [1.0, 2.0])]
     packets.append(('edges of steps', 0, 1, 0, 0, lines))
+    compact = [random_message(draw, *what) for what in ((8, 5, SPARSE, GAPS, SINGLE, 4), (17, 19, SPARSE, GAPS, CODED, 30), (17, 19, SPARSE, GAPS, BF16, 161), (17, 19, SPARSE, GAPS, BF16, 162), (17, 19, SPARSE, GAPS, CODED, 300), (17, 19, SPARSE, GAPS, SINGLE, 0),
+                                                       (3, 3, SPARSE, GAPS, SINGLE, 9), (1, 1026, DENSE, NONE, CODED, 1026), (1, 200, SPARSE, BITMAP, CODED, 120), (40, 30, LOWRANK, NONE, CODED, 2),
+                                                       (40, 30, TRIPLES, NONE, CODED, 2), (1, 1, DENSE, NONE, CODED, 1), (0, 1, DENSE, NONE, CODED, 0), (0, 1, SPARSE, GAPS, CODED, 0), (33, 9, COLUMNS, GAPS, CODED, 3))]
+    packets.append(('compact', 3, 0, 0, 7, compact))
+    wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
+    wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
+    packets.append(('compact edges', 3, 0, 0, 7, wide))
     return packets
+
+
+def bad_sections():
+    """Each breaks one rule: name, 0 for gaps or 1 for coded values, entries (of gaps), count, section"""
+    good = encode_gaps(40, [1, 3, 20, 21])
+    stream = good[4:]
+    sections = []
+
+    def gaps(name, n, section, b=None, entries=40, count=None):
+        sections.append((name, 0, entries, n if count is None else count, struct.pack('<I', n + ((len(section) if b is None else b) << 17)) + section))
+
+    def coded(name, count, chunk, size=None):
+        sections.append((name, 1, 0, count, struct.pack('<I', len(chunk) if size is None else size) + chunk))
+
+    assert len(stream) == 3
+    gaps('padding', 4, stream[:2] + b'\x02')
+    gaps('last padding', 4, stream[:2] + b'\x80')
+    gaps('a byte of padding', 4, stream + b'\x00')
+    gaps('a byte too few', 4, stream[:2])
+    gaps('a bitmap that is longer', 4, (1 << 1 | 1 << 3 | 1 << 20 | 1 << 21).to_bytes(5, 'little'))
+    gaps('longer than a bitmap', 4, stream + bytes(3))
+    gaps('five kept', 5, stream)
+    gaps('five counted', 4, stream, count=5)
+    gaps('more kept than there are', 41, stream)
+    gaps('beyond the section', 4, stream, b=4)
+    gaps('all bytes beyond the section', 4, stream, b=5)
+    gaps('none kept, a byte', 0, b'\x00')
+    gaps('all kept, a byte', 40, b'\x00')
+    gaps('zeros alone', 4, b'\x00\x00\x00')
+    gaps('one kept behind the last', 1, join_bits([(2, 2), (13, 4)]), entries=40)
+    gaps('many zeros', 1, b'\x00' * 60 + b'\x80', entries=65536)
+    gaps('bitmap with padding', 20, b'\x55\x55\x55\x55\x95', entries=39)
+    gaps('bitmap of another count', 20, b'\x55\x55\x55\x55\x51', entries=39)
+    sections.append(('half a directory', 0, 40, 4, good[:3]))
+    sections.append(('one directory entry of two', 0, 65537, 4, good[:4]))
+    sections.append(('no directory', 0, 40, 0, b''))
+    ones = [127] * 16
+
+    def table(fields, states=(65536,), words=(), count=16, name=''):
+        coded(name, count, join_bits([(len([f for f in fields if f[1] == 4]), 8)] + fields) + struct.pack('<%dI' % len(states), *states) + struct.pack('<%dH' % len(words), *words))
+
+    whole = [(13, 4), (0, 12)]
+    assert code_chunk(ones, {127: 4096}) == join_bits([(1, 8), (0, 1), (127, 9)] + whole) + struct.pack('<I', 65536)
+    table([(0, 1), (255, 9)] + whole, name='code 255')
+    table([(0, 1), (256, 9)] + whole, name='code 256')
+    table([(0, 1), (511, 9)] + whole, name='code 511')
+    table([(0, 1), (0, 9)] + whole, name='code 0 in nine bits')
+    table([(0, 1), (127, 9), (0, 4)], name='width 0')
+    table([(0, 1), (127, 9), (14, 4), (0, 13)], name='width 14')
+    table([(0, 1), (127, 9), (12, 4), (2047, 11)], name='sum 4095')
+    table([(0, 1), (127, 9), (13, 4), (1, 12)], name='sum 4097')
+    table([(0, 1), (127, 9)] + whole + [(1, 1)], name='padding of the table')
+    table([(0, 1), (127, 9)] + whole, states=(65535,), name='state 65535')
+    table([(0, 1), (127, 9)] + whole, states=(65537,), name='state 65537 at the end')
+    table([(0, 1), (127, 9)] + whole, states=(2 ** 32 - 1,), name='largest state')
+    table([(0, 1), (127, 9)] + whole, states=(), name='no state')
+    table([(0, 1), (127, 9)] + whole, words=(0,), name='a word behind')
+    table([(0, 1), (127, 9)] + whole, states=(65536,) * 4, name='four states of few', count=1023)
+    table([(0, 1), (127, 9)] + whole, name='one state of many', count=1024)
+    coded('a byte behind', 16, code_chunk(ones, {127: 4096}) + b'\x00')
+    two = [127, 128, 127, 127] * 8
+    right = frequencies(two)
+    assert right == {127: 3072, 128: 1024} and len(code_chunk(two, right)) < 36
+    coded('other frequencies', 32, code_chunk(two, {127: 3073, 128: 1023}))
+    coded('equal frequencies', 32, code_chunk(two, {127: 2048, 128: 2048}))
+    coded('a code that does not occur', 32, code_chunk(two, {127: 3071, 128: 1024, 129: 1}))
+    coded('the last word missing', 32, code_chunk(two, right)[:-2])
+    coded('one value more', 33, code_chunk(two, right))
+    coded('one value less', 31, code_chunk(two, right))
+    coded('packed, but shorter coded', 32, pack_bits(two, 9))
+    coded('more than packed', 32, pack_bits(two, 9) + b'\x00')
+    coded('more than there is', 32, code_chunk(two, right), size=len(code_chunk(two, right)) + 1)
+    coded('most bytes', 32, code_chunk(two, right), size=2 ** 32 - 1)
+    coded('no bytes', 32, code_chunk(two, right), size=0)
+    follows = [(0, 1), (127, 9), (12, 4), (1024, 11)]
+    rest = code_chunk(two, right)[6:]
+    assert code_chunk(two, right)[:6] == join_bits([(2, 8)] + follows + [(1, 1), (11, 4), (0, 10)])
+    coded('a code that follows in nine bits', 32, join_bits([(2, 8)] + follows + [(0, 1), (128, 9), (11, 4), (0, 10)]) + rest)
+    coded('codes decreasing', 32, join_bits([(2, 8)] + follows + [(0, 1), (126, 9), (11, 4), (0, 10)]) + rest)
+    coded('a code twice', 32, join_bits([(2, 8)] + follows + [(0, 1), (127, 9), (11, 4), (0, 10)]) + rest)
+    coded('no codes', 16, b'\x00' + code_chunk(ones, {127: 4096})[1:])
+    coded('127 codes', 16, b'\x7f' + code_chunk(ones, {127: 4096})[1:])
+    coded('255 codes', 16, b'\xff' + code_chunk(ones, {127: 4096})[1:])
+    coded('a table that ends early', 16, b'\x02' + code_chunk(ones, {127: 4096})[1:])
+    sections.append(('half a directory', 1, 0, 16, b'\x09\x00'))
+    sections.append(('one directory entry of two', 1, 0, 65537, b'\x09\x00\x00\x00'))
+    return sections
 
 
 def bad_packets():
@@ -360,10 +686,23 @@ def bad_packets():
         ('parameter', packet(body=message(parameter=1))),
         ('sign form', packet(body=message(form=3))),
         ('form 255', packet(body=message(form=255))),
-        ('rice positions', packet(body=message(indices=3))),
+        ('bitmap as gaps', packet(body=message(indices=GAPS))),
+        ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x02\x00\x02'))),
+        ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x03\x00\x02\x00\x42' + raw))),
+        ('gaps without a byte', packet(body=message(indices=GAPS, payload=b'\x02\x00\x00\x00' + raw))),
+        ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x02\x00\x04\x00\x42\x00' + raw))),
+        ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x00\x00\x02\x00\x00'))),
+        ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x08\x00\x00\x00' + bytes(9)))),
+        ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x02\x00\x00\x00\x21' + singles(1)))),
         ('ANS positions', packet(body=message(indices=4))),
         ('positions 255', packet(body=message(indices=255))),
-        ('coded natural', packet(body=message(values=4))),
+        ('natural as coded', packet(body=message(values=CODED))),
+        ('coded in two bytes', packet(body=message(values=CODED, payload=b'\x42\x02\x00\x00\x00' + raw[:2]))),
+        ('coded in four bytes', packet(body=message(values=CODED, payload=b'\x42\x04\x00\x00\x00' + raw + b'\x00'))),
+        ('coded with a byte behind', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00' + raw + b'\x00'))),
+        ('coded negative zero', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00' + pack_bits([1, 256], 9)))),
+        ('coded padding', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00\x80\xfd\x04'))),
+        ('rows of coded magnitude 0', packet(body=message(form=PERROW, indices=NONE, values=CODED, payload=b'\x21\x02\x00\x00\x00\x00\x00'))),
         ('sign values', packet(body=message(values=5))),
         ('values 255', packet(body=message(values=255))),
         ('sparse without positions', packet(body=message(indices=NONE, payload=raw))),
@@ -442,6 +781,13 @@ typedef struct {
   const char          *packet; /* hexadecimal */
 } VectorPacket;
 
+typedef struct {
+  const char *name;
+  int         coded; /* values, else gaps */
+  uint64_t    entries, count;
+  const char *section; /* hexadecimal */
+} VectorSection;
+
 """
 
 
@@ -477,6 +823,7 @@ def emit():
     bad = [packet(name, data, '3', '0', '0', '7', '1', 'NULL') for name, data in bad_packets()]
     lines += ['', 'static const VectorPacket good_packets[] = {', ',\n'.join(good), '};']
     lines += ['', '/* Each breaks one rule; the receiver expects one message of 2 x 4 entries of the layer F20C3F36 */', 'static const VectorPacket bad_packets[] = {', ',\n'.join(bad), '};']
+    lines += ['', '/* Sections of gaps and of coded values, each breaks one rule */', 'static const VectorSection bad_sections[] = {', ',\n'.join('  {"%s", %d, %d, %d, "%s"}' % (name, kind, entries, count, data.hex()) for name, kind, entries, count, data in bad_sections()), '};']
     return '\n'.join(lines) + '\n'
 
 
@@ -519,7 +866,7 @@ def tables():
 
 
 def seeds(folder):
-    for target in ('packet', 'message', 'roundtrip'):
+    for target in ('packet', 'message', 'roundtrip', 'gaps', 'coded'):
         os.makedirs(os.path.join(folder, target + '.corpus'), exist_ok=True)
 
     def write(target, name, data):
@@ -531,6 +878,18 @@ def seeds(folder):
     write('packet', 'silent', encode_packet(3, 0, 0, 7, []))
     forms = (('dense', DENSE, NONE, 6), ('bitmap', SPARSE, BITMAP, 2), ('raw', SPARSE, RAW, 2), ('lowrank', LOWRANK, NONE, 1), ('triples', TRIPLES, NONE, 2), ('rows', PERROW, NONE, 2), ('rowsbitmap', PERROW, BITMAP, 1),
              ('columnentries', PERCOLUMN, NONE, 3), ('columnsraw', PERCOLUMN, RAW, 2), ('columns', COLUMNS, BITMAP, 2))
+    other = random.Random(3)
+    for number, kept in ((8, 2), (40, 4), (300, 30), (300, 290), (300, 140), (5000, 20), (70000, 100)):
+        positions = sorted(other.sample(range(number), kept))
+        write('gaps', '%d_%d' % (number, kept), struct.pack('<IIB', number, kept, 0)[0:3] + struct.pack('<I', kept)[:3] + b'\0' + encode_gaps(number, positions))
+    for number, octaves in ((1, 1), (16, 1), (40, 3), (300, 5), (1100, 9), (2000, 126), (2000, 200)):
+        x = [(-1.0) ** other.getrandbits(1) * 2.0 ** (100 - min(other.randrange(octaves), other.randrange(octaves))) for _ in range(number)]
+        write('coded', '%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + encode_coded(x))
+        write('coded', 'packed%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + encode_values(NATURAL, x))
+    write('message', 'gaps', bytes([8, 5]) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
+    write('message', 'coded', bytes([8, 5]) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
+    for kind in (8, 9):
+        write('roundtrip', 'coded%d' % kind, bytes([4, kind, 2, 3, 2, 0]) + bytes(range(48)))
     for values, codec in enumerate(('double', 'single', 'bf16', 'natural')):
         messages = [random_message(draw, 2, 3, form, indices, values, count) for _, form, indices, count in forms]
         for message, (name, _, _, _) in zip(messages, forms):
@@ -559,7 +918,7 @@ def check(folder):
         else:
             assert line[0] == 'values', line
             packets[-1][2][-1][-1] = [float.fromhex(word) for word in line[1:]]
-    assert len(packets) >= 7, 'too few packets'
+    assert len(packets) >= 12, 'too few packets'
     codecs = set()
     for name, (sender, direction, status, step, number), messages in packets:
         with open(os.path.join(folder, name + '.packet'), 'rb') as file:
@@ -572,7 +931,7 @@ def check(folder):
             assert a.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 52, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 68, 'only the codecs %s occur' % sorted(codecs)
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()
@@ -601,6 +960,16 @@ def check(folder):
     for name, data in bad_packets():
         try:
             decode_packet(data, 3, 0, 7, [(0xF20C3F36, 2, 4)])
+        except Corrupt:
+            continue
+        raise AssertionError('accepted: ' + name)
+    for name, kind, entries, count, data in bad_sections():
+        try:
+            if kind == 0:
+                # A section may be followed by others: what it leaves is for the next, and here there is none
+                refuse_if(decode_gaps(entries, count, data)[1] != len(data), 'behind')
+            else:
+                decode_coded(count, data)
         except Corrupt:
             continue
         raise AssertionError('accepted: ' + name)

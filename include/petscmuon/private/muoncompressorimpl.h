@@ -20,7 +20,8 @@ typedef struct {
 } MuonCompressorLayout;
 
 /*
-   A type turns arrays into payloads; the interface checks, writes the headers and refuses messages that do not fit the layout, so that decode() meets none of them.
+   A type turns arrays into payloads in plain codecs; the interface checks, writes the headers, makes messages compact and plain again, and refuses those that do not fit the layout, so that decode() meets
+   none of them.
 
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
    decode() does Y = Y + scale C where add is true, and Y = C else.
@@ -61,6 +62,8 @@ struct _p_MuonCompressor {
 PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
+/* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; Y stays as it was where valid is not true */
+PETSC_INTERN PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid);
 /* Bits of one message of an m x n layer by the formula of the EF21-Muon paper: a function of the sizes alone */
 PETSC_INTERN PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor, PetscInt, PetscInt, PetscLogDouble *);
 

@@ -39,22 +39,48 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether bytes begin with a header that an object like this one writes for an m x n layer, of a message that ends where they end */
-static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *header, PetscBool *fits)
+/* Whether bytes begin with a header that an object like this one writes for an m x n layer, of a message that ends where they end; plain is the header of that message in plain codecs */
+static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *plain, PetscBool *fits)
 {
   MuonCompressorLayout layout;
-  MuonWireMessage      expected;
+  MuonWireMessage      header, expected;
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
   PetscCall(MuonCompressorSetUp_Private(c));
   PetscUseTypeMethod(c, layout, m, n, &layout);
-  if (MuonWireMessageRead(buf, bytes, header) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (header->count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header->count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header->count, &expected));
-  if (header->layer != expected.layer || header->form != expected.form || header->indices != expected.indices || header->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
-  if (header->bytes != expected.bytes || header->bytes != bytes - MUON_WIRE_MESSAGE_HEADER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK || header.bytes != bytes - MUON_WIRE_MESSAGE_HEADER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (header.count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header.count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header.count, &expected));
+  if (plain->layer != expected.layer || plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
   *fits = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether bytes are a message that an object like this one could have written; if so, header and payload of it in plain codecs. These may be in scratch memory, until the next message */
+static PetscErrorCode MuonCompressorExpand_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *header, const unsigned char **payload, PetscBool *valid)
+{
+  const unsigned char *plain;
+  unsigned char       *room;
+  MuonWorkspace        work;
+  size_t               capacity;
+  MuonWireLayout       sections;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, header, valid));
+  if (*valid == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  capacity = (size_t)header->bytes + MUON_WIRE_MESSAGE_HEADER;
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, capacity, &room));
+  if (MuonWireMessageExpand(buf, bytes, header->layer, (uint64_t)m, (uint64_t)n, capacity, room, &plain, header) != MUON_WIRE_OK) {
+    *valid = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *payload = plain + MUON_WIRE_MESSAGE_HEADER;
+  (void)MuonWireMessageLayout(header, (uint64_t)m, (uint64_t)n, &sections);
+  PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header->values, (PetscInt64)sections.values, *payload + sections.valuesat, valid));
+  if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, m, n, (PetscInt64)header->count, *payload, valid);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,6 +180,8 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
   PetscInt             m, n, ldt, ldr = 0;
   PetscInt64           count = 0;
   size_t               most;
+  unsigned char       *plain = buf;
+  PetscBool            compacts;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -174,14 +202,17 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
     PetscCall(MatDenseGetLDA(R, &ldr));
     PetscCall(MatDenseGetArrayRead(R, &r));
   }
-  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, buf + MUON_WIRE_MESSAGE_HEADER);
+  /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
+  PetscUseTypeMethod(c, layout, m, n, &layout);
+  compacts = layout.values == MUON_WIRE_VALUES_NATURAL || (layout.form != MUON_WIRE_DENSE && layout.form != MUON_WIRE_LOWRANK && layout.form != MUON_WIRE_TRIPLES) ? PETSC_TRUE : PETSC_FALSE;
+  if (compacts == PETSC_TRUE) PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, most, &plain));
+  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + MUON_WIRE_MESSAGE_HEADER);
   if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
   PetscCall(MatDenseRestoreArrayRead(T, &t));
   if (c->status == MUON_STATUS_OK) {
-    PetscUseTypeMethod(c, layout, m, n, &layout);
     PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
-    MuonWireMessageWrite(buf, &header);
-    *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+    MuonWireMessageWrite(plain, &header);
+    *bytes = compacts == PETSC_TRUE ? (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf) : (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
   } else *bytes = 0;
   PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,46 +242,50 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 @*/
 PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
 {
-  MuonWireMessage header;
-  MuonWireLayout  sections;
+  const unsigned char *payload;
+  MuonWireMessage      header;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(valid, 6);
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
-  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, valid));
-  if (*valid == PETSC_TRUE && MuonWireMessageValidate(buf, bytes, header.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) *valid = PETSC_FALSE;
-  if (*valid == PETSC_TRUE) {
-    (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, &sections);
-    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, (PetscInt64)sections.values, buf + MUON_WIRE_MESSAGE_HEADER + sections.valuesat, valid));
-  }
-  if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, m, n, (PetscInt64)header.count, buf + MUON_WIRE_MESSAGE_HEADER, valid);
+  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, valid));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
+{
+  const unsigned char *payload;
+  MuonWireMessage      header;
+  PetscScalar         *y;
+  PetscInt             m, n, ldy;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
+  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, valid));
+  if (*valid == PETSC_TRUE) {
+    PetscCall(MatDenseGetLDA(Y, &ldy));
+    if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
+    else PetscCall(MatDenseGetArrayWrite(Y, &y));
+    PetscUseTypeMethod(c, decode, m, n, (PetscInt64)header.count, payload, add, scale, y, ldy);
+    if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
+    else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
+  }
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, Y, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
-  MuonWireMessage header;
-  MuonWorkspace   work;
-  PetscScalar    *y;
-  PetscInt        m, n, ldy;
-  PetscBool       valid;
+  PetscInt  m, n;
+  PetscBool valid;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
-  PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
-  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK) valid = PETSC_FALSE;
+  PetscCall(MuonCompressorDecodeValid_Private(c, add, scale, bytes, buf, Y, &valid));
+  PetscCall(MatGetSize(Y, &m, &n));
   MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
-  PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
-  else PetscCall(MatDenseGetArrayWrite(Y, &y));
-  PetscUseTypeMethod(c, decode, m, n, (PetscInt64)header.count, buf + MUON_WIRE_MESSAGE_HEADER, add, scale, y, ldy);
-  if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
-  else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
-  PetscCall(PetscLogEventEnd(MUON_Compress, c, Y, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,17 +415,18 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
 @*/
 PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
 {
-  MuonWireMessage header;
-  PetscBool       fits;
+  const unsigned char *payload;
+  MuonWireMessage      header;
+  PetscBool            valid;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(cost, 6);
-  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, &header, &fits));
-  MuonCompressorCheck(c, fits == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, &valid));
+  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
   PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
   cost->encoded = 8.0 * (PetscLogDouble)bytes;
-  PetscCall(MuonCompressorEntropy_Private(&header, m, n, buf + MUON_WIRE_MESSAGE_HEADER, &cost->entropy));
+  PetscCall(MuonCompressorEntropy_Private(&header, m, n, payload, &cost->entropy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -70,8 +70,6 @@ PetscErrorCode MuonSendUp_Private(Muon muon, MuonExchangeMode mode, const MuonCo
 
 PetscErrorCode MuonSumMessages_Private(Muon muon, PetscInt i, MuonCompressor c, Mat sum, MuonStatus *status)
 {
-  MuonLayer layer = muon->active[i];
-
   PetscFunctionBegin;
   PetscCall(MatZeroEntries(sum));
   for (PetscMPIInt j = 0; j < muon->size && *status == MUON_STATUS_OK; j++) {
@@ -81,12 +79,12 @@ PetscErrorCode MuonSumMessages_Private(Muon muon, PetscInt i, MuonCompressor c, 
     PetscBool            valid;
 
     PetscCall(MuonExchangeUpGet(muon->exchange, j, i, &bytes, &message, &received));
+    /* The sum is scratch: messages need not be checked before the first of them is added */
     if (received == MUON_STATUS_OK) {
-      PetscCall(MuonCompressorValidate(c, layer->m, layer->n, bytes, message, &valid));
+      PetscCall(MuonCompressorDecodeValid_Private(c, PETSC_TRUE, 1, bytes, message, sum, &valid));
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     PetscCall(MuonWorse_Private(received, status));
-    if (received == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, sum));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -123,7 +123,7 @@ static PetscErrorCode MuonCompressorView_TopK(MuonCompressor c, PetscViewer view
    Of entries of equal absolute value those first in row-major order are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of
    contraction in the Frobenius norm is the kept part of the entries, 7/8 of it with natural values; in the spectral norm the compressor is not contractive.
 
-   The positions are sent as a bitmap, or as raw numbers where these are smaller.
+   The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is smallest.
 
    Reference:
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643

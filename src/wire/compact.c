@@ -1,0 +1,107 @@
+/*
+   Messages in the codecs whose length depends on what they hold, from plain messages and back.
+*/
+#include "muonwirebits.h"
+
+uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to)
+{
+  const unsigned char *from = plain + MUON_WIRE_MESSAGE_HEADER;
+  unsigned char       *at   = to + MUON_WIRE_MESSAGE_HEADER;
+  MuonWireMessage      header;
+  MuonWireLayout       layout;
+  uint64_t             positions, entries, values, bytes;
+
+  (void)MuonWireMessageRead(plain, SIZE_MAX, &header);
+  (void)MuonWireMessageLayout(&header, rows, columns, &layout);
+  positions = layout.entriesat;
+  entries   = layout.valuesat - layout.entriesat;
+  values    = layout.bytes - layout.valuesat;
+  if (positions > 0) {
+    bytes = MuonWireGapsEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, from, positions - 1, at);
+    if (bytes == MUON_WIRE_TOO_LONG) {
+      memcpy(at, from, (size_t)positions);
+      at += positions;
+    } else {
+      header.indices = MUON_WIRE_INDICES_GAPS;
+      at += bytes;
+    }
+  }
+  if (entries > 0) memcpy(at, from + layout.entriesat, (size_t)entries);
+  at += entries;
+  bytes = MUON_WIRE_TOO_LONG;
+  if (header.values == MUON_WIRE_VALUES_NATURAL && values > 0) bytes = MuonWireCodedEncode(layout.values, from + layout.valuesat, values - 1, at);
+  if (bytes == MUON_WIRE_TOO_LONG) {
+    if (values > 0) memcpy(at, from + layout.valuesat, (size_t)values);
+    at += values;
+  } else {
+    header.values = MUON_WIRE_VALUES_CODED;
+    at += bytes;
+  }
+  header.bytes = (uint64_t)(at - to) - MUON_WIRE_MESSAGE_HEADER;
+  MuonWireMessageWrite(to, &header);
+  return MUON_WIRE_MESSAGE_HEADER + header.bytes;
+}
+
+MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain)
+{
+  MuonWireMessage found = *header;
+  MuonWireLayout  layout;
+
+  if (found.values == MUON_WIRE_VALUES_CODED) found.values = MUON_WIRE_VALUES_NATURAL;
+  if (found.indices == MUON_WIRE_INDICES_GAPS) {
+    /* Whether the layer can be so large and have so many entries is seen with any codec */
+    found.indices = MUON_WIRE_INDICES_BITMAP;
+    if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    found.indices = (uint8_t)MuonWireFormIndices((MuonWireForm)found.form, rows, columns, found.count);
+  }
+  if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  found.bytes = layout.bytes;
+  *plain      = found;
+  return MUON_WIRE_OK;
+}
+
+MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
+{
+  const unsigned char *from = bytes + MUON_WIRE_MESSAGE_HEADER;
+  unsigned char       *to   = room + MUON_WIRE_MESSAGE_HEADER;
+  MuonWireMessage      found, whole;
+  MuonWireLayout       layout;
+  uint64_t             rest, used;
+
+  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  if (found.indices != MUON_WIRE_INDICES_GAPS && found.values != MUON_WIRE_VALUES_CODED) {
+    *plain = bytes;
+    return MuonWireMessageValidate(bytes, length, layer, rows, columns, header);
+  }
+  if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (capacity < MUON_WIRE_MESSAGE_HEADER || whole.bytes > capacity - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  /* What a decoder below accepts is in order; the other sections are checked as those of a plain message are */
+  rest = found.bytes;
+  used = layout.entriesat;
+  if (found.indices == MUON_WIRE_INDICES_GAPS) {
+    if (MuonWireGapsDecode(layout.numbered, layout.positions, from, rest, &used, (MuonWireIndices)whole.indices, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  } else {
+    if (used > rest || (whole.indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)whole.indices, layout.numbered, layout.positions, from) != MUON_WIRE_OK)) return MUON_WIRE_CORRUPT;
+    if (used > 0) memcpy(to, from, (size_t)used);
+  }
+  from += used;
+  rest -= used;
+  used = layout.valuesat - layout.entriesat;
+  if (used > rest || MuonWireEntriesValidate(layout.length, layout.entries, from) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (used > 0) memcpy(to + layout.entriesat, from, (size_t)used);
+  from += used;
+  rest -= used;
+  used = layout.bytes - layout.valuesat;
+  if (found.values == MUON_WIRE_VALUES_CODED) {
+    if (MuonWireCodedDecode(layout.values, from, rest, &used, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  } else {
+    if (used > rest || MuonWireValuesValidate((MuonWireValues)whole.values, layout.values, from) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (used > 0) memcpy(to + layout.valuesat, from, (size_t)used);
+  }
+  if (used != rest || MuonWireValuesArePositive((MuonWireValues)whole.values, layout.magnitudes, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  MuonWireMessageWrite(room, &whole);
+  *plain  = room;
+  *header = whole;
+  return MUON_WIRE_OK;
+}

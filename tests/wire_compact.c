@@ -1,0 +1,191 @@
+/*
+   Compact messages: never longer than the plain ones, which come back bit for bit at the edges of chunks and for every density; and how near to the entropy they are.
+*/
+#include "wire_corpus.h"
+
+static double Uniform(uint64_t *state)
+{
+  return ((double)(Random64(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double Gaussian(uint64_t *state)
+{
+  const double radius = sqrt(-2.0 * log(Uniform(state)));
+
+  return radius * cos(6.283185307179586 * Uniform(state));
+}
+
+/* Compacts and expands; returns the length of the compact message. The plain one is wrong in nothing */
+static uint64_t ThereAndBack(const unsigned char *plain, uint64_t length, uint64_t rows, uint64_t columns)
+{
+  unsigned char       *compact = (unsigned char *)Allocate((size_t)length), *copy, *room = (unsigned char *)Allocate((size_t)length);
+  const unsigned char *back;
+  MuonWireMessage      header, found;
+  uint64_t             bytes;
+
+  Check(MuonWireMessageValidate(plain, (size_t)length, 1, rows, columns, &header) == MUON_WIRE_OK, "the plain message");
+  bytes = MuonWireMessageCompact(plain, rows, columns, compact);
+  Check(bytes <= length, "%d bytes of %d", (int)bytes, (int)length);
+  /* Exactly so many bytes can be read, and exactly so many written */
+  copy = (unsigned char *)Allocate((size_t)bytes);
+  memcpy(copy, compact, (size_t)bytes);
+  Check(MuonWireMessageExpand(copy, (size_t)bytes, 1, rows, columns, (size_t)length, room, &back, &found) == MUON_WIRE_OK, "%d x %d, count %d", (int)rows, (int)columns, (int)header.count);
+  Check(memcmp(back, plain, (size_t)length) == 0 && found.bytes == header.bytes && found.indices == header.indices && found.values == header.values, "%d x %d, count %d", (int)rows, (int)columns, (int)header.count);
+  Check(MuonWireMessageRead(copy, (size_t)bytes, &found) == MUON_WIRE_OK, "the header");
+  if (found.indices == MUON_WIRE_INDICES_GAPS || found.values == MUON_WIRE_VALUES_CODED) {
+    Check(bytes < length, "nothing gained");
+    Check(MuonWireMessageExpand(copy, (size_t)bytes, 1, rows, columns, (size_t)length - 1, room, &back, &found) == MUON_WIRE_CORRUPT, "room is too small");
+    Check(MuonWireMessageExpand(copy, (size_t)bytes - 1, 1, rows, columns, (size_t)length, room, &back, &found) == MUON_WIRE_CORRUPT, "a byte less");
+  }
+  free(room);
+  free(copy);
+  free(compact);
+  return bytes;
+}
+
+/* A sparse message (dense where count is d): positions evenly, or crowded into every third stretch of 1000 */
+static void Density(uint64_t d, uint64_t count, unsigned values, int crowded, uint64_t *state)
+{
+  Content        content;
+  unsigned char *plain;
+  uint64_t       kept = 0;
+
+  memset(&content, 0, sizeof(content));
+  content.header.layer   = 1;
+  content.header.form    = MUON_WIRE_SPARSE;
+  content.header.indices = (uint8_t)MuonWireChooseIndices(d, count);
+  content.header.values  = (uint8_t)values;
+  content.header.count   = count;
+  content.rows           = 1;
+  content.columns        = d;
+  ContentAllocate(&content);
+  for (uint64_t k = 0; k < d && kept < count; k++) {
+    const uint64_t rest = d - k, wanted = count - kept;
+
+    if (rest == wanted || (crowded ? k / 1000 % 3 == 0 && Random64(state) % 8 != 0 : Random64(state) % rest < wanted)) content.positions[kept++] = k;
+  }
+  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = RandomValue(values == MUON_WIRE_VALUES_NATURAL && count % 2 == 0 ? MUON_WIRE_VALUES_CODED : values, state);
+  ContentMeasure(&content);
+  plain = (unsigned char *)Allocate(ContentRoom(&content));
+  (void)ContentEncode(&content, plain);
+  (void)ThereAndBack(plain, MUON_WIRE_MESSAGE_HEADER + content.header.bytes, 1, d);
+  free(plain);
+  ContentFree(&content);
+}
+
+static double Entropy(const double counts[], unsigned symbols)
+{
+  double total = 0, bits = 0;
+
+  for (unsigned s = 0; s < symbols; s++) total += counts[s];
+  for (unsigned s = 0; s < symbols; s++) bits += counts[s] > 0 ? counts[s] * log2(total / counts[s]) : 0;
+  return bits;
+}
+
+/* The largest entries of d normally distributed ones, rounded to powers of two; the bytes that are sent, and in *bound the bytes of their entropy */
+static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
+{
+  const int       dense  = ratio == 1;
+  const uint64_t  size   = MUON_WIRE_MESSAGE_HEADER + (d + 7) / 8 + 2 * d;
+  unsigned char  *bitmap = (unsigned char *)Allocate((size_t)(d + 7) / 8), *plain = (unsigned char *)Allocate((size_t)size);
+  uint16_t       *codes = (uint16_t *)Allocate((size_t)d * 2);
+  double          signs[512], exponents[256], threshold = 0, sent;
+  uint64_t        kept = 0;
+  MuonWireMessage header;
+
+  memset(signs, 0, sizeof(signs));
+  memset(exponents, 0, sizeof(exponents));
+  memset(bitmap, 0, (size_t)(d + 7) / 8);
+  /* As many as the distribution has above the threshold are kept: by bisection of erfc */
+  if (!dense) {
+    double above = 10;
+
+    while (above - threshold > 1e-9) {
+      const double middle = 0.5 * (above + threshold);
+
+      if (erfc(middle / sqrt(2.0)) > ratio) threshold = middle;
+      else above = middle;
+    }
+  }
+  for (uint64_t k = 0; k < d; k++) {
+    const double x = Gaussian(state);
+    int          exponent;
+    double       part;
+
+    if (fabs(x) < threshold) continue;
+    part = 2 * frexp(fabs(x), &exponent) - 1;
+    exponent += 126 + (Uniform(state) < part);
+    if (exponent < 1) exponent = 1;
+    codes[kept] = (uint16_t)((x < 0 ? 256 : 0) + exponent);
+    signs[codes[kept++]]++;
+    exponents[exponent]++;
+    bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1 << k % 8);
+  }
+  header.layer   = 1;
+  header.form    = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
+  header.indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header.form, 1, d, kept);
+  header.values  = MUON_WIRE_VALUES_NATURAL;
+  header.count   = kept;
+  Check(MuonWirePayloadBytes(&header, 1, d, &header.bytes) == MUON_WIRE_OK && MUON_WIRE_MESSAGE_HEADER + header.bytes <= size, "size");
+  MuonWireMessageWrite(plain, &header);
+  if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + MUON_WIRE_MESSAGE_HEADER);
+  MuonWireNaturalEncode(kept, codes, plain + MUON_WIRE_MESSAGE_HEADER + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
+  sent   = (double)ThereAndBack(plain, MUON_WIRE_MESSAGE_HEADER + header.bytes, 1, d);
+  *bound = Entropy(signs, 512) / 8;
+  if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;
+  free(codes);
+  free(plain);
+  free(bitmap);
+  return sent;
+}
+
+int main(void)
+{
+  static const uint64_t sizes[]  = {0, 1, 2, 7, 63, 64, 65, 1000, 65535, 65536, 65537, 140001};
+  static const uint64_t large[]  = {65536, 200001};
+  static const uint64_t small[]  = {100, 1000, 4096, 20000, 65535};
+  static const double   ratios[] = {0.05, 0.1, 0.15, 0.2, 1};
+  uint64_t              state    = 9;
+  double                bound, sent;
+
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    const uint64_t d        = sizes[i];
+    const uint64_t counts[] = {0, 1, d / 1000, d / 100, d / 10, d / 5, d / 3, 2 * d / 5, d / 2, d / 2 + 1, 2 * d / 3, 9 * d / 10, d - 1, d};
+
+    for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+      if (counts[k] > d) continue;
+      for (unsigned values = MUON_WIRE_VALUES_BF16; values <= MUON_WIRE_VALUES_NATURAL; values++) {
+        Density(d, counts[k], values, 0, &state);
+        Density(d, counts[k], values, 1, &state);
+      }
+    }
+  }
+  /* The limits that the format is for */
+  for (size_t r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++) {
+    for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
+      sent = Largest(large[i], ratios[r], &bound, &state);
+      Check(sent <= 1.03 * bound, "%g of %d: %g bytes, the entropy is %g", ratios[r], (int)large[i], sent, bound);
+      if (ratios[r] == 0.1) Check(sent <= 0.0215 * 4 * (double)large[i], "%g of binary32", sent / (4 * (double)large[i]));
+    }
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+      sent = Largest(small[i], ratios[r], &bound, &state);
+      Check(sent <= bound + 160, "%g of %d: %g bytes, the entropy is %g", ratios[r], (int)small[i], sent, bound);
+    }
+  }
+  /* Other densities cost at most 3 percent, too */
+  for (double ratio = 0.01; ratio < 0.99; ratio += 0.0731) {
+    sent = Largest(65536, ratio, &bound, &state);
+    Check(sent <= 1.03 * bound + 60, "%g of 65536: %g bytes, the entropy is %g", ratio, sent, bound);
+  }
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/
