@@ -11,7 +11,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
    the scales of RunCreate() are the paper's */
 static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt_heads 4 -nanogpt_blocks 2 -nanogpt_sequence 128 -nanogpt_batch 16 "
                             "-nanogpt_steps 500 -nanogpt_interval 50 "
-                            "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.7 -muon_shape_factor scion -lmo_polar_type newtonschulz";
+                            "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.7 -muon_shape_factor scion";
 
 /* The small model on a folder of C headers, in both directions a tenth of the entries with nine bits each, beside the uncompressed run */
 static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "

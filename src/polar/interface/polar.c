@@ -123,7 +123,7 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
 - type  - a known method, see `MuonPolarType`
 
   Options Database Key:
-. -lmo_polar_type type - the method, `newtonschulz` by default
+. -lmo_polar_type type - the method, `zolotarev` by default
 
   Level: intermediate
 
@@ -148,6 +148,13 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   polar->data = NULL;
   PetscCall((*create)(polar));
   PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,9 +267,9 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscObjectOptionsBegin((PetscObject)polar);
-  PetscCall(PetscOptionsFList("-lmo_polar_type", "Method for the polar factor", "MuonPolarSetType", MuonPolarList, old != NULL ? old : MUONPOLARNEWTONSCHULZ, type, sizeof(type), &set));
+  PetscCall(PetscOptionsFList("-lmo_polar_type", "Method for the polar factor", "MuonPolarSetType", MuonPolarList, old != NULL ? old : MUONPOLARZOLOTAREV, type, sizeof(type), &set));
   if (set == PETSC_TRUE) PetscCall(MuonPolarSetType(polar, type));
-  else if (old == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  else PetscCall(MuonPolarSetDefaultType_Private(polar));
   PetscCall(MuonPolarGetPrecision(polar, &precision));
   PetscCall(PetscOptionsEnum("-lmo_polar_precision", "Precision of the arithmetic", "MuonPolarSetPrecision", MuonPolarPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &set));
   if (set == PETSC_TRUE) PetscCall(MuonPolarSetPrecision(polar, precision));
@@ -354,7 +361,7 @@ PetscErrorCode MuonPolarGetSteps(MuonPolar polar, PetscInt *steps)
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(steps, 2);
   *steps = 0;
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   PetscTryTypeMethod(polar, getsteps, steps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -423,7 +430,7 @@ PetscErrorCode MuonPolarGetCoefficients(MuonPolar polar, MuonPolarCoefficients *
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(name, 2);
   *name = NULL;
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->ops->getcoefficients == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (polar->ncoefficients > 0) *name = "user";
   else if (polar->coefficients != NULL) *name = polar->coefficients;
@@ -560,7 +567,7 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(precision, 2);
   *precision = MUON_POLAR_PRECISION_PETSCSCALAR;
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
   else PetscTryTypeMethod(polar, getprecision, precision);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -617,7 +624,7 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(tolerance, 2);
   *tolerance = 0.0;
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->ops->gettolerance != NULL && polar->tolerance != (PetscReal)PETSC_DETERMINE) *tolerance = polar->tolerance;
   else PetscTryTypeMethod(polar, gettolerance, tolerance);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -736,7 +743,7 @@ PetscErrorCode MuonPolarGetPowerIterations(MuonPolar polar, PetscInt *n)
 static PetscErrorCode MuonPolarSetUp_Private(MuonPolar polar)
 {
   PetscFunctionBegin;
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->work == NULL) PetscCall(MuonWorkspaceCreate(&polar->work));
   PetscCheck(polar->ops->getprecision != NULL || polar->precision == PETSC_DETERMINE || polar->precision == (PetscInt)MUON_POLAR_PRECISION_PETSCSCALAR, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
              "Option -%slmo_polar_precision is %s, expected %s, that of PetscScalar, for the type %s", PolarPrefix(polar), MuonPolarPrecisions[polar->precision], MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR], ((PetscObject)polar)->type_name);
@@ -977,7 +984,7 @@ PetscErrorCode MuonPolarGetFlops(MuonPolar polar, PetscInt m, PetscInt n, PetscL
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(flops, 4);
-  if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
   PetscUseTypeMethod(polar, getflops, m, n, flops);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
