@@ -70,7 +70,9 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetSteps(polar, 7));
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarGetType(polar, &type));
-  PetscCall(ExpectString("Default type", type, MUONPOLARNEWTONSCHULZ));
+  PetscCall(ExpectString("Default type", type, MUONPOLARZOLOTAREV));
+  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCheck(steps == 7, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
   /* -a_lmo_polar_coefficients cubic, and its own number of steps */

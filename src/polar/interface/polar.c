@@ -278,7 +278,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
     PetscCall(PetscOptionsReal("-lmo_polar_tolerance", "How far singular values may end from one", "MuonPolarSetTolerance", tolerance, &tolerance, &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, tolerance));
   }
-  if (polar->ops->getprecision != NULL) {
+  if (polar->ops->getcoefficients != NULL) {
     normalization = polar->normalization;
     count         = polar->poweriterations;
     PetscCall(PetscOptionsEnum("-lmo_polar_normalization", "What the matrix is divided by first", "MuonPolarSetNormalization", MuonPolarNormalizations, (PetscEnum)normalization, (PetscEnum *)&normalization, &set));
@@ -648,6 +648,8 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
   Both are those of SignMuon's PolarNS. The Frobenius norm is a safe bound, up to $\sqrt{\min(m,n)}$ times too large. A few power iterations give an estimate $s$ of the largest singular value
   that is too small (0.74 of it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by $\min(\|G\|_F, 1.2 s)$. The iterations run
   on the Gram matrix, where they are cheap, so that eight more follow and stand in for $1.2 s$ where their estimate is above it.
+
+  The choice stays with the object when its type changes. A method without polynomials ignores it: its bound of the largest singular value is its own.
 
 .seealso: `MuonPolar`, `MuonPolarNormalization`, `MuonPolarGetNormalization()`, `MuonPolarSetPowerIterations()`
 @*/
@@ -1041,9 +1043,10 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscTryTypeMethod(polar, view, viewer);
     if (polar->ops->getprecision != NULL) {
       PetscCall(MuonPolarGetPrecision(polar, &precision));
-      PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s, normalization: %s", MuonPolarPrecisions[precision], MuonPolarNormalizations[polar->normalization]));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s", MuonPolarPrecisions[precision]));
       PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-      if (polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
+      if (polar->ops->getcoefficients != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", normalization: %s", MuonPolarNormalizations[polar->normalization]));
+      if (polar->ops->getcoefficients != NULL && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
       PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
       PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
     }
