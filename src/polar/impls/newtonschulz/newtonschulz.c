@@ -133,7 +133,7 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate of the largest singular value instead, which spares steps. It runs on the Gram matrix of the first step, adds no communication, and goes into the first
   polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration diverges in spite of that, or with polynomials of your own, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
 
-  Scratch memory is the matrix, a strip of it and twice its Gram matrix, in the precision of the kernel. The rows of a parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram
+  Scratch memory is twice the matrix and twice its Gram matrix, in the precision of the kernel. The rows of a parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram
   matrices of the ranks in one sum and multiplies locally. Those of a wide one change to columns by one all-to-all, and back by another. With $J$ ranks, $d$ entries and a shorter side $s$ a rank needs at most
   $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the matrix.
 
