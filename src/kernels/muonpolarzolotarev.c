@@ -82,10 +82,10 @@ double MuonKernelInverseFlops(size_t s)
   return (double)s * (double)s * (double)s;
 }
 
-/* Columns that one product makes: fewer run slower, more compute more above the diagonal, which nobody wants */
+/* Columns that a product makes at once: the more, the less often the factors are packed */
 size_t MuonKernelInverseStrip(size_t s)
 {
-  const size_t strip = s < 1536 ? 96 : 256;
+  const size_t strip = s < 1024 ? 192 : 512;
 
   return s < strip ? s : strip;
 }
@@ -323,6 +323,9 @@ static int REAL_NAME(Invert)(size_t s, void *W, size_t ld)
 /* (I + x A) (I + y B) is x y times the product of A + I/x and B + I/y, which one GEMM makes */
 static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, void *strip)
 {
+  enum {
+    STEP = 96
+  };
   const size_t      width = MuonKernelInverseStrip(s);
   const MuonBLASInt inner = (MuonBLASInt)s;
   const REAL        xy = (REAL)(x * y), zero = 0;
@@ -332,10 +335,17 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
   /* The columns of B that a step has used make room for those of the result: nobody reads them again */
   for (size_t first = 0; first < s; first += width) {
     const size_t      count = s - first < width ? s - first : width, rest = s - first;
-    const MuonBLASInt rows = (MuonBLASInt)rest, columns = (MuonBLASInt)count;
+    const MuonBLASInt ld = (MuonBLASInt)rest, below = (MuonBLASInt)(rest - count), columns = (MuonBLASInt)count;
+    const REAL       *a = (const REAL *)A + first;
     REAL             *b = (REAL *)B + first * s, *c = (REAL *)strip;
 
-    REAL_GEMM("N", "N", &rows, &columns, &inner, &xy, (const REAL *)A + first, &inner, b, &inner, &zero, c, &rows);
+    /* Of the square on the diagonal the lower half, in steps of which a part is for nothing; then all rows below it */
+    for (size_t j = 0; j < count; j += STEP) {
+      const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < STEP ? count - j : STEP);
+
+      REAL_GEMM("N", "N", &high, &wide, &inner, &xy, a + j, &inner, b + j * s, &inner, &zero, c + j + j * rest, &ld);
+    }
+    if (below > 0) REAL_GEMM("N", "N", &below, &columns, &inner, &xy, a + count, &inner, b, &inner, &zero, c + count, &ld);
     for (size_t j = 0; j < count; j++) memcpy(b + first + j + j * s, c + j + j * rest, (rest - j) * sizeof(*c));
   }
 }
