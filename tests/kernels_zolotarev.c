@@ -210,6 +210,24 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
     }
   }
 
+  /* (I + 2 (R + shift)^{-1}) (I + 3 (R + shift)^{-1}) from the factor */
+  for (size_t j = 0; j < s; j++) {
+    for (size_t i = 0; i < s; i++) Set(kernel, A, i + j * s, i >= j ? R[i + j * s] + (i == j ? shift : 0) : NAN);
+  }
+  memcpy(B, W, s * s * size);
+  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->real->name, (int)s);
+  kernel->congruence(s, 2.0, A, 3.0, B, strip);
+  for (size_t j = 0; j < s; j++) {
+    for (size_t i = j; i < s; i++) {
+      double sum = 0;
+
+      for (size_t k = 0; k < s; k++) sum += (2 * Get(kernel, W, i + k * s) + (i == k ? 1 : 0)) * (3 * Get(kernel, W, k + j * s) + (k == j ? 1 : 0));
+      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 128 * (double)(s + 8) * u, "%s %d: from the factor follows %g at %d %d, expected %g", kernel->real->name, (int)s, Get(kernel, B, i + j * s), (int)i, (int)j, sum);
+    }
+  }
+  Set(kernel, A, 0, -1.0);
+  Check(kernel->root(s, A) == 1, "%s %d: a negative pivot", kernel->real->name, (int)s);
+
   /* B = 2 W - B + I, W as it is, and the triangle in three messages */
   for (size_t j = 0; j < s; j++) {
     for (size_t i = 0; i < s; i++) Set(kernel, A, i + j * s, i >= j ? R[i + j * s] : NAN);
@@ -280,6 +298,54 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
   free(rows);
 }
 
+static void Fill(const MuonKernelInverse *kernel, size_t s, double p, double q, const double *w, int whole, char *A)
+{
+  for (size_t j = 0; j < s; j++) {
+    for (size_t i = 0; i < s; i++) Set(kernel, A, i + j * s, i < j && !whole ? NAN : q * w[i] * w[j] + (i == j ? p : 0));
+  }
+}
+
+static void Compare(const MuonKernelInverse *kernel, size_t s, double p, double q, const double *w, const char *A, const char *what)
+{
+  /* Entries of matrices of norm up to 40 */
+  const double tolerance = 40 * 4 * sqrt((double)s) * kernel->real->unit;
+
+  for (size_t j = 0; j < s; j++) {
+    for (size_t i = j; i < s; i++) {
+      Check(fabs(Get(kernel, A, i + j * s) - q * w[i] * w[j] - (i == j ? p : 0)) <= tolerance, "%s %d: %s has %g at %d %d, expected %g", kernel->real->name, (int)s, what, Get(kernel, A, i + j * s), (int)i, (int)j, q * w[i] * w[j] + (i == j ? p : 0));
+    }
+  }
+}
+
+/* Large ones, of which all blocks occur, by matrices p I + q w w^T, whose inverses and products are known */
+static void CheckLarge(const MuonKernelInverse *kernel, size_t s, uint64_t *state)
+{
+  const size_t size = kernel->real->size;
+  char        *A = (char *)Allocate(s * s * size), *B = (char *)Allocate(s * s * size), *strip = (char *)Allocate(s * MuonKernelInverseStrip(s) * size);
+  double      *w = (double *)Allocate(s * sizeof(double)), norm = 0;
+
+  for (size_t i = 0; i < s; i++) w[i] = NextNormal(state);
+  for (size_t i = 0; i < s; i++) norm += w[i] * w[i];
+  for (size_t i = 0; i < s; i++) w[i] /= sqrt(norm);
+  /* (0.5 I + w w^T)^{-1} = 2 I - 4/3 w w^T */
+  Fill(kernel, s, 0.5, 1, w, 0, A);
+  Check(kernel->invert(s, A, s) == 0, "%s %d: no inverse", kernel->real->name, (int)s);
+  Compare(kernel, s, 2, -4.0 / 3, w, A, "the inverse");
+  /* (I + 2 (2 I - 4/3 w w^T)) (I + 3 (I + w w^T)) = (5 I - 8/3 w w^T) (4 I + 3 w w^T) = 20 I - 11/3 w w^T */
+  Fill(kernel, s, 1, 1, w, 1, B);
+  kernel->product(s, 2, A, 3, B, strip);
+  Compare(kernel, s, 20, -11.0 / 3, w, B, "the product");
+  Fill(kernel, s, 0.5, 1, w, 0, A);
+  Fill(kernel, s, 1, 1, w, 1, B);
+  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->real->name, (int)s);
+  kernel->congruence(s, 2, A, 3, B, strip);
+  Compare(kernel, s, 20, -11.0 / 3, w, B, "what follows from the factor");
+  free(A);
+  free(B);
+  free(strip);
+  free(w);
+}
+
 int main(void)
 {
   static const size_t sizes[] = {1, 2, 7, 16, 17, 33, 48, 96, 97, 130, 200};
@@ -294,6 +360,9 @@ int main(void)
     CheckMatrices(&MuonKernelInverseSingle, sizes[k], &state);
     CheckMatrices(&MuonKernelInverseDouble, sizes[k], &state);
   }
+  CheckLarge(&MuonKernelInverseSingle, 420, &state);
+  CheckLarge(&MuonKernelInverseDouble, 421, &state);
+  CheckLarge(&MuonKernelInverseSingle, 1030, &state);
   printf("ok\n");
   return 0;
 }

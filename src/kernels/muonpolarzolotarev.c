@@ -107,8 +107,10 @@ size_t MuonKernelInverseStrip(size_t s)
   #undef REAL_LETTER
   #undef REAL_NAME
 
-const MuonKernelInverse MuonKernelInverseSingle = {&MuonKernelRealSingle, BoundSingle, CombineSingle, InvertSingle, MirrorSingle, ProductSingle, NormalSingle, DotSingle, AxpbySingle, DrawSingle, StowSingle, FetchSingle, PackSingle, UnpackSingle};
-const MuonKernelInverse MuonKernelInverseDouble = {&MuonKernelRealDouble, BoundDouble, CombineDouble, InvertDouble, MirrorDouble, ProductDouble, NormalDouble, DotDouble, AxpbyDouble, DrawDouble, StowDouble, FetchDouble, PackDouble, UnpackDouble};
+const MuonKernelInverse MuonKernelInverseSingle = {&MuonKernelRealSingle, BoundSingle, CombineSingle, InvertSingle, MirrorSingle, ProductSingle, RootSingle, CongruenceSingle,
+                                                   NormalSingle,          DotSingle,   AxpbySingle,   DrawSingle,   StowSingle,   FetchSingle,   PackSingle, UnpackSingle};
+const MuonKernelInverse MuonKernelInverseDouble = {&MuonKernelRealDouble, BoundDouble, CombineDouble, InvertDouble, MirrorDouble, ProductDouble, RootDouble, CongruenceDouble,
+                                                   NormalDouble,          DotDouble,   AxpbyDouble,   DrawDouble,   StowDouble,   FetchDouble,   PackDouble, UnpackDouble};
 
 #else
 
@@ -347,6 +349,77 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
     }
     if (below > 0) REAL_GEMM("N", "N", &below, &columns, &inner, &xy, a + count, &inner, b, &inner, &zero, c + count, &ld);
     for (size_t j = 0; j < count; j++) memcpy(b + first + j + j * s, c + j + j * rest, (rest - j) * sizeof(*c));
+  }
+}
+
+static int REAL_NAME(Root)(size_t s, void *W)
+{
+  return REAL_NAME(Factor)(s, (REAL *)W, s);
+}
+
+/* The lower triangle of C += P^T Q, n x n with k terms; small squares are computed whole, since OpenBLAS's SYRK and its like are slower there */
+static void REAL_NAME(AddLower)(size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
+{
+  const size_t      half = n <= 192 ? n : REAL_NAME(Half)(n);
+  const MuonBLASInt h = (MuonBLASInt)half, g = (MuonBLASInt)(n - half), inner = (MuonBLASInt)k, d = (MuonBLASInt)ld;
+  const REAL        one = 1;
+
+  if (n <= 192) {
+    REAL_GEMM("T", "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
+    return;
+  }
+  REAL_NAME(AddLower)(half, k, P, Q, C, ld);
+  REAL_GEMM("T", "N", &g, &h, &inner, &one, P + half * ld, &d, Q, &d, &one, C + half, &d);
+  REAL_NAME(AddLower)(n - half, k, P + half * ld, Q + half * ld, C + half + half * ld, ld);
+}
+
+/* The lower triangle of T becomes that of X^T T, for a lower triangle X; what T has above it is lost */
+static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
+{
+  const size_t      half = REAL_NAME(Half)(s);
+  const MuonBLASInt n = (MuonBLASInt)s, h = (MuonBLASInt)half, g = (MuonBLASInt)(s - half), d = (MuonBLASInt)ld;
+  const REAL        one = 1;
+
+  if (s <= 96) {
+    REAL_TRMM("L", "L", "T", "N", &n, &n, &one, X, &d, T, &d);
+    return;
+  }
+  REAL_NAME(Lower)(half, X, T, ld);
+  REAL_NAME(AddLower)(half, s - half, X + half, T + half, T, ld);
+  REAL_TRMM("L", "L", "T", "N", &g, &h, &one, X + half + half * ld, &d, T + half, &d);
+  REAL_NAME(Lower)(s - half, X + half + half * ld, T + half + half * ld, ld);
+}
+
+/*
+   With B' = B + I/y the result is y B' + x y X^T (X B'). The product with a triangle runs at the full speed of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above
+   the diagonal of X, where nobody looks
+*/
+static void REAL_NAME(Congruence)(size_t s, double x, void *X, double y, void *B, void *strip)
+{
+  enum {
+    TILE = 16
+  };
+  const MuonBLASInt n  = (MuonBLASInt)s;
+  const REAL        xy = (REAL)(x * y), factor = (REAL)y;
+  REAL             *a = (REAL *)X, *b = (REAL *)B, *diagonal = (REAL *)strip;
+
+  for (size_t j = 0; j < s; j++) {
+    diagonal[j]  = (REAL)(b[j + j * s] + 1.0 / y);
+    b[j + j * s] = diagonal[j];
+    memcpy(a + j * s, b + j * s, j * sizeof(*a));
+  }
+  REAL_TRMM("L", "L", "N", "N", &n, &n, &xy, a, &n, b, &n);
+  REAL_NAME(Lower)(s, a, b, s);
+  for (size_t J = 0; J < s; J += TILE) {
+    const size_t last = s - J < TILE ? s : J + TILE;
+
+    for (size_t j = J; j < last; j++) {
+      b[j + j * s] += factor * diagonal[j];
+      for (size_t i = j + 1; i < last; i++) b[i + j * s] += factor * a[j + i * s];
+    }
+    for (size_t i = last; i < s; i++) {
+      for (size_t j = J; j < last; j++) b[i + j * s] += factor * a[j + i * s];
+    }
   }
 }
 

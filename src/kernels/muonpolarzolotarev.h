@@ -47,6 +47,9 @@ typedef struct {
   void (*mirror)(size_t s, void *A);
   /* B = (I + x A) (I + y B): x and y are not 0, A and B commute, B is whole; A is lost, and what the result has above the diagonal too. strip has room for s MuonKernelInverseStrip(s) entries */
   void (*product)(size_t s, double x, void *A, double y, void *B, void *strip);
+  /* The same, B = (I + x A^{-1}) (I + y B), in fewer steps: W = A becomes the inverse X of its Cholesky factor, returning what invert does; then B follows from X, which is lost. strip has room for s entries */
+  int (*root)(size_t s, void *W);
+  void (*congruence)(size_t s, double x, void *X, double y, void *B, void *strip);
   /* u = x^2 Y Y^T v (left: Y is s x l) or x^2 Y^T Y v (Y is l x s) */
   void (*normal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u);
   /* vectors: the inner product; y = a x + b y; x = numbers that are the same everywhere, and nobody's eigenvector */

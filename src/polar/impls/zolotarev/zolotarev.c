@@ -98,7 +98,6 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
 {
   const double a = first->a[0], c = first->c[0], square = first->scale * first->scale;
   const size_t size = kernel->real->size;
-  double       x    = 1.0;
   void        *B, *S, *strip;
 
   PetscFunctionBegin;
@@ -110,20 +109,18 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
   kernel->mirror(s, B);
   kernel->real->gram(1, s, s, -square * a * a * c * nu2 * nu2, B, s, 1.0, P);
   if (second->poles == 1) {
-    if (kernel->invert(s, P, s)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (kernel->root(s, P)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * MuonKernelInverseStrip(s) * size, &strip));
-    S       = P;
-    x       = second->a[0];
+    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * size, &strip));
+    kernel->congruence(s, second->a[0], P, a * nu2, B, strip);
     *failed = PETSC_FALSE;
   } else {
     PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * s * size, &S));
     kernel->stow(s, P);
     PetscCall(MuonPolarSum_Zolotarev(kernel, s, second, 1.0, 0.0, P, S, failed));
     if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-    strip = P;
+    kernel->product(s, 1.0, S, a * nu2, B, P);
   }
-  kernel->product(s, x, S, a * nu2, B, strip);
   PetscCall(PetscLogFlops(3.0 * MuonKernelInverseFlops(s)));
   *Q = B;
   PetscFunctionReturn(PETSC_SUCCESS);
