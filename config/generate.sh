@@ -8,7 +8,7 @@ blas_has() {
   name=d$1
   if has PETSC_BLASLAPACK_UNDERSCORE; then name=${name}_; fi
   if has PETSC_BLASLAPACK_CAPS; then name=$(echo "$name" | tr a-z A-Z); fi
-  printf 'void %s(void);\nint main(void) { %s(); return 0; }\n' "$name" "$name" | $PCC -x c -o /dev/null - $BLAS_LIBS 2>/dev/null
+  printf 'void %s(void);\nint main(void) { %s(); return 0; }\n' "$name" "$name" | $PCC -o /dev/null -x c - -x none $BLAS_LIBS 2>/dev/null
 }
 define() { printf '#define %s %s\n' "$1" "$2"; }
 

@@ -60,7 +60,7 @@ MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
 ONEDNN       ?= 1
 ONEDNN_INCLUDES := $(if $(ONEDNN_DIR),-isystem $(ONEDNN_DIR)/include)
 ONEDNN_LIBS  := $(if $(ONEDNN_DIR),-L$(ONEDNN_DIR)/lib $(call rpath_to,$(ONEDNN_DIR)/lib)) -ldnnl
-ONEDNN_TRY   := printf '\#include <oneapi/dnnl/dnnl.h>\nint main(void) { return dnnl_version()->major < 2; }\n' | $(PCC) $(ONEDNN_INCLUDES) -x c -o /dev/null - $(ONEDNN_LIBS) 2>/dev/null && echo yes
+ONEDNN_TRY   := printf '\#include <oneapi/dnnl/dnnl.h>\nint main(void) { return dnnl_version()->major < 2; }\n' | $(PCC) $(ONEDNN_INCLUDES) -o /dev/null -x c - -x none $(ONEDNN_LIBS) 2>/dev/null && echo yes
 HAVE_ONEDNN  := $(if $(filter-out 0,$(ONEDNN)),$(shell $(ONEDNN_TRY)))
 ifeq ($(HAVE_ONEDNN),)
   ONEDNN_INCLUDES :=
