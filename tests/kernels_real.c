@@ -206,6 +206,7 @@ int main(int argc, char **argv)
   test:
     suffix: bf16
     requires: onednn
+    env: OMP_NUM_THREADS=1
     args: -precision bf16
 
 TEST*/
