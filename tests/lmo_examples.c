@@ -113,6 +113,34 @@ static PetscErrorCode Ranges(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A dual norm that no number holds: the minimizer is what it is, the norm and the sharp operator have a status */
+static PetscErrorCode Overflow(MuonLMO lmo)
+{
+  const int    e    = PetscDefined(USE_REAL_SINGLE) ? 125 : 1021;
+  const double G[4] = {ldexp(3, e), ldexp(4, e), ldexp(4, e), ldexp(3, e)}, expected[4] = {-0.6, -0.8, -0.8, -0.6};
+  double       d[4];
+  Mat          M, D;
+  MuonStatus   status[3];
+  PetscReal    dual;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOSetType(lmo, MUONLMOCOLUMN));
+  PetscCall(TestMat(2, 2, 1, G, &M));
+  PetscCall(TestMat(2, 2, 0, NULL, &D));
+  PetscCall(MuonLMOApply(lmo, M, D));
+  PetscCall(MuonLMOGetStatus(lmo, &status[0]));
+  PetscCall(MuonLMOComputeDualNorm(lmo, M, &dual));
+  PetscCall(MuonLMOGetStatus(lmo, &status[1]));
+  PetscCall(MuonLMOSharp(lmo, M, D));
+  PetscCall(MuonLMOGetStatus(lmo, &status[2]));
+  PetscCall(TestMatGet(D, d));
+  PetscCheck(status[0] == MUON_STATUS_OK && status[1] == MUON_STATUS_NANORINF && status[2] == MUON_STATUS_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Overflow: statuses %d %d %d", (int)status[0], (int)status[1], (int)status[2]);
+  PetscCheck(PetscIsNanReal(dual) && TestDistance(4, d, expected) <= 4.0 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Overflow: dual norm %g, error %g", (double)dual, TestDistance(4, d, expected));
+  PetscCall(TestMatDestroy(&M));
+  PetscCall(TestMatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Of equals the first in row-major order, in the matrix for a single entry, in the row or the column for one of each */
 static PetscErrorCode Ties(MuonLMO lmo)
 {
@@ -271,6 +299,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("first step of example A", lmo, 2, 2, step, stepped, 6.0, 4.0, 50.0 * eps));
   PetscCall(Examples(lmo));
   PetscCall(Ranges(lmo));
+  PetscCall(Overflow(lmo));
   PetscCall(Ties(lmo));
   PetscCall(LongTies(lmo));
   PetscCall(Empty(lmo));

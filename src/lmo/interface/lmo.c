@@ -328,7 +328,7 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
 - X   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
-. norm - the norm, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`
+. norm - the norm, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`, which a norm beyond the largest number is not either
 
   Level: intermediate
 
@@ -345,6 +345,7 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
   PetscCall(MuonCheckMat_Private((PetscObject)lmo, X));
   PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
   if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, norm, X, norm);
+  if (finite == PETSC_TRUE && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -359,7 +360,7 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 - G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
-. dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`
+. dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`, which a norm beyond the largest number is not either
 
   Level: intermediate
 
@@ -379,6 +380,7 @@ PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
   PetscCall(MuonCheckMat_Private((PetscObject)lmo, G));
   PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
   if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, G, dual);
+  if (finite == PETSC_TRUE && PetscIsInfOrNanReal(*dual)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) *dual = (PetscReal)NAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
