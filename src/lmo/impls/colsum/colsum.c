@@ -43,7 +43,7 @@ static PetscErrorCode MuonLMOGetFlops_ColSum(MuonLMO lmo, PetscInt m, PetscInt n
   The norm is $\ell_{1,\infty}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
   https://arxiv.org/abs/2510.00643, which describes this oracle and calls the norm the row sum
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_ColSum(MuonLMO lmo)
 {

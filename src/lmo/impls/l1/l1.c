@@ -44,7 +44,7 @@ static PetscErrorCode MuonLMOGetFlops_L1(MuonLMO lmo, PetscInt m, PetscInt n, Pe
   The norm is $\ell_{1,1}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
   https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOMAX`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOMAX`, `MUONLMOMIXED`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L1(MuonLMO lmo)
 {

@@ -42,7 +42,7 @@ static PetscErrorCode MuonLMOGetFlops_L21(MuonLMO lmo, PetscInt m, PetscInt n, P
 
   The norm is $\ell_{2,1}$ of `MUONLMOMIXED`, known from the group lasso of M. Yuan and Y. Lin, Model selection and estimation in regression with grouped variables (2006)
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L21(MuonLMO lmo)
 {

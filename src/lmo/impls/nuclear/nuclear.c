@@ -138,7 +138,7 @@ static PetscErrorCode MuonLMODestroy_Nuclear(MuonLMO lmo)
 
   Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOSPECTRAL`, `MUONLMOSCHATTEN`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOSPECTRAL`, `MUONLMOSCHATTEN`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
 {

@@ -76,7 +76,7 @@ static PetscErrorCode MuonLMOGetFlops_RowSum(MuonLMO lmo, PetscInt m, PetscInt n
   Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643; what is described there
   under this name is `MUONLMOCOLSUM`
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLSUM`, `MUONLMOROW`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOCOLSUM`, `MUONLMOROW`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowSum(MuonLMO lmo)
 {
