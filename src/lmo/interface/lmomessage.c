@@ -180,6 +180,7 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   PetscInt        m, n;
   PetscInt64      count;
   size_t          most;
+  unsigned char  *plain;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -191,13 +192,39 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   PetscCheck(capacity >= most, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, most);
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, 0, 0));
   *bytes = 0;
-  PetscCall(MuonLMOPayload_Private(lmo, G, &count, message + MUON_WIRE_MESSAGE_HEADER));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most, &plain));
+  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain + MUON_WIRE_MESSAGE_HEADER));
   if (lmo->status == MUON_STATUS_OK) {
     PetscCall(MuonLMOHeader_Private(lmo, m, n, count, &header));
-    MuonWireMessageWrite(message, &header);
-    *bytes = (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+    MuonWireMessageWrite(plain, &header);
+    *bytes = (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, message);
   }
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether bytes are a message that an object like this one could have written; if so, its payload in plain codecs, which may be in scratch memory until the next message */
+static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscInt64 *count, const unsigned char **payload, PetscBool *valid)
+{
+  MuonWireMessage      header, plain, expected;
+  const unsigned char *whole;
+  unsigned char       *room;
+  size_t               capacity;
+
+  PetscFunctionBegin;
+  *valid = PETSC_FALSE;
+  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)MuonLMOMost_Private(lmo, m, n)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOHeader_Private(lmo, m, n, (PetscInt64)header.count, &expected));
+  if (plain.form != expected.form || plain.indices != expected.indices || plain.values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
+  capacity = (size_t)expected.bytes + MUON_WIRE_MESSAGE_HEADER;
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
+  if (MuonWireMessageExpand(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, capacity, room, &whole, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  *count   = (PetscInt64)plain.count;
+  *payload = whole + MUON_WIRE_MESSAGE_HEADER;
+  PetscCall(MuonLMOPayloadCheck_Private(lmo, m, n, *count, *payload, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,37 +252,32 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
 @*/
 PetscErrorCode MuonLMOValidate(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscBool *valid)
 {
-  MuonWireMessage header, expected;
+  const unsigned char *payload;
+  PetscInt64           count;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(valid, 6);
   PetscCall(MuonLMOCheckForm_Private(lmo));
-  *valid = PETSC_FALSE;
-  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)MuonLMOMost_Private(lmo, m, n)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, (PetscInt64)header.count, &expected));
-  if (header.form != expected.form || header.indices != expected.indices || header.values != expected.values || header.bytes != expected.bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonWireMessageValidate(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, &header) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOPayloadCheck_Private(lmo, m, n, (PetscInt64)header.count, message + MUON_WIRE_MESSAGE_HEADER, valid));
+  PetscCall(MuonLMOExpand_Private(lmo, m, n, bytes, message, &count, &payload, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLMODecodeAxpby_Private(MuonLMO lmo, PetscReal a, PetscReal b, size_t bytes, const unsigned char message[], Mat Y)
 {
-  MuonWireMessage header;
-  MuonLMOPoint    point;
-  PetscScalar    *y, *d;
-  PetscInt        m, n, ldy;
-  PetscBool       valid;
+  const unsigned char *payload;
+  MuonLMOPoint         point;
+  PetscScalar         *y, *d;
+  PetscInt             m, n, ldy;
+  PetscInt64           count;
+  PetscBool            valid;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckLayer_Private(lmo, Y, &m, &n));
-  PetscCall(MuonLMOValidate(lmo, m, n, bytes, message, &valid));
-  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK) valid = PETSC_FALSE;
+  PetscCall(MuonLMOExpand_Private(lmo, m, n, bytes, message, &count, &payload, &valid));
   PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonLMOValidate() accepts", bytes, m, n);
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, Y, 0, 0));
-  PetscCall(MuonLMOPointOpen_Private(lmo, m, n, (PetscInt64)header.count, message + MUON_WIRE_MESSAGE_HEADER, &point));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonLMOPointOpen_Private(lmo, m, n, count, payload, &point));
   PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)m * sizeof(PetscScalar), &d));
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArray(Y, &y));
