@@ -24,17 +24,18 @@ static PetscErrorCode Expect(const char what[], MuonPolar polar, int m, int n, c
 int main(int argc, char **argv)
 {
   /* Column by column. Ten printed digits, and rounding that the steps enlarge by at most 500 */
-  const double  eps = PETSC_MACHINE_EPSILON, digits = 1e-10 + 2000.0 * eps;
-  const double  kj[5][2]    = {{1.1932694400, 0.9764819200}, {0.9119177066, 0.7211175921}, {0.8011376942, 1.0894568355}, {0.9747023594, 0.6960447483}, {0.7228761686, 1.1192039299}};
-  const double  diagonal[4] = {3, 0, 0, 4}, cubic[4] = {0.9999999972, 0, 0, 1.0}, identity[4] = {1, 0, 0, 1}, last[4] = {kj[4][0], 0, 0, kj[4][1]};
-  const double  tall[6] = {3, 4, 0, 0, 0, 2}, tallpolar[6] = {0.6, 0.8, 0, 0, 0, 1};
-  const double  wide[6] = {3, 0, 4, 0, 0, 2}, widepolar[6] = {0.6, 0, 0.8, 0, 0, 1};
-  const double  start[4] = {0, -4, 2, 0}, startpolar[4] = {0, -1, 1, 0};
-  const double  deficient[4] = {0, -2.5, 0, 0}, deficientpolar[4] = {0, -1, 0, 0};
-  const double  ones[4] = {1, 1, 1, 1}, onespolar[4] = {0.5, 0.5, 0.5, 0.5};
-  const double  m1[4] = {4, -3, 3, 4}, p1[4] = {0.8, -0.6, 0.6, 0.8}, m2[4] = {-6, 8, 8, 6}, p2[4] = {-0.6, 0.8, 0.8, 0.6};
-  MuonPolar     polar;
-  MuonPolarType type;
+  const double       eps = PETSC_MACHINE_EPSILON, digits = 1e-10 + 2000.0 * eps;
+  const double       kj[5][2]    = {{1.1932694400, 0.9764819200}, {0.9119177066, 0.7211175921}, {0.8011376942, 1.0894568355}, {0.9747023594, 0.6960447483}, {0.7228761686, 1.1192039299}};
+  const double       diagonal[4] = {3, 0, 0, 4}, cubic[4] = {0.9999999972, 0, 0, 1.0}, identity[4] = {1, 0, 0, 1}, last[4] = {kj[4][0], 0, 0, kj[4][1]};
+  const double       tall[6] = {3, 4, 0, 0, 0, 2}, tallpolar[6] = {0.6, 0.8, 0, 0, 0, 1};
+  const double       wide[6] = {3, 0, 4, 0, 0, 2}, widepolar[6] = {0.6, 0, 0.8, 0, 0, 1};
+  const double       start[4] = {0, -4, 2, 0}, startpolar[4] = {0, -1, 1, 0};
+  const double       deficient[4] = {0, -2.5, 0, 0}, deficientpolar[4] = {0, -1, 0, 0};
+  const double       ones[4] = {1, 1, 1, 1}, onespolar[4] = {0.5, 0.5, 0.5, 0.5};
+  const double       m1[4] = {4, -3, 3, 4}, p1[4] = {0.8, -0.6, 0.6, 0.8}, m2[4] = {-6, 8, 8, 6}, p2[4] = {-0.6, 0.8, 0.8, 0.6};
+  MuonPolar          polar;
+  MuonPolarType      type;
+  MuonPolarPrecision precision;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -61,10 +62,12 @@ int main(int argc, char **argv)
   /* Five steps are also the default of these coefficients, and these coefficients that of the type */
   PetscCall(MuonPolarDestroy(&polar));
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
-  PetscCall(Expect("the default", polar, 2, 2, diagonal, last, digits));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
   PetscCall(MuonPolarGetType(polar, &type));
-  PetscCheck(type != NULL && type[0] == 'n', PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default type is %s", type);
+  PetscCheck(strcmp(type, MUONPOLARZOLOTAREV) == 0 && precision == MUON_POLAR_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default type is %s in %s", type, MuonPolarPrecisions[precision]);
+  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(Expect("the default coefficients", polar, 2, 2, diagonal, last, digits));
   PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSCUBIC));
   PetscCall(MuonPolarSetSteps(polar, 5));
   PetscCall(Expect("cubic on diag(3,4)", polar, 2, 2, diagonal, cubic, digits));

@@ -216,6 +216,6 @@ int main(int argc, char **argv)
   test:
     suffix: spectral
     nsize: 3
-    args: -lmo_polar_normalization spectral
+    args: -lmo_polar_type newtonschulz -lmo_polar_normalization spectral
 
 TEST*/

@@ -185,12 +185,12 @@ int main(int argc, char **argv)
 
   test:
     suffix: quintic
-    args: -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}
+    args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}
     oracle: polar.py
 
   test:
     suffix: cubic
-    args: -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}}
+    args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}}
     oracle: polar.py
 
 TEST*/
