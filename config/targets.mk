@@ -54,7 +54,7 @@ quickstart-controls: lib $(NANOGPT)
 # Ranks share out a step; polar factors are compared on one
 benchmarks: lib $(BENCH_PROGRAMS)
 	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do \
-	  case $$b in */polar) ranks=1;; *) ranks=$(NP);; esac; \
+	  case $$b in */polar|*/wire) ranks=1;; *) ranks=$(NP);; esac; \
 	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $(BENCHMARK_OPTIONS) || exit 1; \
 	done
 
