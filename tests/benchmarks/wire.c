@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     requires: double
     test:
       suffix: rows
-      filter: cut -c 1-31 | grep "^[gl]"
+      filter: cut -c 1-31 | grep "^[gl]" | sed 's, *$,,'
     test:
       suffix: costs
       filter: grep "^[gl]" | grep -v rankk | cut -c 1-66
