@@ -111,5 +111,6 @@ int main(int argc, char **argv)
 
   test:
     args: -net_lmo_polar_poles 6 -net_lmo_polar_interval 2e-4 -net_lmo_polar_precision single
+    filter: grep -v scratch
 
 TEST*/

@@ -325,10 +325,7 @@ static int REAL_NAME(Invert)(size_t s, void *W, size_t ld)
 /* (I + x A) (I + y B) is x y times the product of A + I/x and B + I/y, which one GEMM makes */
 static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, void *strip)
 {
-  enum {
-    STEP = 96
-  };
-  const size_t      width = MuonKernelInverseStrip(s);
+  const size_t      width = MuonKernelInverseStrip(s), step = 96;
   const MuonBLASInt inner = (MuonBLASInt)s;
   const REAL        xy = (REAL)(x * y), zero = 0;
 
@@ -342,8 +339,8 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
     REAL             *b = (REAL *)B + first * s, *c = (REAL *)strip;
 
     /* Of the square on the diagonal the lower half, in steps of which a part is for nothing; then all rows below it */
-    for (size_t j = 0; j < count; j += STEP) {
-      const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < STEP ? count - j : STEP);
+    for (size_t j = 0; j < count; j += step) {
+      const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < step ? count - j : step);
 
       REAL_GEMM("N", "N", &high, &wide, &inner, &xy, a + j, &inner, b + j * s, &inner, &zero, c + j + j * rest, &ld);
     }
