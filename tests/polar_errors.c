@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     test:
       suffix: onednn
       requires: !onednn
-      args: -net_lmo_polar_precision bf16 -use apply
+      args: -net_lmo_polar_type newtonschulz -net_lmo_polar_precision bf16 -use apply
       error: Option -net_lmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double
 
     test:
