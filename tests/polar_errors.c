@@ -109,12 +109,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: coefficients
-      args: -net_lmo_polar_coefficients keller
+      args: -net_lmo_polar_type newtonschulz -net_lmo_polar_coefficients keller
       error: Unknown set keller of option -net_lmo_polar_coefficients, expected one of:
 
     test:
       suffix: steps
-      args: -net_lmo_polar_steps 0
+      args: -net_lmo_polar_type newtonschulz -net_lmo_polar_steps 0
       error: Option -net_lmo_polar_steps is 0, expected at least 1
 
     test:
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: values
-      args: -net_lmo_polar_coefficient_values 1,2,3,4
+      args: -net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 1,2,3,4
       error: Option -net_lmo_polar_coefficient_values has 4 values, expected three for each step
 
     test:

@@ -97,24 +97,20 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
   for (int t = 0; t < count && types[t] != NULL; t++) {
-    MuonPolarPrecision     precision;
-    MuonPolarNormalization normalization;
-    MuonStatus             status, many[6];
-    Mat                    G[6], Q[6], H[6], R[6];
-    PetscScalar           *g[6], *q[6], *r[6];
-    double                *A[6], *B[6], unit;
+    MuonPolarPrecision precision;
+    MuonStatus         status, many[6];
+    Mat                G[6], Q[6], H[6], R[6];
+    PetscScalar       *g[6], *q[6], *r[6];
+    double            *A[6], *B[6], unit;
 
     PetscCall(MuonPolarSetType(polar, types[t]));
     PetscCall(MuonPolarGetPrecision(polar, &precision));
-    PetscCall(MuonPolarGetNormalization(polar, &normalization));
     unit = precision == MUON_POLAR_PRECISION_SINGLE || PetscDefined(USE_REAL_SINGLE) ? ldexp(1.0, -24) : ldexp(1.0, -53);
     for (int k = 0; k < 6; k++) {
       const int m = shapes[k][0], n = shapes[k][1];
       /* Singular values 1/i of at most 13: those of the Gram matrix are at least 1/300 of its norm, so that a method in which its inverse or a polynomial of
          slope 500 stands enlarges the rounding of a sum taken in another order by no more than that, a modest multiple of s for each of its steps */
-      const double rounding = 2e4 * PetscMin(m, n) * unit;
-      /* The power iterations of a square matrix run on G G^T where it is on one rank and on G^T G else: two estimates, which polynomials that do not converge tell apart */
-      const double bound = normalization == MUON_POLAR_NORMALIZATION_SPECTRAL && m == n ? 0.1 : rounding;
+      const double bound = 2e4 * PetscMin(m, n) * unit;
       double       difference;
 
       PetscCall(PetscMalloc2(m * n, &A[k], m * n, &B[k]));
