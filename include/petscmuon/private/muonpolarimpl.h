@@ -37,8 +37,9 @@ struct _p_MuonPolar {
   char                  *coefficients;  /* NULL: the default of the type */
   PetscInt               ncoefficients; /* rows of three values of the user's, which replace the name; 0: none */
   double                *values;
-  PetscInt               precision; /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
-  PetscReal              tolerance; /* PETSC_DETERMINE: that of the type */
+  PetscInt               precision;  /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  PetscReal              tolerance;  /* PETSC_DETERMINE: that of the type */
+  PetscBool              normalizes; /* the type asks for the normalization */
   MuonPolarNormalization normalization;
   PetscInt               poweriterations;
   MuonStatus             status;

@@ -145,7 +145,8 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_polar_type, expected one of: %s", type, PolarPrefix(polar), names);
   PetscTryTypeMethod(polar, destroy);
   PetscCall(PetscMemzero(polar->ops, sizeof(struct _MuonPolarOps)));
-  polar->data = NULL;
+  polar->data       = NULL;
+  polar->normalizes = PETSC_FALSE;
   PetscCall((*create)(polar));
   PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,7 +279,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
     PetscCall(PetscOptionsReal("-lmo_polar_tolerance", "How far singular values may end from one", "MuonPolarSetTolerance", tolerance, &tolerance, &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, tolerance));
   }
-  if (polar->ops->getcoefficients != NULL) {
+  if (polar->normalizes == PETSC_TRUE) {
     normalization = polar->normalization;
     count         = polar->poweriterations;
     PetscCall(PetscOptionsEnum("-lmo_polar_normalization", "What the matrix is divided by first", "MuonPolarSetNormalization", MuonPolarNormalizations, (PetscEnum)normalization, (PetscEnum *)&normalization, &set));
@@ -1045,8 +1046,8 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
       PetscCall(MuonPolarGetPrecision(polar, &precision));
       PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s", MuonPolarPrecisions[precision]));
       PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-      if (polar->ops->getcoefficients != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", normalization: %s", MuonPolarNormalizations[polar->normalization]));
-      if (polar->ops->getcoefficients != NULL && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
+      if (polar->normalizes == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, ", normalization: %s", MuonPolarNormalizations[polar->normalization]));
+      if (polar->normalizes == PETSC_TRUE && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
       PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
       PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
     }

@@ -358,6 +358,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   PetscCall(PetscNew(&data));
   data->nrestarts             = PETSC_DETERMINE;
   polar->data                 = data;
+  polar->normalizes           = PETSC_TRUE;
   polar->ops->apply           = MuonPolarApply_Gram;
   polar->ops->getflops        = MuonPolarGetFlops_Gram;
   polar->ops->getsteps        = MuonPolarGetPolynomialSteps_Private;

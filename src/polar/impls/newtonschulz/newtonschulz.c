@@ -142,6 +142,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
   PetscFunctionBegin;
+  polar->normalizes           = PETSC_TRUE;
   polar->ops->apply           = MuonPolarApply_NewtonSchulz;
   polar->ops->getflops        = MuonPolarGetFlops_NewtonSchulz;
   polar->ops->getsteps        = MuonPolarGetPolynomialSteps_Private;

@@ -355,6 +355,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   polar->data              = data;
+  polar->normalizes        = PETSC_TRUE;
   polar->ops->apply        = MuonPolarApply_QDWH;
   polar->ops->getflops     = MuonPolarGetFlops_QDWH;
   polar->ops->getprecision = MuonPolarGetPrecision_QDWH;
