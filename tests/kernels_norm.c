@@ -17,7 +17,7 @@ static double Get(const MuonKernelReal *real, const void *x, size_t i)
 int main(void)
 {
   const MuonKernelReal *const kinds[2] = {&MuonKernelRealSingle, &MuonKernelRealDouble};
-  const int                   most     = sizeof(MuonKernelScalar) == sizeof(float) ? 120 : 1000;
+  const int                   most     = sizeof(MuonKernelScalar) == sizeof(float) ? 88 : 1000;
   MuonKernelScalar            X[LD * COLUMNS], Q[LD * COLUMNS];
   double                      x[LD * COLUMNS], squares = 0;
   uint64_t                    state = 7;
