@@ -29,6 +29,8 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(which, "apply", &is));
   if (is == PETSC_TRUE) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 4, NULL, &D));
+    /* Of a zero matrix nothing is computed */
+    PetscCall(MatSetRandom(G, NULL));
     PetscCall(MuonPolarApply(polar, G, D));
     PetscCall(MatDestroy(&D));
   }

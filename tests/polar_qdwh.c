@@ -136,7 +136,6 @@ int main(int argc, char **argv)
   link: internal
 
   test:
-    args: -lmo_polar_normalization {{frobenius spectral}}
     filter: grep -c decomposition
     output_file: output/polar_qdwh_1.out
 

@@ -108,7 +108,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
 }
 
 /*
-   Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row sum or the estimate of the spectral normalization, and finds the interval [l,1] of the singular
+   Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row sum of the latter, and finds the interval [l,1] of the singular
    values then: from the norm of the inverse where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate; else *known is false and l is four times the
    relative size below which singular values are taken for zero.
 */
@@ -121,16 +121,10 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   void                 *work;
 
   PetscFunctionBegin;
-  if (p->polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) {
-    PetscCall(MuonPolarPanelSpectral(p, A, &most));
-    most *= most;
-  } else {
-    PetscCall(PetscMalloc1(s, &sums));
-    MuonKernelRealRowSums(real, s, A, sums);
-    for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
-    PetscCall(PetscFree(sums));
-    PetscCall(PetscLogFlops((PetscLogDouble)s * s));
-  }
+  PetscCall(PetscMalloc1(s, &sums));
+  MuonKernelRealRowSums(real, s, A, sums);
+  for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
+  PetscCall(PetscFree(sums));
   real->gram(1, s, 0, 0.0, A, s, 1.0 / most, A);
   MuonKernelRealAxpby(real, p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
   trace = MuonKernelRealTrace(real, s, A);
@@ -138,7 +132,7 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, s), &work));
   inverse = MuonKernelRealInverseNorm(real, s, A, work);
   PetscCall(PetscFree(work));
-  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + (PetscLogDouble)s * s));
+  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + 2.0 * s * s));
   *known = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? PETSC_TRUE : PETSC_FALSE;
   *l     = *known == PETSC_TRUE ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -321,16 +315,14 @@ static PetscErrorCode MuonPolarDestroy_QDWH(MuonPolar polar)
 /*MC
   MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights, without singular values
 
-  Options Database Keys:
-+ -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetPrecision()`
-. -lmo_polar_normalization name      - the bound of the largest singular value, see `MuonPolarSetNormalization()`
-- -lmo_polar_power_iterations n      - for the spectral normalization, see `MuonPolarSetPowerIterations()`
+  Options Database Key:
+. -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetPrecision()`
 
   Level: intermediate
 
   Notes:
   A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one, five
-  $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
+  $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from the row sums of its Gram matrix. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
   alone, up to about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
 
   While $c \leq 100$ the inverse is applied by a Cholesky factor. For larger $c$ a QR factorization of $X$ above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a shift, so
