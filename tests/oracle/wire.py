@@ -198,7 +198,8 @@ def encode_chunk(codes):
     return coded if len(coded) < packed else pack_bits(codes, 9)
 
 
-def code_chunk(codes, f):
+def code_chunk(codes, f, early=False):
+    """early: the state that comes first sheds a word without need"""
     fields, before, start, F = [(len(f), 8)], -1, {}, 0
     for code, frequency in f.items():
         fields += [(1, 1)] if code == before + 1 else [(0, 1), (code, 9)]
@@ -211,7 +212,7 @@ def code_chunk(codes, f):
     states, words = [65536] * S, []
     for i in reversed(range(len(codes))):
         s, frequency = states[i % S], f[codes[i]]
-        if s >= frequency << 20:
+        if s >= frequency << 20 or (early and i == 0):
             words.append(s % 65536)
             s //= 65536
         states[i % S] = s // frequency * 4096 + start[codes[i]] + s % frequency
@@ -610,6 +611,9 @@ def bad_sections():
     coded('other frequencies', 32, code_chunk(two, {127: 3073, 128: 1023}))
     coded('equal frequencies', 32, code_chunk(two, {127: 2048, 128: 2048}))
     coded('a code that does not occur', 32, code_chunk(two, {127: 3071, 128: 1024, 129: 1}))
+    early = code_chunk(two, right, early=True)
+    assert struct.unpack('<I', early[6:10])[0] < 65536
+    coded('a first state that is too small', 32, early)
     coded('the last word missing', 32, code_chunk(two, right)[:-2])
     coded('one value more', 33, code_chunk(two, right))
     coded('one value less', 31, code_chunk(two, right))

@@ -1758,6 +1758,7 @@ static const VectorSection bad_sections[] = {
   {"other frequencies", 1, 0, 32, "0c00000002fe7000eb7f5c68d203f3de"},
   {"equal frequencies", 1, 0, 32, "0f00000002fe30003200008800010088880088"},
   {"a code that does not occur", 1, 0, 32, "0d00000003fef0ff2e0003eb63d503f9cc"},
+  {"a first state that is too small", 1, 0, 32, "0e00000002fe30002f00de020000470c008c"},
   {"the last word missing", 1, 0, 32, "0a00000002fe30002f0047b8d203"},
   {"one value more", 1, 0, 33, "0c00000002fe30002f0047b8d203008c"},
   {"one value less", 1, 0, 31, "0c00000002fe30002f0047b8d203008c"},
