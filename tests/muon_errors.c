@@ -70,6 +70,14 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonLMOSetType(lmo, MUONLMOMIXED));
     PetscCall(MuonLMOMixedSetExponents(lmo, 2.0, last ? (PetscReal)3.25 : (PetscReal)3.0));
   }
+  if (Is(wrong, "rank_poles")) {
+    MuonPolar polar;
+
+    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
+    PetscCall(MuonPolarZolotarevSetPoles(polar, last ? 3 : 4));
+  }
   if (Is(wrong, "rank_compressor") && last) {
     MuonCompressor c;
 
@@ -457,6 +465,10 @@ int main(int argc, char **argv)
     test:
       suffix: rank_exponent
       args: -wrong rank_exponent
+      error: Layer "h0.qkv": its options differs
+    test:
+      suffix: rank_poles
+      args: -wrong rank_poles
       error: Layer "h0.qkv": its options differs
     test:
       suffix: rank_compressor

@@ -26,7 +26,7 @@ struct _MuonPolarOps {
   PetscErrorCode (*gettolerance)(MuonPolar, PetscReal *);
   PetscErrorCode (*getcoefficients)(MuonPolar, MuonPolarCoefficients *);
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
-  PetscErrorCode (*view)(MuonPolar, PetscViewer);
+  PetscErrorCode (*view)(MuonPolar, PetscViewer); /* lines in an ASCII viewer; in a string viewer the choices in which ranks must not differ */
   PetscErrorCode (*reset)(MuonPolar);
   PetscErrorCode (*destroy)(MuonPolar);
 };

@@ -1061,6 +1061,12 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)polar)->type_name != NULL ? ((PetscObject)polar)->type_name : "no type"));
+    if (polar->ops->getprecision != NULL) {
+      PetscCall(MuonPolarGetPrecision(polar, &precision));
+      PetscCall(PetscViewerStringSPrintf(viewer, " %s", MuonPolarPrecisions[precision]));
+    }
+    if (polar->normalizes == PETSC_TRUE && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, MuonPolarNormalizations[polar->normalization], polar->poweriterations));
+    PetscTryTypeMethod(polar, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

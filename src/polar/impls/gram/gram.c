@@ -287,17 +287,24 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
 {
   MuonPolarCoefficients name;
   PetscInt              steps, count, *restarts;
+  PetscBool             ascii;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(MuonPolarGetCoefficients(polar, &name));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(PetscMalloc1(steps, &restarts));
   PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT ", restarts after:", name, steps));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerASCIIPrintf(viewer, " %" PetscInt_FMT, restarts[i]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (ascii == PETSC_TRUE) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT ", restarts after:", name, steps));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerASCIIPrintf(viewer, " %" PetscInt_FMT, restarts[i]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  } else {
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, name, steps));
+    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerStringSPrintf(viewer, "%c%" PetscInt_FMT, i == 0 ? '/' : ',', restarts[i]));
+  }
   PetscCall(PetscFree(restarts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

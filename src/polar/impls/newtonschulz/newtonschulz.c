@@ -84,11 +84,14 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
 {
   MuonPolarCoefficients name;
   PetscInt              steps;
+  PetscBool             ascii;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(MuonPolarGetCoefficients(polar, &name));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT "\n", name, steps));
+  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT "\n", name, steps));
+  else PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, name, steps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -283,9 +283,12 @@ static PetscErrorCode MuonPolarQDWHGetCounts_QDWH(MuonPolar polar, PetscInt *ste
 static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
 {
   MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
+  PetscBool       ascii;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "steps of the last matrix: %" PetscInt_FMT ", by QR: %" PetscInt_FMT ", matrices left to a singular value decomposition: %" PetscInt_FMT "\n", data->steps, data->qr, data->decompositions));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii == PETSC_TRUE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "steps of the last matrix: %" PetscInt_FMT ", by QR: %" PetscInt_FMT ", matrices left to a singular value decomposition: %" PetscInt_FMT "\n", data->steps, data->qr, data->decompositions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -525,9 +525,15 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   MuonPolarPrecision   precision;
   PetscInt             poles, retries[3];
   double               interval;
+  PetscBool            ascii;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii == PETSC_FALSE) {
+    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " %g", poles, interval));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   MuonKernelZolotarevSet((int)poles, interval, &z);
   PetscCall(PetscViewerASCIIPrintf(viewer, "poles: %" PetscInt_FMT ", interval: %g, error: %.3g\n", poles, interval, MuonKernelZolotarevError((int)poles, interval)));
   if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscViewerASCIIPrintf(viewer, "the smallest shift is %.3g, too small for single precision\n", z.c[0]));
