@@ -1,5 +1,4 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include <petscblaslapack.h>
 #include "../../muonpolarpanel.h"
 #include "../../../kernels/muonpolarsolve.h"
 
@@ -197,33 +196,11 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
 static PetscErrorCode MuonPolarDecompose_QDWH(MuonPolar polar, Mat G, Mat Q)
 {
   MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-  PetscReal      *sigma;
-  PetscScalar    *U, *V, *q, one = 1.0, zero = 0.0;
-  PetscInt        M, rows, n, s, ldq, rank;
-  PetscBLASInt    bm, bn, bk, bld, bu;
 
   PetscFunctionBegin;
   if (data->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &data->svd));
   data->decompositions++;
-  PetscCall(MatGetSize(G, &M, &n));
-  PetscCall(MatGetLocalSize(G, &rows, NULL));
-  s = PetscMin(M, n);
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)rows * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)n * s * sizeof(PetscScalar), &V));
-  PetscCall(MuonSVDSetWorkspace(data->svd, polar->work));
-  PetscCall(MuonSVDCompute(data->svd, G, s, sigma, U, V, &rank, &polar->status));
-  if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetLDA(Q, &ldq));
-  PetscCall(PetscBLASIntCast(rows, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(rank, &bk));
-  PetscCall(PetscBLASIntCast(PetscMax(ldq, 1), &bld));
-  PetscCall(PetscBLASIntCast(PetscMax(rows, 1), &bu));
-  PetscCall(MatDenseGetArrayWrite(Q, &q));
-  if (rows > 0) PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &one, U, &bu, V, &bn, &zero, q, &bld));
-  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
-  PetscCall(PetscLogFlops(2.0 * rows * n * rank));
+  PetscCall(MuonPolarExact_Private(polar, data->svd, G, Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,5 @@
 #include "../../muonpolarpanel.h" /*I "petscmuonpolar.h" I*/
 #include "../../../kernels/muonpolarzolotarev.h"
-#include <petscblaslapack.h>
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
@@ -337,34 +336,14 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The way of the type svd, for a sequential matrix that no interval suits */
-static PetscErrorCode MuonPolarExact_Zolotarev(MuonPolar polar, Mat G, Mat Q)
+/* For a sequential matrix that no interval suits */
+static PetscErrorCode MuonPolarDecompose_Zolotarev(MuonPolar polar, Mat G, Mat Q)
 {
   MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
-  PetscReal           *sigma;
-  PetscScalar         *U, *V, *q, one = 1.0, zero = 0.0;
-  PetscInt             m, n, s, ldq, rank;
-  PetscBLASInt         bm, bn, bk, bld;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(G, &m, &n));
-  s = PetscMin(m, n);
   if (data->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &data->svd));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)m * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)n * s * sizeof(PetscScalar), &V));
-  PetscCall(MuonSVDSetWorkspace(data->svd, polar->work));
-  PetscCall(MuonSVDCompute(data->svd, G, s, sigma, U, V, &rank, &polar->status));
-  if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetLDA(Q, &ldq));
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(rank, &bk));
-  PetscCall(PetscBLASIntCast(ldq, &bld));
-  PetscCall(MatDenseGetArrayWrite(Q, &q));
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &one, U, &bm, V, &bn, &zero, q, &bld));
-  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
-  PetscCall(PetscLogFlops(2.0 * m * n * rank));
+  PetscCall(MuonPolarExact_Private(polar, data->svd, G, Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,7 +396,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
     } else {
       data->exact++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", poles, interval, panel.size == 1 ? "singular value decomposition" : "no result"));
-      if (panel.size == 1) PetscCall(MuonPolarExact_Zolotarev(polar, G, Q));
+      if (panel.size == 1) PetscCall(MuonPolarDecompose_Zolotarev(polar, G, Q));
       else polar->status = MUON_STATUS_LMO;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
