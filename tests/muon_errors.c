@@ -78,6 +78,15 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
     PetscCall(MuonPolarZolotarevSetPoles(polar, last ? 3 : 4));
   }
+  if (Is(wrong, "rank_polynomial")) {
+    const PetscReal c[3] = {1.5, -0.5, last ? (PetscReal)0.25 : 0};
+    MuonPolar       polar;
+
+    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+    PetscCall(MuonPolarSetCoefficientValues(polar, 3, c));
+  }
   if (Is(wrong, "rank_compressor") && last) {
     MuonCompressor c;
 
@@ -159,7 +168,8 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   }
   if (Is(wrong, "weights_changed")) PetscCall(MuonWeightsChanged(p->muon));
   /* Each rank would go on from weights of its own: seen where all compute the new ones */
-  if (Is(wrong, "replicas")) PetscCall(MuonStep(p->muon));
+  if (Is(wrong, "sharp_rate") && last) PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.75));
+  if (Is(wrong, "replicas") || Is(wrong, "sharp_rate")) PetscCall(MuonStep(p->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -471,6 +481,10 @@ int main(int argc, char **argv)
       args: -wrong rank_poles
       error: Layer "h0.qkv": its options differs
     test:
+      suffix: rank_polynomial
+      args: -wrong rank_polynomial
+      error: Layer "h0.qkv": its options differs
+    test:
       suffix: rank_compressor
       args: -wrong rank_compressor
       error: its options differs
@@ -577,6 +591,10 @@ int main(int argc, char **argv)
     test:
       suffix: replicas
       args: -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}}
-      error: the ranks, which all serve, computed different weights
+      error: ranks that are to compute the same weights computed different ones
+    test:
+      suffix: sharp_rate
+      args: -wrong sharp_rate -lmo_type rowsum -muon_layer_gain_ef21_server_compressor identity -muon_exchange_type {{star sharded}} -ef21_server_compressor sharp
+      error: ranks that are to compute the same weights computed different ones
 
 TEST*/

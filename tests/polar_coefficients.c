@@ -228,6 +228,13 @@ int main(int argc, char **argv)
       PetscCall(MuonPolarGetStatus(polar, &status));
       PetscCall(TestMatGet(Q, r));
       PetscCheck(status == MUON_STATUS_LMO && r[0] == 7.0 && r[3] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d of an iteration that diverges, output %g", (int)status, r[0]);
+      /* So does a known set that starts again from its first row, beyond the steps that it was made for */
+      PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSCUBIC5));
+      PetscCall(MuonPolarSetSteps(polar, 40));
+      PetscCall(MuonPolarApply(polar, G, Q));
+      PetscCall(MuonPolarGetStatus(polar, &status));
+      PetscCall(TestMatGet(Q, r));
+      PetscCheck(status == MUON_STATUS_LMO && r[0] == 7.0 && r[3] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d of a known set that diverges, output %g", (int)status, r[0]);
       PetscCall(TestMatDestroy(&G));
       PetscCall(TestMatDestroy(&Q));
       PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
@@ -256,6 +263,8 @@ int main(int argc, char **argv)
           for (int more = 0; more < 4; more += 3) {
             Mat G, Q;
 
+            /* Which diverges then, as was seen above */
+            if (more > 0 && strcmp(names[i], MUONPOLARCOEFFICIENTSCUBIC5) == 0) continue;
             PetscCall(MuonPolarSetCoefficients(polar, names[i]));
             PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
             PetscCall(MuonPolarGetSteps(polar, &steps));

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: interval
-      args: -net_lmo_polar_type zolotarev -net_lmo_polar_interval {{0 1 1e-13 nan}}
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_interval {{0 1 1e-13}}
       error: Option -net_lmo_polar_interval is
 
     test:
@@ -164,6 +164,11 @@ int main(int argc, char **argv)
       suffix: values
       args: -net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 1,2,3,4
       error: Option -net_lmo_polar_coefficient_values has 4 values, expected three for each step
+
+    test:
+      suffix: restarts
+      args: -net_lmo_polar_type gram -net_lmo_polar_restart 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33
+      error: Option -net_lmo_polar_restart has more than 32 numbers
 
     test:
       suffix: shape

@@ -73,6 +73,19 @@ static PetscErrorCode Check(MuonPolar polar, const char type[], int spectrum, in
   PetscCall(Near("Alignment of a scaled matrix", type, spectrum, m, n, (double)p.alignment, (double)q.alignment, 1e5 * eps));
   PetscCall(Near("Alignment error of a scaled matrix", type, spectrum, m, n, (double)p.alignment_error, (double)q.alignment_error, 1e5 * eps + 1e-3 * (double)q.alignment_error));
   PetscCall(MatDestroy(&H));
+  /* Where products with the entries themselves would overflow */
+  if (spectrum == TEST_GAUSSIAN) {
+    double most = 0.0;
+
+    for (int i = 0; i < m * n; i++) most = PetscMax(most, fabs(A[i]));
+    PetscCall(MatDuplicate(G, MAT_COPY_VALUES, &H));
+    PetscCall(MatScale(H, (PetscScalar)(1.0 / most)));
+    PetscCall(MatScale(H, (PetscScalar)(0.5 * PETSC_MAX_REAL)));
+    PetscCall(MuonPolarComputeQuality(polar, H, Q, &p));
+    PetscCall(Near("Orthogonality for a huge matrix", type, spectrum, m, n, (double)p.orthogonality, (double)q.orthogonality, 1e5 * eps));
+    PetscCall(Near("Alignment of a huge matrix", type, spectrum, m, n, (double)p.alignment, (double)q.alignment, 1e5 * eps));
+    PetscCall(MatDestroy(&H));
+  }
 
   /* The same vectors and numbers where the rows lie on many ranks, up to rounding, which may grow to a part of the stated error where a recurrence of Lanczos ends at the rank of the matrix. Few of them, as the messages are many */
   if (spectrum == TEST_GAUSSIAN || (spectrum == TEST_DEFICIENT && s == 40)) {

@@ -61,10 +61,10 @@ static void Mark(unsigned char bitmap[], size_t k)
 }
 
 /* The entry of a row or a column of D, -1 where there is none */
-static PetscInt Place(PetscInt length, const PetscScalar *d, size_t stride)
+static PetscInt Place(PetscInt length, const PetscScalar *d)
 {
   for (PetscInt k = 0; k < length; k++) {
-    if (d[(size_t)k * stride] != 0) return k;
+    if (d[k] != 0) return k;
   }
   return -1;
 }
@@ -98,7 +98,7 @@ static PetscInt64 MuonLMOReadPoint_Private(MuonWireForm form, PetscInt m, PetscI
   case MUON_WIRE_PERCOLUMN:
     for (PetscInt j = 0; j < n; j++) {
       const PetscScalar *d     = D + (size_t)j * (size_t)m;
-      const PetscInt     place = Place(m, d, 1);
+      const PetscInt     place = Place(m, d);
 
       if (place < 0) continue;
       Mark(bitmap, (size_t)j);
@@ -108,7 +108,7 @@ static PetscInt64 MuonLMOReadPoint_Private(MuonWireForm form, PetscInt m, PetscI
   default:
     for (PetscInt j = 0; j < n && count == 0; j++) {
       const PetscScalar *d     = D + (size_t)j * (size_t)m;
-      const PetscInt     place = Place(m, d, 1);
+      const PetscInt     place = Place(m, d);
 
       if (place < 0) continue;
       count = 1;
@@ -180,14 +180,20 @@ PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, Mat G, PetscInt64 *count, uns
 
 PetscErrorCode MuonLMOPayloadCheck_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
 {
-  MuonLMOPoint point;
+  const MuonWireForm form = (MuonWireForm)lmo->form;
+  const PetscInt     most = form == MUON_WIRE_TRIPLES ? m + n : m;
+  MuonLMOPoint       point;
 
   PetscFunctionBegin;
   *valid = PETSC_TRUE;
-  if (lmo->form != MUON_WIRE_SPARSE || count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* A kept entry that is 0 is no entry, and a step that keeps none says so */
+  if (count == 0 || form == MUON_WIRE_PERROW || form == MUON_WIRE_PERCOLUMN) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOPointOpen_Private(lmo, m, n, count, payload, &point));
-  if (point.magnitude == 0) *valid = PETSC_FALSE;
+  /* A kept entry that is 0 is no entry, and a step that keeps none says so */
+  if (form == MUON_WIRE_SPARSE && point.magnitude == 0) *valid = PETSC_FALSE;
+  /* Vectors of a point of the ball have no entry beyond 1 and its rounding: what is applied after the ranks have agreed cannot overflow. v follows u */
+  for (PetscInt k = 0; form != MUON_WIRE_SPARSE && k < most; k++) {
+    if (PetscAbsScalar(point.u[k]) > 2) *valid = PETSC_FALSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

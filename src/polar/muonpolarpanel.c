@@ -1,5 +1,6 @@
 #include "muonpolarpanel.h"
 #include "../kernels/muonpolarkernels.h"
+#include <limits.h>
 #include "../kernels/muonpolarbf16.h"
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
@@ -51,7 +52,7 @@ static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *ex
   double square;
 
   PetscFunctionBegin;
-  if (*norm == 0.0) *exponent = PETSC_MIN_INT / 2;
+  if (*norm == 0.0) *exponent = INT_MIN / 2;
   largest = *exponent;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT, MPI_MAX, comm));
   square = *norm == 0.0 ? 0.0 : ldexp(*norm, *exponent - largest);
@@ -214,6 +215,13 @@ PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *p, Mat G, size_t *least
     PetscCall(MatGetOwnershipRanges(G, &starts));
     for (PetscMPIInt r = 0; r < p->size; r++) *least = PetscMin(*least, (size_t)(starts[r + 1] - starts[r]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *p, PetscMPIInt n, double x[])
+{
+  PetscFunctionBegin;
+  if (p->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, MPI_MAX, p->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,6 +49,8 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, do
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *, const void *A, double *divisor);
 PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar, size_t s);
+/* x = the largest on any rank, of n numbers of which something depends that all ranks must do alike; collective */
+PETSC_INTERN PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *, PetscMPIInt n, double x[]);
 /* ||Y||_F^2, the same bits on all ranks; collective */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, double *);
 /* The precision that the options ask for, that of the type where they ask for none; an error where it is not built */

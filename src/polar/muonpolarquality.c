@@ -19,7 +19,7 @@ static const double confidence = 1.96;
 
 typedef struct {
   PetscInt m, n, s;
-  int      exponent;      /* of the largest entry of G: its products are divided by that power of two, so that no norm overflows */
+  int      exponent;      /* of the largest entry of G: its products are divided by that power of two, by halves before and after, so that none overflows */
   Mat      G;             /* to which the exponent belongs */
   Vec      v[STEPSG + 1]; /* of the short side */
   Vec      u[2];          /* of the long side */
@@ -28,10 +28,16 @@ typedef struct {
 /* u = A v from the short side to the long one, or v = A^T u back */
 static PetscErrorCode MuonLanczosMultiply(const MuonLanczos *l, Mat A, PetscBool back, Vec from, Vec to)
 {
+  const int half = l->exponent / 2;
+
   PetscFunctionBegin;
+  if (A == l->G) PetscCall(VecScale(from, (PetscScalar)ldexp(1.0, -half)));
   if ((l->m >= l->n) == (back == PETSC_FALSE)) PetscCall(MatMult(A, from, to));
   else PetscCall(MatMultTranspose(A, from, to));
-  if (A == l->G) PetscCall(VecScale(to, (PetscScalar)ldexp(1.0, -l->exponent)));
+  if (A == l->G) {
+    PetscCall(VecScale(from, (PetscScalar)ldexp(1.0, half)));
+    PetscCall(VecScale(to, (PetscScalar)ldexp(1.0, half - l->exponent)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +177,7 @@ static PetscErrorCode MuonPolarMeasure_Private(Mat G, Mat Q, int *exponent, doub
   const PetscScalar *g, *q;
   PetscInt           m, n, ldg, ldq;
   PetscMPIInt        size;
-  double             most, sums[2];
+  double             most, sums[2], half[2];
   int                own;
 
   PetscFunctionBegin;
@@ -182,14 +188,18 @@ static PetscErrorCode MuonPolarMeasure_Private(Mat G, Mat Q, int *exponent, doub
   PetscCall(MatDenseGetArrayRead(G, &g));
   PetscCall(MatDenseGetArrayRead(Q, &q));
   most    = MuonKernelMaxAbs((size_t)m, (size_t)n, g, (size_t)ldg);
-  sums[0] = MuonKernelDot((size_t)m, (size_t)n, g, (size_t)ldg, q, (size_t)ldq);
+  sums[0] = 0.0;
   sums[1] = MuonKernelNorm((size_t)m, (size_t)n, g, (size_t)ldg, &own);
-  PetscCall(MatDenseRestoreArrayRead(Q, &q));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &size));
   if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)G)));
   (void)frexp(most, exponent);
-  sums[0] = ldexp(sums[0], -*exponent);
+  half[0] = ldexp(1.0, -(*exponent / 2));
+  half[1] = ldexp(1.0, *exponent / 2 - *exponent);
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < m; i++) sums[0] += g[i + (size_t)j * ldg] * half[0] * half[1] * q[i + (size_t)j * ldq];
+  }
+  PetscCall(MatDenseRestoreArrayRead(Q, &q));
+  PetscCall(MatDenseRestoreArrayRead(G, &g));
   if (sums[1] > 0.0) sums[1] = ldexp(sums[1], own - *exponent);
   sums[1] *= sums[1];
   if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)G)));

@@ -277,10 +277,21 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, Mat A, Petsc
     else {
       for (*count = 0; *count < nsv && sigma[*count] > l * PETSC_MACHINE_EPSILON * sigma[0]; (*count)++) continue;
       for (PetscInt i = 0; i < nsv; i++) sigma[i] = (PetscReal)ldexp((double)sigma[i], exponent);
-      if (PetscIsInfOrNanReal(sigma[0])) *status = MUON_STATUS_NANORINF;
+      if (PetscIsInfOrNanReal(sigma[0])) {
+        *status = MUON_STATUS_NANORINF;
+        *count  = 0;
+      }
     }
   }
   PetscCall(MatDenseRestoreArrayRead(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSVDRoom_Private(MuonSVD svd, PetscInt m, PetscInt n, PetscInt nsv, PetscScalar **X, PetscScalar **U)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_D, (size_t)m * n * sizeof(PetscScalar), X));
+  if (nsv > 0) PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)m * nsv * sizeof(PetscScalar), U));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,18 +313,21 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, Mat A, PetscIn
   const PetscScalar *a;
   PetscScalar       *X = NULL, *whole = NULL;
   PetscInt           m, n, rows, lda;
-  PetscMPIInt        rank, values, answer[3] = {0, 0, 0};
+  PetscMPIInt        rank, values, length, answer[3] = {0, 0, 0};
   PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetLocalSize(A, &rows, NULL));
+  /* Classes and events have one order on all ranks */
+  PetscCall(MuonSVDStart());
   if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
-  if (rank == 0) {
-    PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_D, (size_t)m * n * sizeof(PetscScalar), &X));
-    if (U != NULL) PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)m * nsv * sizeof(PetscScalar), &whole));
-  }
+  if (rank == 0) ierr = MuonSVDRoom_Private(svd, m, n, U != NULL ? nsv : 0, &X, &whole);
+  answer[0] = (PetscMPIInt)ierr;
+  PetscCallMPI(MPI_Bcast(answer, 1, MPI_INT, 0, comm));
+  PetscCall(ierr);
+  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank has no room for a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", m, n);
   PetscCall(MatDenseGetLDA(A, &lda));
   PetscCall(MatDenseGetArrayRead(A, &a));
   PetscCall(MuonMatMoveRows_Private(A, n, (PetscScalar *)a, lda, X, PETSC_TRUE));
@@ -333,8 +347,13 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, Mat A, PetscIn
   PetscCall(PetscMPIIntCast(*count, &values));
   PetscCallMPI(MPI_Bcast(sigma, values, MPIU_REAL, 0, comm));
   if (V != NULL) {
-    PetscCall(PetscMPIIntCast(*count * n, &values));
-    PetscCallMPI(MPI_Bcast(V, values, MPIU_SCALAR, 0, comm));
+    MPI_Datatype column;
+
+    PetscCall(PetscMPIIntCast(n, &length));
+    PetscCallMPI(MPI_Type_contiguous(length, MPIU_SCALAR, &column));
+    PetscCallMPI(MPI_Type_commit(&column));
+    PetscCallMPI(MPI_Bcast(V, values, column, 0, comm));
+    PetscCallMPI(MPI_Type_free(&column));
   }
   if (U != NULL) PetscCall(MuonMatMoveRows_Private(A, *count, U, PetscMax(1, rows), whole, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -60,23 +60,29 @@ MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_
   return MUON_WIRE_OK;
 }
 
+int MuonWireMessageIsPlain(const MuonWireMessage *header)
+{
+  return header->indices != MUON_WIRE_INDICES_GAPS && header->values != MUON_WIRE_VALUES_CODED;
+}
+
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
 {
   const unsigned char *from = bytes + MUON_WIRE_MESSAGE_HEADER;
-  unsigned char       *to   = room + MUON_WIRE_MESSAGE_HEADER;
+  unsigned char       *to;
   MuonWireMessage      found, whole;
   MuonWireLayout       layout;
   uint64_t             rest, used;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  if (found.indices != MUON_WIRE_INDICES_GAPS && found.values != MUON_WIRE_VALUES_CODED) {
+  if (MuonWireMessageIsPlain(&found)) {
     *plain = bytes;
     return MuonWireMessageValidate(bytes, length, layer, rows, columns, header);
   }
   if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (capacity < MUON_WIRE_MESSAGE_HEADER || whole.bytes > capacity - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
   /* What a decoder below accepts is in order; the other sections are checked as those of a plain message are */
+  to   = room + MUON_WIRE_MESSAGE_HEADER;
   rest = found.bytes;
   used = layout.entriesat;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {

@@ -147,8 +147,9 @@ MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length
 /*
    Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain message that is valid in the codecs that take the least room, GAPS and CODED among them,
    and returns its length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full check, what MuonWireMessageValidate() is for plain messages: *plain is bytes
-   where these are plain already, else room, which holds capacity bytes. header is that of the plain message. PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
+   where these are plain already and room may be NULL, else room, which holds capacity bytes. header is that of the plain message. PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
 */
+int            MuonWireMessageIsPlain(const MuonWireMessage *header);
 uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
 MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain);
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);

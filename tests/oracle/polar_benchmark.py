@@ -17,6 +17,11 @@ def newton_schulz_flops(s, l):
     return 5 * (s * (s + 1) * l + s * s * (s + 1) + 2 * s * s * l)
 
 
+def newton_schulz_bf16_flops(s, l):
+    """The same, and the sum of squares that tells whether the products were made."""
+    return newton_schulz_flops(s, l) + 2 * s * l
+
+
 def zolotarev_flops(inverses, lanczos=0):
     """SYRK, the inverses, or what is as dear, SYMM, and in single precision 8 products of a vector with the Gram matrix of the result."""
     return lambda s, l: s * (s + 1) * l + inverses * s**3 + 2 * s * s * l + (lanczos * s * l if s > 1 else 0)
@@ -28,7 +33,7 @@ def torch_flops(s, l):
 
 
 FLOPS = {
-    "kj": newton_schulz_flops, "kj-double": newton_schulz_flops, "kj-bf16": newton_schulz_flops, "polarexpress": newton_schulz_flops, "polarexpress-bf16": newton_schulz_flops,
+    "kj": newton_schulz_flops, "kj-double": newton_schulz_flops, "kj-bf16": newton_schulz_bf16_flops, "polarexpress": newton_schulz_flops, "polarexpress-bf16": newton_schulz_bf16_flops,
     "torch-bf16": torch_flops, "torch-single": torch_flops,
     "zolotarev-2": zolotarev_flops(2, 32), "zolotarev-3": zolotarev_flops(3, 32), "zolotarev-4": zolotarev_flops(4, 32), "zolotarev-4-double": zolotarev_flops(4), "zolotarev-7": zolotarev_flops(5)
 }

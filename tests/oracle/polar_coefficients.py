@@ -126,7 +126,7 @@ def main():
         assert np.linalg.norm(q - expected) <= bound, (line, np.linalg.norm(q - expected), bound)
         assert bound < 1e-4 or eps > 1e-10, (line, bound)
         count += 1
-    assert count == 384, f"{count} cases"
+    assert count == 368, f"{count} cases"
 
 
 main()

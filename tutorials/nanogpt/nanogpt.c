@@ -13,7 +13,7 @@ static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt
                             "-nanogpt_steps 500 -nanogpt_interval 50 "
                             "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.7 -muon_shape_factor scion";
 
-/* The small model on a folder of C headers, in both directions a tenth of the entries with nine bits each, beside the uncompressed run */
+/* The small model on a folder of C headers, in both directions a tenth of the entries as powers of two, beside the uncompressed run */
 static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "
                                  "-ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values natural "
                                  "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -ef21_server_compressor_values natural";

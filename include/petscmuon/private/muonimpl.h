@@ -100,9 +100,10 @@ PETSC_INTERN PetscErrorCode MuonSendUp_Private(Muon, MuonExchangeMode, const Muo
 PETSC_INTERN PetscErrorCode MuonSumMessages_Private(Muon, PetscInt i, MuonCompressor, Mat sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt i, Mat G, Mat X, Mat Xnew, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSendDown_Private(Muon, PetscInt i, MuonCompressor, Mat Xnew, Mat reference, MuonRecord *, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonSendStep_Private(Muon, PetscInt i, MuonCompressor, Mat G, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSendStep_Private(Muon, PetscInt i, MuonCompressor, Mat G, Mat W, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonDecodeStep_Private(Muon, PetscInt i, Mat W);
 PETSC_INTERN PetscErrorCode MuonHashReplica_Private(Mat Xnew, MuonRecord *);
+PETSC_INTERN PetscErrorCode MuonHashStep_Private(Muon, PetscInt i, MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonReceiveDown_Private(Muon, const MuonCompressor c[], MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonDecodeDown_Private(Muon, PetscInt i, MuonCompressor, PetscBool assigns, Mat W);
 PETSC_INTERN PetscErrorCode MuonDenseMatCreate_Private(MuonLayer, PetscBool zero, Mat *);

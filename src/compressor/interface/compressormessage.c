@@ -62,17 +62,22 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, P
 static PetscErrorCode MuonCompressorExpand_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *header, const unsigned char **payload, PetscBool *valid)
 {
   const unsigned char *plain;
-  unsigned char       *room;
+  unsigned char       *room = NULL;
   MuonWorkspace        work;
-  size_t               capacity;
+  MuonWireMessage      came;
+  size_t               capacity = 0;
   MuonWireLayout       sections;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, header, valid));
   if (*valid == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  capacity = (size_t)header->bytes + MUON_WIRE_MESSAGE_HEADER;
   PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, capacity, &room));
+  /* A message that is plain already needs no room */
+  (void)MuonWireMessageRead(buf, bytes, &came);
+  if (!MuonWireMessageIsPlain(&came)) {
+    capacity = (size_t)header->bytes + MUON_WIRE_MESSAGE_HEADER;
+    PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, capacity, &room));
+  }
   if (MuonWireMessageExpand(buf, bytes, header->layer, (uint64_t)m, (uint64_t)n, capacity, room, &plain, header) != MUON_WIRE_OK) {
     *valid = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);

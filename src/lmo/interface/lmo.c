@@ -479,7 +479,7 @@ PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
 PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 {
   PetscLogDouble bytes;
-  PetscBool      ascii, string;
+  PetscBool      ascii, string, polar;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -492,8 +492,9 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
-    /* The scratch memory is one with that of the polar factor, which shows it */
-    if (lmo->polar == NULL) {
+    /* The scratch memory is one with that of the polar factor, which shows it where the type shows the factor */
+    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
+    if (polar == PETSC_FALSE) {
       PetscCall(MuonLMOGetMemory(lmo, &bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
     }

@@ -209,8 +209,8 @@ static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n,
 {
   MuonWireMessage      header, plain, expected;
   const unsigned char *whole;
-  unsigned char       *room;
-  size_t               capacity;
+  unsigned char       *room     = NULL;
+  size_t               capacity = 0;
 
   PetscFunctionBegin;
   *valid = PETSC_FALSE;
@@ -218,9 +218,11 @@ static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n,
   if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOHeader_Private(lmo, m, n, (PetscInt64)header.count, &expected));
   if (plain.form != expected.form || plain.indices != expected.indices || plain.values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
-  capacity = (size_t)expected.bytes + MUON_WIRE_MESSAGE_HEADER;
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
+  if (!MuonWireMessageIsPlain(&header)) {
+    capacity = (size_t)expected.bytes + MUON_WIRE_MESSAGE_HEADER;
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
+  }
   if (MuonWireMessageExpand(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, capacity, room, &whole, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   *count   = (PetscInt64)plain.count;
   *payload = whole + MUON_WIRE_MESSAGE_HEADER;

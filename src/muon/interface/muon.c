@@ -907,7 +907,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   muon->dual = dual;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
   PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
-             "Step %" PetscInt_FMT ": the ranks, which all serve, computed different weights; use -muon_exchange_type star or sharded where processors or libraries differ", muon->step);
+             "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or sharded, and no -ef21_server_compressor sharp", muon->step);
   *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
   switch (worst) {
   case MUON_STATUS_NANORINF:

@@ -1,6 +1,7 @@
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include "../../wire/muonwire.h"
+#include "../../kernels/muonpolarkernels.h"
 
 /*
    What the algorithms have in common around the exchange: messages of all active layers out of the gradients' buffers, their sum at a server, the check of what servers sent.
@@ -98,19 +99,30 @@ static PetscErrorCode MuonDownWritten_Private(Muon muon, PetscInt i, size_t byte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSendStep_Private(Muon muon, PetscInt i, MuonCompressor c, Mat G, MuonRecord *record, MuonStatus *status)
+PetscErrorCode MuonSendStep_Private(Muon muon, PetscInt i, MuonCompressor c, Mat G, Mat W, MuonRecord *record, MuonStatus *status)
 {
-  MuonLayer         layer   = muon->active[i];
-  MuonStatus        stepped = MUON_STATUS_OK;
-  MuonLayerStepInfo info;
-  size_t            most, bytes;
-  unsigned char    *to;
+  MuonLayer          layer   = muon->active[i];
+  MuonStatus         stepped = MUON_STATUS_OK;
+  MuonLayerStepInfo  info;
+  const PetscScalar *w;
+  PetscInt           ldw;
+  PetscReal          largest;
+  size_t             most, bytes;
+  unsigned char     *to;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetMaxBytes(c, layer->m, layer->n, &most));
   PetscCall(MuonExchangeDownReserve(muon->exchange, i, most, &to));
   PetscCall(MuonGetStepInfo_Private(muon, layer, &info));
   PetscCall(MuonLayerEncodeStep_Private(layer, &info, G, most, to, &bytes, &stepped));
+  /* No entry of D is beyond 1: whether the new weights are finite is known before they are there */
+  if (stepped == MUON_STATUS_OK) {
+    PetscCall(MatDenseGetLDA(W, &ldw));
+    PetscCall(MatDenseGetArrayRead(W, &w));
+    largest = (PetscReal)MuonKernelMaxAbs((size_t)layer->m, (size_t)layer->n, w, (size_t)ldw);
+    PetscCall(MatDenseRestoreArrayRead(W, &w));
+    if (PetscIsInfOrNanReal(PetscAbsReal(1 - info.rate * layer->weight_decay) * largest + PetscAbsReal(info.radius))) stepped = MUON_STATUS_NANORINF;
+  }
   PetscCall(MuonWorse_Private(stepped, status));
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDownWritten_Private(muon, i, bytes, to, record));
@@ -195,6 +207,19 @@ PetscErrorCode MuonDecodeDown_Private(Muon muon, PetscInt i, MuonCompressor c, P
   PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
   if (assigns) PetscCall(MuonCompressorDecode(c, bytes, message, W));
   else PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonHashStep_Private(Muon muon, PetscInt i, MuonRecord *record)
+{
+  MuonLayerStepInfo info;
+  PetscReal         factor[2];
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepInfo_Private(muon, muon->active[i], &info));
+  factor[0]       = info.rate * muon->active[i]->weight_decay;
+  factor[1]       = info.radius;
+  record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)factor, sizeof(factor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,6 +27,16 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* FNV-1a, 32 bits */
+unsigned int MuonPolarHash_Private(size_t bytes, const void *numbers)
+{
+  const unsigned char *byte = (const unsigned char *)numbers;
+  unsigned int         hash = 2166136261u;
+
+  for (size_t i = 0; i < bytes; i++) hash = (hash ^ byte[i]) * 16777619u;
+  return hash;
+}
+
 PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 {
   const char *prefix = object->prefix != NULL ? object->prefix : "";
@@ -41,7 +51,7 @@ PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
 {
   const char     *prefix = object->prefix != NULL ? object->prefix : "";
-  const PetscInt *a, *b;
+  const PetscInt *a, *b, *c, *d;
   PetscInt        m, n, p, q;
   MPI_Comm        comm;
   PetscMPIInt     same, size;
@@ -62,11 +72,15 @@ PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetOwnershipRanges(A, &a));
   PetscCall(MatGetOwnershipRanges(B, &b));
+  PetscCall(MatGetOwnershipRangesColumn(A, &c));
+  PetscCall(MatGetOwnershipRangesColumn(B, &d));
   /* Every rank knows all ranges, so that all raise this together */
   for (PetscMPIInt r = 0; r < size; r++) {
     PetscCheck(a[r] == b[r] && a[r + 1] == b[r + 1], comm, PETSC_ERR_ARG_INCOMP,
                "%s with options prefix \"%s\": rank %d has rows %" PetscInt_FMT " to %" PetscInt_FMT " of the output (%" PetscInt_FMT " x %" PetscInt_FMT "), expected the input's %" PetscInt_FMT " to %" PetscInt_FMT, object->class_name, prefix, r,
                b[r], b[r + 1], m, n, a[r], a[r + 1]);
+    PetscCheck(c[r + 1] == d[r + 1], comm, PETSC_ERR_ARG_INCOMP, "%s with options prefix \"%s\": the vectors that the output multiplies have %" PetscInt_FMT " entries on rank %d, expected the input's %" PetscInt_FMT, object->class_name, prefix,
+               d[r + 1] - d[r], r, c[r + 1] - c[r]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,7 +274,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   MuonPolarCoefficients  name;
   MuonPolarPrecision     precision;
   MuonPolarNormalization normalization;
-  PetscReal              tolerance, values[3 * MAXMUONPOLARROWS];
+  PetscReal              tolerance, values[3 * MAXMUONPOLARROWS + 1];
   PetscInt               count, steps;
   char                   type[256];
   PetscBool              set;
@@ -293,9 +307,9 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficients(polar, type));
     /* What -help prints as the value now */
     PetscCall(PetscArrayzero(values, PETSC_STATIC_ARRAY_LENGTH(values)));
-    count = 3 * MAXMUONPOLARROWS;
+    count = 3 * MAXMUONPOLARROWS + 1;
     PetscCall(MuonPolarGetCoefficientValues(polar, &count, values));
-    count = 3 * MAXMUONPOLARROWS;
+    count = 3 * MAXMUONPOLARROWS + 1;
     PetscCall(PetscOptionsRealArray("-lmo_polar_coefficient_values", "Three coefficients for each step", "MuonPolarSetCoefficientValues", values, &count, &set));
     if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficientValues(polar, count, values));
   }
@@ -779,9 +793,12 @@ enum {
   INPUT_NANORINF
 };
 
-/* Of each matrix, with one message for all that follow one another on the same communicator */
+/* Of each matrix, with one message for all on the same communicator, whatever lies between them on this rank */
 static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const Mat G[], int input[])
 {
+  int       *worst;
+  PetscBool *told;
+
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
     const PetscScalar *g;
@@ -796,15 +813,28 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const Mat G[], int in
     else input[i] = MuonKernelMaxAbs((size_t)rows, (size_t)columns, g, (size_t)lda) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
     PetscCall(MatDenseRestoreArrayRead(G[i], &g));
   }
-  for (PetscInt i = 0, k; i < n; i = k) {
-    const MPI_Comm comm = PetscObjectComm((PetscObject)G[i]);
-    PetscMPIInt    size, count;
+  PetscCall(PetscMalloc2(n, &worst, n, &told));
+  for (PetscInt i = 0; i < n; i++) told[i] = PETSC_FALSE;
+  for (PetscInt i = 0; i < n; i++) {
+    const MPI_Comm comm  = PetscObjectComm((PetscObject)G[i]);
+    PetscInt       count = 0;
+    PetscMPIInt    size, entries;
 
-    for (k = i + 1; k < n && PetscObjectComm((PetscObject)G[k]) == comm; k++) continue;
     PetscCallMPI(MPI_Comm_size(comm, &size));
-    PetscCall(PetscMPIIntCast(k - i, &count));
-    if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &input[i], count, MPI_INT, MPI_MAX, comm));
+    if (told[i] == PETSC_TRUE || size == 1) continue;
+    for (PetscInt k = i; k < n; k++) {
+      if (PetscObjectComm((PetscObject)G[k]) == comm) worst[count++] = input[k];
+    }
+    PetscCall(PetscMPIIntCast(count, &entries));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, worst, entries, MPI_INT, MPI_MAX, comm));
+    count = 0;
+    for (PetscInt k = i; k < n; k++) {
+      if (PetscObjectComm((PetscObject)G[k]) != comm) continue;
+      input[k] = worst[count++];
+      told[k]  = PETSC_TRUE;
+    }
   }
+  PetscCall(PetscFree2(worst, told));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -882,10 +912,10 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 
   Notes:
   Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
-  Parallel matrices that follow one another in the order of their sizes share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
+  Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
   at the rate of large ones.
 
-  Ranks that have several parallel matrices in common give them in the same order.
+  Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
 
   `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A matrix that failed does not keep the others from being computed.
 
@@ -925,9 +955,9 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     ended[order[k]] = polar->status;
   }
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
-  for (PetscInt i = 0; i < n && polar->nmonitors > 0; i++) {
-    polar->status = ended[i];
-    PetscCall(MuonPolarMonitor(polar, G[i], Q[i]));
+  for (PetscInt k = 0; k < n && polar->nmonitors > 0; k++) {
+    polar->status = ended[order[k]];
+    PetscCall(MuonPolarMonitor(polar, A[k], Q[order[k]]));
   }
   for (PetscInt i = n - 1; i >= 0; i--) {
     if (ended[i] != MUON_STATUS_OK) first = ended[i];
@@ -1066,6 +1096,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
       PetscCall(PetscViewerStringSPrintf(viewer, " %s", MuonPolarPrecisions[precision]));
     }
     if (polar->normalizes == PETSC_TRUE && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, MuonPolarNormalizations[polar->normalization], polar->poweriterations));
+    if (polar->ncoefficients > 0) PetscCall(PetscViewerStringSPrintf(viewer, " %x", MuonPolarHash_Private(3 * (size_t)polar->ncoefficients * sizeof(*polar->values), polar->values)));
     PetscTryTypeMethod(polar, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

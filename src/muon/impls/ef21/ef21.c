@@ -262,6 +262,7 @@ static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatu
 {
   Muon_EF21      *ef21 = (Muon_EF21 *)muon->data;
   const PetscInt *order;
+  PetscBool       finite;
 
   PetscFunctionBegin;
   if (ef21->direct == PETSC_FALSE) PetscCall(MuonExchangeDownBegin(muon->exchange, (PetscInt64)muon->step));
@@ -278,10 +279,14 @@ static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatu
     if (Xnew == NULL && step == PETSC_FALSE) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_B, layer, &Xnew));
     PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
     PetscCall(EF21Aggregate_Private(muon, i, Gnew, status));
-    if (*status == MUON_STATUS_OK && step) PetscCall(MuonSendStep_Private(muon, i, s->down, Gnew, record, status));
+    if (*status == MUON_STATUS_OK && step) PetscCall(MuonSendStep_Private(muon, i, s->down, Gnew, W, record, status));
     else if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, i, Gnew, s->X != NULL ? s->X : W, Xnew, record, status));
-    if (*status == MUON_STATUS_OK && ef21->direct) PetscCall(MuonHashReplica_Private(Xnew, record));
-    else if (*status == MUON_STATUS_OK && step == PETSC_FALSE) PetscCall(MuonSendDown_Private(muon, i, s->down, Xnew, W, record, status));
+    if (*status == MUON_STATUS_OK && ef21->direct) {
+      /* What goes down is checked as it is encoded; here nothing goes down */
+      PetscCall(MuonMatIsFinite_Private(Xnew, &finite));
+      if (finite == PETSC_FALSE) PetscCall(MuonWorse_Private(MUON_STATUS_NANORINF, status));
+      PetscCall(MuonHashReplica_Private(Xnew, record));
+    } else if (*status == MUON_STATUS_OK && step == PETSC_FALSE) PetscCall(MuonSendDown_Private(muon, i, s->down, Xnew, W, record, status));
     PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_FALSE));
     if (s->Gnew == NULL) PetscCall(MatDestroy(&Gnew));
     if (s->Xnew == NULL) PetscCall(MatDestroy(&Xnew));
@@ -357,6 +362,10 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
   PetscCall(EF21Serve_Private(muon, record, &status));
   if (ef21->direct == PETSC_FALSE) PetscCall(MuonReceiveDown_Private(muon, down, &status));
   PetscCall(PetscFree5(M, Gj, sum, up, down));
+  /* Each worker multiplies a step that it got by what it makes of rate, schedule and decay */
+  for (PetscInt i = 0; i < ef21->n && ef21->direct == PETSC_FALSE; i++) {
+    if (ef21->layer[i].sharp) PetscCall(MuonHashStep_Private(muon, i, record));
+  }
   record->status = (double)status;
   record->up     = muon->traffic.up[1];
   record->down   = muon->traffic.down[1];
@@ -743,8 +752,8 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix is not stored.
 
-  With `-ef21_server_compressor sharp` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit, X is W and is
-  not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`,
+  With `-ef21_server_compressor sharp` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long
+  as the dual norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`,
   which names the key that gives the layer another compressor. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another lossy compressor nothing goes down, as with identity.
 
   The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0 and exact gradients give Algorithm 2.

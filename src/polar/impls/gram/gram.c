@@ -272,12 +272,15 @@ static PetscErrorCode MuonPolarGramGetRestart_Gram(MuonPolar polar, PetscInt *co
 
 static PetscErrorCode MuonPolarSetFromOptions_Gram(MuonPolar polar, MuonOptionItems PetscOptionsObject)
 {
-  PetscInt  restarts[MAXMUONPOLARROWS], count = MAXMUONPOLARROWS;
+  const char *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  /* One more than there may be, which an error shows */
+  PetscInt  restarts[MAXMUONPOLARROWS + 1] = {0}, count = MAXMUONPOLARROWS + 1;
   PetscBool set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Gram options");
   PetscCall(PetscOptionsIntArray("-lmo_polar_restart", "Steps after which the Gram matrix is formed anew, 0 for none", "MuonPolarGramSetRestart", restarts, &count, &set));
+  PetscCheck(set == PETSC_FALSE || count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_restart has more than %d numbers", prefix, MAXMUONPOLARROWS);
   if (set == PETSC_TRUE) PetscCall(MuonPolarGramSetRestart(polar, count == 1 && restarts[0] == 0 ? 0 : count, restarts));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -302,8 +305,7 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   } else {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, name, steps));
-    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerStringSPrintf(viewer, "%c%" PetscInt_FMT, i == 0 ? '/' : ',', restarts[i]));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT "/%x", name, steps, MuonPolarHash_Private((size_t)count * sizeof(*restarts), restarts)));
   }
   PetscCall(PetscFree(restarts));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,13 +8,24 @@ static const char MuonCitation[] = "@misc{jordan2024muon,\n"
                                    "  year   = {2024},\n"
                                    "  url    = {https://kellerjordan.github.io/posts/muon/}\n}\n";
 
+/* An estimate of the norm, polynomials of the user, or known ones beyond their steps may let the iteration diverge, and a product in bf16 that failed is NaN; the rest stays bounded */
+static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt steps, PetscBool *watch)
+{
+  MuonPolarPrecision precision;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *watch = p == NULL || steps > p->steps || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL || precision == MUON_POLAR_PRECISION_BF16 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
 {
-  const PetscBool             guess = polar->ncoefficients > 0 || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL ? PETSC_TRUE : PETSC_FALSE;
   const MuonKernelPolynomial *p;
   const MuonKernelReal       *real;
   MuonPolarPanel              panel;
   PetscInt                    steps;
+  PetscBool                   watch;
   double                      c[3], squares;
   void                       *A;
 
@@ -33,8 +44,8 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
     if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, A, c));
     PetscCall(MuonPolarPanelPolynomial(&panel, A, c));
   }
-  /* Inside the Frobenius norm the known sets stay bounded; an estimate, or polynomials of the user, may have let the iteration diverge */
-  if (guess == PETSC_TRUE) {
+  PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
+  if (watch == PETSC_TRUE) {
     PetscCall(MuonPolarPanelSumSquares(&panel, &squares));
     if (!(squares <= 16.0 * (double)panel.s)) {
       PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
@@ -51,6 +62,7 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
   const MuonKernelPolynomial *p;
   PetscInt                    steps;
+  PetscBool                   watch;
   double                      c[3];
 
   PetscFunctionBegin;
@@ -62,7 +74,8 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
     *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, c);
   }
   *flops += MuonPolarPanelBeginFlops(polar, p, m, n);
-  if (polar->ncoefficients > 0 || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) *flops += 2.0 * s * l;
+  PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
+  if (watch == PETSC_TRUE) *flops += 2.0 * s * l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +147,8 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   turned around, with singular values of -1.08. It is here to compare with.
 
   `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate of the largest singular value instead, which spares steps. It runs on the Gram matrix of the first step, adds no communication, and goes into the first
-  polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration diverges in spite of that, or with polynomials of your own, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
+  polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration diverges in spite of that, with polynomials of your own, or after more steps
+  than the polynomials are made for, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
 
   Scratch memory is twice the matrix and twice its Gram matrix, in the precision of the kernel. The rows of a parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram
   matrices of the ranks in one sum and multiplies locally. Those of a wide one change to columns by one all-to-all, and back by another. With $J$ ranks, $d$ entries and a shorter side $s$ a rank needs at most

@@ -39,6 +39,17 @@ static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
   return p->left ? p->s : p->local;
 }
 
+/* The factor, and whether there is none on any rank: what a LAPACK makes of the same bits may differ between them */
+static PetscErrorCode MuonPolarFactor_QDWH(MuonPolarPanel *p, void *A, PetscBool *failed)
+{
+  double broken = MuonKernelRealCholesky(p->real, p->s, A) ? 1.0 : 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPanelAgree(p, 1, &broken));
+  *failed = broken > 0.0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 in the Gram form, A = the Gram matrix, which is lost. *failed where it is not positive definite */
 static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
 {
@@ -48,7 +59,7 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
 
   PetscFunctionBegin;
   MuonKernelRealShift(real, s, 1.0 / w[2], A);
-  *failed = MuonKernelRealCholesky(real, s, A) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonPolarFactor_QDWH(p, A, failed));
   if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * strip * real->size, &Z));
   for (size_t first = 0; first < p->local; first += strip) {
@@ -76,6 +87,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   const double          c = w[2], unit = real->unit;
   MuonPolarPanel        q     = *p;
   double                noise = 2.0 * (double)(p->l + s + 2) * unit * MuonKernelRealTrace(real, s, A), error = 1.0;
+  PetscBool             broken;
   void                 *Q2;
 
   PetscFunctionBegin;
@@ -90,9 +102,11 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
       PetscCall(MuonPolarPanelGram(&q, A));
       real->gram(1, s, s, 1.0, Q2, s, 1.0, A);
       error = MuonKernelRealDistance(real, s, A, 1.0);
-      if (error > 0.5) MuonKernelRealShift(real, s, 2.0 * (double)(p->l + 2 * s + 2) * unit * MuonKernelRealTrace(real, s, A), A);
+      PetscCall(MuonPolarPanelAgree(p, 1, &error));
+      if (!(error <= 0.5)) MuonKernelRealShift(real, s, 2.0 * (double)(p->l + 2 * s + 2) * unit * MuonKernelRealTrace(real, s, A), A);
     }
-    if (MuonKernelRealCholesky(real, s, A)) break;
+    PetscCall(MuonPolarFactor_QDWH(p, A, &broken));
+    if (broken == PETSC_TRUE) break;
     MuonKernelRealSolve(real, p->left, 0, s, p->local, A, q.Y, ld);
     MuonKernelRealSolve(real, 1, 0, s, s, A, Q2, s);
     PetscCall(PetscLogFlops((PetscLogDouble)s * s * s * (pass > 0 ? 7.0 : 4.0) / 3.0 + (PetscLogDouble)s * s * p->local));
@@ -116,7 +130,7 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   const MuonKernelReal *real = p->real;
   const double          eps  = PetscMax(2.0 * real->unit, (double)PETSC_MACHINE_EPSILON);
   const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
-  double               *sums, most   = 0.0, inverse, trace;
+  double               *sums, most   = 0.0, inverse, trace, agreed[2];
   void                 *work;
 
   PetscFunctionBegin;
@@ -132,8 +146,12 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   inverse = MuonKernelRealInverseNorm(real, s, A, work);
   PetscCall(PetscFree(work));
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + 2.0 * s * s));
-  *known = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? PETSC_TRUE : PETSC_FALSE;
-  *l     = *known == PETSC_TRUE ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
+  agreed[0] = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? 0.0 : 1.0;
+  agreed[1] = inverse;
+  PetscCall(MuonPolarPanelAgree(p, 2, agreed));
+  inverse = agreed[1];
+  *known  = agreed[0] > 0.0 ? PETSC_FALSE : PETSC_TRUE;
+  *l      = *known == PETSC_TRUE ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,6 +198,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   for (int more = 0; more <= MORE && failed == PETSC_FALSE && *converged == PETSC_FALSE; more++) {
     PetscCall(MuonPolarPanelGram(p, A));
     error = MuonKernelRealDistance(real, p->s, A, 1.0);
+    PetscCall(MuonPolarPanelAgree(p, 1, &error));
     if (error <= tolerance) *converged = PETSC_TRUE;
     /* Where l was a guess, what has not come to one started below it. An estimate may have been too large, and Halley's own steps bring what lies below up */
     else if (known == PETSC_FALSE || more == MORE || !(error < (double)p->s)) break;
@@ -327,7 +346,6 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   polar->data              = data;
-  polar->normalizes        = PETSC_TRUE;
   polar->ops->apply        = MuonPolarApply_QDWH;
   polar->ops->getflops     = MuonPolarGetFlops_QDWH;
   polar->ops->getprecision = MuonPolarGetPrecision_QDWH;

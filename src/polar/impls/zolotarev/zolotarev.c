@@ -321,6 +321,9 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
     kernel->axpby(s, -alpha[steps], v, 1.0, u);
     if (steps > 0) kernel->axpby(s, -beta[steps - 1], old, 1.0, u);
     beta[steps] = sqrt(kernel->dot(s, u, u));
+    /* Ranks that differ in a bit must not decide differently */
+    PetscCall(MuonPolarPanelAgree(panel, 1, &alpha[steps]));
+    PetscCall(MuonPolarPanelAgree(panel, 1, &beta[steps]));
     steps++;
     /* What is left is rounding: the space is invariant */
     if (!(beta[steps - 1] > 64.0 * kernel->real->unit * fabs(alpha[steps - 1]))) break;
@@ -331,8 +334,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   }
   PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
-  /* Ranks that differ in a bit must not decide differently */
-  if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE, MPI_MAX, panel->comm));
+  PetscCall(MuonPolarPanelAgree(panel, 1, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
