@@ -753,8 +753,9 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix is not stored.
 
   With `-ef21_server_compressor sharp` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long
-  as the dual norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`,
-  which names the key that gives the layer another compressor. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another lossy compressor nothing goes down, as with identity.
+  as the dual norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1,
+  rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer another compressor. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another
+  lossy compressor nothing goes down, as with identity.
 
   The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0 and exact gradients give Algorithm 2.
 
