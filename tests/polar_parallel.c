@@ -88,11 +88,14 @@ int main(int argc, char **argv)
   MuonPolar        polar;
   const char     **types;
   int              count;
-  PetscMPIInt      size;
+  PetscMPIInt      size, rank;
+  PetscBool        first;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  first = rank == 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
@@ -164,6 +167,30 @@ int main(int argc, char **argv)
     PetscCall(MuonPolarApplyMany(polar, 6, H, R, many));
     PetscCall(MuonPolarGetStatus(polar, &status));
     PetscCall(Status(status, MUON_STATUS_NANORINF, types[t]));
+    /* The first rank has matrices of its own between the shared ones, whatever the order of sizes is */
+    {
+      const PetscInt sides[3] = {1, 9, 60};
+      Mat            in[6], out[6];
+      MuonStatus     mixed[6];
+      PetscInt       n = 0, own = 0;
+
+      for (int k = 0; k < 3; k++) {
+        in[n]    = H[k];
+        out[n++] = R[k];
+        if (first == PETSC_FALSE) continue;
+        PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, sides[k], sides[k], NULL, &in[n]));
+        PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, sides[k], sides[k], NULL, &out[n]));
+        PetscCall(MatShift(in[n], 2.0));
+        n++;
+        own++;
+      }
+      PetscCall(MuonPolarApplyMany(polar, n, in, out, mixed));
+      for (PetscInt k = 0; k < n; k++) PetscCheck(mixed[k] == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %d of matrix %" PetscInt_FMT, types[t], (int)mixed[k], k);
+      for (PetscInt k = 0; k < own; k++) {
+        PetscCall(MatDestroy(&in[2 * k + 1]));
+        PetscCall(MatDestroy(&out[2 * k + 1]));
+      }
+    }
     for (int k = 0; k < 6; k++) {
       const PetscScalar *one, *all;
       PetscInt           local, ldq, ldr;
