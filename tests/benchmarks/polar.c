@@ -495,7 +495,7 @@ static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *pr
 /* Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row says so where it gives nothing */
 static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem, Progress *progress)
 {
-  char        folder[PETSC_MAX_PATH_LEN] = "/tmp/petscmuon-XXXXXX", path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];
+  char        folder[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];
   char       *slash;
   const char *tmp  = getenv("TMPDIR");
   PetscInt    rows = problem->nrows;
@@ -511,7 +511,9 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
   PetscCall(PetscStrrchr(script, '/', &slash));
   *slash = '\0';
   PetscCall(PetscStrlcat(script, "polar_torch.py", sizeof(script)));
-  if (tmp != NULL) PetscCall(PetscSNPrintf(folder, sizeof(folder), "%s/petscmuon-XXXXXX", tmp));
+  if (tmp != NULL) PetscCall(PetscStrncpy(folder, tmp, sizeof(folder)));
+  else PetscCall(PetscGetTmp(PETSC_COMM_SELF, folder, sizeof(folder)));
+  PetscCall(PetscStrlcat(folder, "/petscmuon-XXXXXX", sizeof(folder)));
   PetscCall(PetscMkdtemp(folder));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/G.f32", folder));
   PetscCall(WriteSingles(path, problem->m * problem->n, problem->G));
