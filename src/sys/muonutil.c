@@ -65,10 +65,22 @@ PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
+PetscErrorCode MuonHash_Private(size_t bytes, const void *data, unsigned int *hash)
 {
+  const unsigned char *byte = (const unsigned char *)data;
+
   PetscFunctionBegin;
   *hash = 2166136261u;
-  for (size_t i = 0; name[i] != '\0'; i++) *hash = (*hash ^ (unsigned char)name[i]) * 16777619u;
+  for (size_t i = 0; i < bytes; i++) *hash = (*hash ^ byte[i]) * 16777619u;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
+{
+  size_t length;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrlen(name, &length));
+  PetscCall(MuonHash_Private(length, name, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -67,8 +67,6 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
 /* Q = the polar factor of G by a singular value decomposition; collective on G, of which a parallel one is gathered on its first rank. Sets the status of the object */
 PETSC_INTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, MuonSVD, Mat G, Mat Q);
 
-/* For the view in a string, which must stay short: numbers that are many become one */
-PETSC_INTERN unsigned int MuonPolarHash_Private(size_t bytes, const void *numbers);
 /* The names in a list of types, for messages */
 PETSC_INTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
 /* Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape and distribution */

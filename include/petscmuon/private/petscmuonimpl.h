@@ -77,5 +77,7 @@ PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
 /* n columns, of which this rank has the rows a that it has of A, to or from the whole m x n array X at the first rank of A, NULL at the others; collective on A */
 PETSC_INTERN PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather);
 
-/* Hash of a layer's name (FNV-1a, 32 bits): its identity on the wire and in the random number generator, the same for any order of the layers */
+/* FNV-1a, 32 bits */
+PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
+/* That hash of a layer's name: its identity on the wire and in the random number generator, the same for any order of the layers */
 PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);

@@ -27,16 +27,6 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* FNV-1a, 32 bits */
-unsigned int MuonPolarHash_Private(size_t bytes, const void *numbers)
-{
-  const unsigned char *byte = (const unsigned char *)numbers;
-  unsigned int         hash = 2166136261u;
-
-  for (size_t i = 0; i < bytes; i++) hash = (hash ^ byte[i]) * 16777619u;
-  return hash;
-}
-
 PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 {
   const char *prefix = object->prefix != NULL ? object->prefix : "";
@@ -1060,6 +1050,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
   PetscReal          tolerance;
   PetscLogDouble     bytes;
   PetscBool          ascii, string;
+  unsigned int       hash;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -1096,7 +1087,11 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
       PetscCall(PetscViewerStringSPrintf(viewer, " %s", MuonPolarPrecisions[precision]));
     }
     if (polar->normalizes == PETSC_TRUE && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, MuonPolarNormalizations[polar->normalization], polar->poweriterations));
-    if (polar->ncoefficients > 0) PetscCall(PetscViewerStringSPrintf(viewer, " %x", MuonPolarHash_Private(3 * (size_t)polar->ncoefficients * sizeof(*polar->values), polar->values)));
+    /* A view in a string must stay short: numbers that are many become one */
+    if (polar->ncoefficients > 0) {
+      PetscCall(MuonHash_Private(3 * (size_t)polar->ncoefficients * sizeof(*polar->values), polar->values, &hash));
+      PetscCall(PetscViewerStringSPrintf(viewer, " %x", hash));
+    }
     PetscTryTypeMethod(polar, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

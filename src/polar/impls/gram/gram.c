@@ -291,6 +291,7 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
   MuonPolarCoefficients name;
   PetscInt              steps, count, *restarts;
   PetscBool             ascii;
+  unsigned int          hash;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -305,7 +306,8 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   } else {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT "/%x", name, steps, MuonPolarHash_Private((size_t)count * sizeof(*restarts), restarts)));
+    PetscCall(MuonHash_Private((size_t)count * sizeof(*restarts), restarts, &hash));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT "/%x", name, steps, hash));
   }
   PetscCall(PetscFree(restarts));
   PetscFunctionReturn(PETSC_SUCCESS);
