@@ -36,12 +36,13 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   const uint32_t  seed = Mix((uint32_t)step, (uint32_t)(2 * sender + (down == PETSC_TRUE)), (uint32_t)item);
   MuonWireMessage header;
 
-  header.layer   = (uint32_t)item;
-  header.form    = MUON_WIRE_DENSE;
-  header.indices = MUON_WIRE_INDICES_NONE;
-  header.values  = MUON_WIRE_VALUES_SINGLE;
-  header.bytes   = seed % 7 == 0 ? 0 : seed % 200;
-  header.count   = header.bytes;
+  header.layer     = (uint32_t)item;
+  header.form      = MUON_WIRE_DENSE;
+  header.indices   = MUON_WIRE_INDICES_NONE;
+  header.values    = MUON_WIRE_VALUES_SINGLE;
+  header.parameter = 0;
+  header.bytes     = seed % 7 == 0 ? 0 : seed % 200;
+  header.count     = header.bytes;
   if (to != NULL) {
     MuonWireMessageWrite(to, &header);
     for (uint64_t b = 0; b < header.bytes; b++) to[MUON_WIRE_MESSAGE_HEADER + b] = (unsigned char)Mix(seed, (uint32_t)b, 1);

@@ -25,12 +25,13 @@ static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64
   MuonWireMessage header;
   uint64_t        bytes = 1;
 
-  header.layer   = 0;
-  header.form    = (uint8_t)form;
-  header.indices = (uint8_t)indices;
-  header.values  = (uint8_t)values;
-  header.count   = count;
-  header.bytes   = 77;
+  header.layer     = 0;
+  header.form      = (uint8_t)form;
+  header.indices   = (uint8_t)indices;
+  header.values    = (uint8_t)values;
+  header.parameter = 0;
+  header.count     = count;
+  header.bytes     = 77;
   Check(MuonWirePayloadBytes(&header, rows, columns, &bytes) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
   Check(expected == MUON_WIRE_OK || bytes == 0, "bytes of no message");
   return bytes;

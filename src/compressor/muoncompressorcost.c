@@ -104,6 +104,7 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(PetscMemzero(&layout, sizeof(layout)));
   PetscUseTypeMethod(c, layout, m, n, &layout);
   /* The paper knows two widths: a float is 32 bits, a compressed one 16 */
   value = layout.values == MUON_WIRE_VALUES_NATURAL || layout.values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;

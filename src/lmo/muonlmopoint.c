@@ -35,12 +35,13 @@ PetscErrorCode MuonLMOHeader_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscI
   MuonWireResult result;
 
   PetscFunctionBegin;
-  header->layer   = (uint32_t)lmo->layer;
-  header->form    = (uint8_t)lmo->form;
-  header->values  = (uint8_t)NATIVE;
-  header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)lmo->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
-  header->count   = (uint64_t)count;
-  result          = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
+  header->layer     = (uint32_t)lmo->layer;
+  header->form      = (uint8_t)lmo->form;
+  header->parameter = 0;
+  header->values    = (uint8_t)NATIVE;
+  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)lmo->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
+  header->count     = (uint64_t)count;
+  result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
   PetscCheck(result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "No message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

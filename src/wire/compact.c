@@ -17,7 +17,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   entries   = layout.valuesat - layout.entriesat;
   values    = layout.bytes - layout.valuesat;
   if (positions > 0) {
-    bytes = MuonWireGapsEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, from, positions - 1, at);
+    bytes = layout.seed > 0 ? MUON_WIRE_TOO_LONG : MuonWireGapsEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, from, positions - 1, at);
     if (bytes == MUON_WIRE_TOO_LONG) {
       memcpy(at, from, (size_t)positions);
       at += positions;

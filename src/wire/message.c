@@ -23,7 +23,7 @@ void MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header)
   to[MUON_WIRE_AT_FORM]      = header->form;
   to[MUON_WIRE_AT_INDICES]   = header->indices;
   to[MUON_WIRE_AT_VALUES]    = header->values;
-  to[MUON_WIRE_AT_PARAMETER] = 0;
+  to[MUON_WIRE_AT_PARAMETER] = header->parameter;
   MuonWireStore64(to + MUON_WIRE_AT_COUNT, header->count);
   MuonWireStore64(to + MUON_WIRE_AT_PAYLOAD, header->bytes);
 }
@@ -35,13 +35,13 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
   if (length < MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
   payload = MuonWireLoad64(bytes + MUON_WIRE_AT_PAYLOAD);
   if (payload > length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  if (bytes[MUON_WIRE_AT_PARAMETER] != 0) return MUON_WIRE_CORRUPT;
-  header->layer   = MuonWireLoad32(bytes + MUON_WIRE_AT_LAYER);
-  header->form    = bytes[MUON_WIRE_AT_FORM];
-  header->indices = bytes[MUON_WIRE_AT_INDICES];
-  header->values  = bytes[MUON_WIRE_AT_VALUES];
-  header->count   = MuonWireLoad64(bytes + MUON_WIRE_AT_COUNT);
-  header->bytes   = payload;
+  header->layer     = MuonWireLoad32(bytes + MUON_WIRE_AT_LAYER);
+  header->form      = bytes[MUON_WIRE_AT_FORM];
+  header->indices   = bytes[MUON_WIRE_AT_INDICES];
+  header->values    = bytes[MUON_WIRE_AT_VALUES];
+  header->parameter = bytes[MUON_WIRE_AT_PARAMETER];
+  header->count     = MuonWireLoad64(bytes + MUON_WIRE_AT_COUNT);
+  header->bytes     = payload;
   return MUON_WIRE_OK;
 }
 
@@ -69,10 +69,40 @@ MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t c
   case MUON_WIRE_PERCOLUMN:
     return count == columns ? MUON_WIRE_INDICES_NONE : MuonWireChooseIndices(columns, count);
   case MUON_WIRE_COLUMNS:
+  case MUON_WIRE_WHOLECOLUMNS:
     return MuonWireChooseIndices(columns, count);
+  case MUON_WIRE_WHOLEROWS:
+    return MuonWireChooseIndices(rows, count);
   default:
     return MUON_WIRE_INDICES_NONE;
   }
+}
+
+int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values)
+{
+  switch (form) {
+  case MUON_WIRE_SPARSE:
+  case MUON_WIRE_PERROW:
+  case MUON_WIRE_PERCOLUMN:
+  case MUON_WIRE_COLUMNS:
+  case MUON_WIRE_WHOLECOLUMNS:
+  case MUON_WIRE_WHOLEROWS:
+    return 1;
+  default:
+    return values == MUON_WIRE_VALUES_NATURAL;
+  }
+}
+
+uint8_t MuonWireBlocksParameter(unsigned bits, unsigned lengthlog)
+{
+  return bits >= 2 && bits <= 8 && lengthlog >= 4 && lengthlog <= 16 ? (uint8_t)(bits | (lengthlog - 4) << 4) : 0;
+}
+
+MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog)
+{
+  *bits      = parameter & 15u;
+  *lengthlog = (parameter >> 4) + 4u;
+  return MuonWireBlocksParameter(*bits, *lengthlog) == parameter && parameter != 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout)
@@ -82,11 +112,42 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
 
   memset(layout, 0, sizeof(*layout));
   if (MuonWireEntries(rows, columns, &entries) != MUON_WIRE_OK || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
+  if (header->form != MUON_WIRE_BLOCKS && header->parameter != 0) return MUON_WIRE_CORRUPT;
   switch (header->form) {
   case MUON_WIRE_DENSE:
-    if (header->indices != MUON_WIRE_INDICES_NONE || count != entries) return MUON_WIRE_CORRUPT;
-    layout->values = entries;
+    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0)) return MUON_WIRE_CORRUPT;
+    layout->values = count;
     break;
+  case MUON_WIRE_SIGNS:
+    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0)) return MUON_WIRE_CORRUPT;
+    layout->length     = 1;
+    layout->entries    = count;
+    layout->magnitudes = count > 0;
+    layout->values     = layout->magnitudes;
+    break;
+  case MUON_WIRE_SEEDED:
+    if (header->indices != MUON_WIRE_INDICES_NONE || count > entries) return MUON_WIRE_CORRUPT;
+    layout->seed   = 8;
+    layout->values = count;
+    break;
+  case MUON_WIRE_WHOLECOLUMNS:
+  case MUON_WIRE_WHOLEROWS: {
+    const uint64_t lines = header->form == MUON_WIRE_WHOLEROWS ? rows : columns;
+
+    if (!MuonWireIsPositions(header->indices) || count > lines) return MUON_WIRE_CORRUPT;
+    layout->numbered = lines;
+    layout->values   = count * (header->form == MUON_WIRE_WHOLEROWS ? columns : rows);
+    break;
+  }
+  case MUON_WIRE_BLOCKS: {
+    unsigned bits, lengthlog;
+
+    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0) || MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    layout->length  = UINT64_C(1) << (bits - 1);
+    layout->entries = count;
+    layout->values  = (count >> lengthlog) + ((count & ((UINT64_C(1) << lengthlog) - 1)) != 0);
+    break;
+  }
   case MUON_WIRE_SPARSE:
     if (!MuonWireIsPositions(header->indices) || count > entries) return MUON_WIRE_CORRUPT;
     layout->numbered = entries;
@@ -121,7 +182,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     return MUON_WIRE_CORRUPT;
   }
   layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
-  layout->entriesat = MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
+  layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
   layout->valuesat  = layout->entriesat + MuonWireEntriesBytes(layout->length, layout->entries);
   layout->bytes     = layout->valuesat + MuonWireValuesBytes((MuonWireValues)header->values, layout->values);
   return MUON_WIRE_OK;

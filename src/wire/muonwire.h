@@ -26,14 +26,18 @@ typedef enum {
 
 /* How the entries of a matrix became a payload */
 typedef enum {
-  MUON_WIRE_DENSE   = 0, /* every entry: raw values by columns, natural codes by rows */
-  MUON_WIRE_SPARSE  = 1, /* positions of the kept entries (row-major, increasing), then their values in the same order */
-  MUON_WIRE_LOWRANK = 2, /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
-  /* 3 is reserved */
-  MUON_WIRE_TRIPLES   = 4, /* count magnitudes s, then P and Q as above, one section of values: the matrix is P diag(s) Q^T */
-  MUON_WIRE_PERROW    = 5, /* one entry in each of count rows: their positions where rows are missing, place and sign of each entry, the magnitude that all share */
-  MUON_WIRE_PERCOLUMN = 6, /* one entry in each of count columns, likewise */
-  MUON_WIRE_COLUMNS   = 7  /* positions of count columns, then their magnitudes, then their entries by columns: a column is its entries times its magnitude */
+  MUON_WIRE_DENSE        = 0,  /* every entry: raw values by columns, natural codes by rows */
+  MUON_WIRE_SPARSE       = 1,  /* positions of the kept entries (row-major, increasing), then their values in the same order */
+  MUON_WIRE_LOWRANK      = 2,  /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
+  MUON_WIRE_SIGNS        = 3,  /* one bit an entry in row-major order, 1 where it is not negative, then the magnitude that all share */
+  MUON_WIRE_TRIPLES      = 4,  /* count magnitudes s, then P and Q as above, one section of values: the matrix is P diag(s) Q^T */
+  MUON_WIRE_PERROW       = 5,  /* one entry in each of count rows: their positions where rows are missing, place and sign of each entry, the magnitude that all share */
+  MUON_WIRE_PERCOLUMN    = 6,  /* one entry in each of count columns, likewise */
+  MUON_WIRE_COLUMNS      = 7,  /* positions of count columns, then their magnitudes, then their entries by columns: a column is its entries times its magnitude */
+  MUON_WIRE_SEEDED       = 8,  /* the seed of the positions, then the values of the kept entries in increasing order of these */
+  MUON_WIRE_WHOLECOLUMNS = 9,  /* positions of count columns, then their entries by columns */
+  MUON_WIRE_WHOLEROWS    = 10, /* positions of count rows, then their entries by rows */
+  MUON_WIRE_BLOCKS       = 11  /* blocks of entries in row-major order: a level and a sign for each entry, then a scale for each block */
 } MuonWireForm;
 
 typedef enum {
@@ -65,8 +69,9 @@ typedef struct {
 typedef struct {
   uint32_t layer; /* hash of the layer's name */
   uint8_t  form, indices, values;
-  uint64_t count; /* entries (dense), kept entries (sparse), rank (lowrank, triples), rows or columns that have an entry (perrow, percolumn, columns) */
-  uint64_t bytes; /* of the payload */
+  uint8_t  parameter; /* blocks: MuonWireBlocksParameter(); else 0 */
+  uint64_t count;     /* entries, or 0 for a zero matrix (dense, signs, blocks), kept entries (sparse, seeded), rank (lowrank, triples), rows or columns that have entries (the others) */
+  uint64_t bytes;     /* of the payload */
 } MuonWireMessage;
 
 /* CRC-32C of what crc covers and of data behind it; 0 covers nothing */
@@ -93,9 +98,15 @@ uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
 uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
 MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
-/* The sections of a payload, in their order: positions at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive */
+/* Blocks of 2^lengthlog entries (4 to 16) with bits (2 to 8) an entry as the parameter of a message, and back; 0 where the numbers are not these */
+uint8_t        MuonWireBlocksParameter(unsigned bits, unsigned lengthlog);
+MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog);
+/* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
+int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
+
+/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive */
 typedef struct {
-  uint64_t numbered, positions;        /* what the positions number, and how many there are */
+  uint64_t numbered, positions, seed;  /* what the positions number, and how many there are; or the bytes of a seed */
   uint64_t length, entries, entriesat; /* places in a line, how many codes, where they begin */
   uint64_t values, magnitudes, valuesat;
   uint64_t bytes;

@@ -15,8 +15,9 @@ PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 /* What the messages of an m x n layer look like: form and values are a MuonWireForm and a MuonWireValues */
 typedef struct {
   int        form, values;
-  PetscInt64 count; /* entries, kept entries or rank */
-  PetscBool  exact; /* every message has so many, else at most so many */
+  int        parameter; /* of the header; 0 where the type leaves it */
+  PetscInt64 count;     /* entries, kept entries or rank */
+  PetscBool  exact;     /* every message has so many, else at most so many */
 } MuonCompressorLayout;
 
 /*
@@ -26,6 +27,7 @@ typedef struct {
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
    decode() does Y = Y + scale C where add is true, and Y = C else.
    validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
+   copy() gives another object of the type the choices that the interface does not know of; describe() says in few words how much is kept, for tables. A type may do without both.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
@@ -35,6 +37,8 @@ struct _MuonCompressorOps {
   PetscErrorCode (*validate)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid);
   PetscErrorCode (*alpha)(MuonCompressor, PetscInt m, PetscInt n, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
+  PetscErrorCode (*copy)(MuonCompressor from, MuonCompressor to);
+  PetscErrorCode (*describe)(MuonCompressor, size_t length, char text[]);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);
   PetscErrorCode (*reset)(MuonCompressor);
   PetscErrorCode (*destroy)(MuonCompressor);
@@ -60,6 +64,10 @@ struct _p_MuonCompressor {
 };
 
 PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
+/* Type and choices of one object for another, not whose messages it writes */
+PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
+/* The type and how much it keeps, as one entry of a table */
+PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 /* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; Y stays as it was where valid is not true */

@@ -437,6 +437,31 @@ PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor c, PetscInt *bits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetUp_Private(from));
+  PetscCall(MuonCompressorSetType(to, ((PetscObject)from)->type_name));
+  to->ratio     = from->ratio;
+  to->rank      = from->rank;
+  to->values    = from->values;
+  to->paperbits = from->paperbits;
+  PetscTryTypeMethod(from, copy, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, char text[])
+{
+  size_t used;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(PetscSNPrintf(text, length, "%s", ((PetscObject)c)->type_name));
+  PetscCall(PetscStrlen(text, &used));
+  PetscTryTypeMethod(c, describe, length - used, text + used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
    MuonCompressorSetStream - Sets whose messages a compressor writes or reads
 

@@ -21,18 +21,33 @@ static PetscErrorCode MuonCompressorCheckSame_Private(MuonCompressor c, Mat A, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(layout, sizeof(*layout)));
+  PetscUseTypeMethod(c, layout, m, n, layout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a matrix is sent whole or, where it is zero or dropped, not at all: no count between is one of a message */
+static PetscBool MuonCompressorIsWhole_Private(const MuonCompressorLayout *layout)
+{
+  return layout->form == MUON_WIRE_DENSE || layout->form == MUON_WIRE_SIGNS || layout->form == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* The header of a message of count things, its length included */
 static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m, PetscInt n, const MuonCompressorLayout *layout, PetscInt64 count, MuonWireMessage *header)
 {
   MuonWireResult result;
 
   PetscFunctionBegin;
-  header->layer   = (uint32_t)c->layerhash;
-  header->form    = (uint8_t)layout->form;
-  header->values  = (uint8_t)layout->values;
-  header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
-  header->count   = (uint64_t)count;
-  result          = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
+  header->layer     = (uint32_t)c->layerhash;
+  header->form      = (uint8_t)layout->form;
+  header->values    = (uint8_t)layout->values;
+  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
+  header->parameter = (uint8_t)layout->parameter;
+  header->count     = (uint64_t)count;
+  result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
   MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
   /* A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many entries as their product */
   MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries with natural values", m, n);
@@ -48,12 +63,12 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, P
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
   PetscCall(MuonCompressorSetUp_Private(c));
-  PetscUseTypeMethod(c, layout, m, n, &layout);
+  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
   if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK || header.bytes != bytes - MUON_WIRE_MESSAGE_HEADER) PetscFunctionReturn(PETSC_SUCCESS);
   if (header.count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header.count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header.count, &expected));
-  if (plain->layer != expected.layer || plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plain->layer != expected.layer || plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values || plain->parameter != expected.parameter) PetscFunctionReturn(PETSC_SUCCESS);
   *fits = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,11 +155,11 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(bytes, 4);
   PetscCall(MuonCompressorSetUp_Private(c));
-  PetscUseTypeMethod(c, layout, m, n, &layout);
+  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
   fewer.bytes = 0;
   /* A message that leaves out one line of all may be longer, by the positions of the others */
-  if (layout.exact == PETSC_FALSE && layout.count > 0) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
+  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
   *bytes = (size_t)PetscMax(header.bytes, fewer.bytes) + MUON_WIRE_MESSAGE_HEADER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -208,8 +223,8 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
     PetscCall(MatDenseGetArrayRead(R, &r));
   }
   /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
-  PetscUseTypeMethod(c, layout, m, n, &layout);
-  compacts = layout.values == MUON_WIRE_VALUES_NATURAL || (layout.form != MUON_WIRE_DENSE && layout.form != MUON_WIRE_LOWRANK && layout.form != MUON_WIRE_TRIPLES) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
+  compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
   if (compacts == PETSC_TRUE) PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, most, &plain));
   PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + MUON_WIRE_MESSAGE_HEADER);
   if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));

@@ -132,6 +132,14 @@ static PetscErrorCode MuonCompressorView_RankK(MuonCompressor c, PetscViewer vie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorDescribe_RankK(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  if (c->rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->rank, MuonCompressorValuesTypes[c->values]));
+  else PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorDestroy_RankK(MuonCompressor c)
 {
   MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
@@ -179,6 +187,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor c)
   c->ops->decode         = MuonCompressorDecode_RankK;
   c->ops->alpha          = MuonCompressorAlpha_RankK;
   c->ops->view           = MuonCompressorView_RankK;
+  c->ops->describe       = MuonCompressorDescribe_RankK;
   c->ops->destroy        = MuonCompressorDestroy_RankK;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

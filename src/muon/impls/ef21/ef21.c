@@ -42,29 +42,16 @@ static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char fam
 /* A layer's compressor begins as the one for all layers and then reads the layer's own keys */
 static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer layer, MuonCompressor all, const char family[], PetscInt sender, PetscInt direction, MuonCompressor *c)
 {
-  MuonCompressorType   type;
-  MuonCompressorValues values;
-  PetscReal            ratio;
-  PetscInt             rank, bits;
-  PetscBool            own;
-  MuonLMO              lmo;
-  char                 before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
+  PetscBool own;
+  MuonLMO   lmo;
+  char      before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(MuonEF21CreateCompressor_Private(muon, family, c));
-  PetscCall(MuonCompressorGetType(all, &type));
-  PetscCall(MuonCompressorGetRatio(all, &ratio));
-  PetscCall(MuonCompressorGetRank(all, &rank));
-  PetscCall(MuonCompressorGetValues(all, &values));
-  PetscCall(MuonCompressorGetPaperIndexBits(all, &bits));
-  PetscCall(MuonCompressorSetType(*c, type));
+  PetscCall(MuonCompressorCopyOptions_Private(all, *c));
   /* The keys for all layers were read by the one for all; what was set after that stays, only the solver of singular values needs them here */
   if (muon->setfromoptionscalled) PetscCall(MuonCompressorSetFromOptions(*c));
-  PetscCall(MuonCompressorSetType(*c, type));
-  PetscCall(MuonCompressorSetRatio(*c, ratio));
-  PetscCall(MuonCompressorSetRank(*c, rank));
-  PetscCall(MuonCompressorSetValues(*c, values));
-  PetscCall(MuonCompressorSetPaperIndexBits(*c, bits));
+  PetscCall(MuonCompressorCopyOptions_Private(all, *c));
   if (muon->setfromoptionscalled) {
     PetscCall(MuonLayerHasOwnOptions_Private(layer, &own));
     if (own) {
@@ -643,27 +630,6 @@ static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EF21CompressorName_Private(MuonCompressor c, size_t length, char text[])
-{
-  MuonCompressorType   type;
-  MuonCompressorValues values;
-  PetscReal            ratio;
-  PetscInt             rank;
-  PetscBool            topk, rankk;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorGetType(c, &type));
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
-  PetscCall(MuonCompressorGetRank(c, &rank));
-  PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(PetscStrcmp(type, MUONCOMPRESSORTOPK, &topk));
-  PetscCall(PetscStrcmp(type, MUONCOMPRESSORRANKK, &rankk));
-  if (rankk && rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, "%s %" PetscInt_FMT " %s", type, rank, MuonCompressorValuesTypes[values]));
-  else if (topk || rankk) PetscCall(PetscSNPrintf(text, length, "%s %g %s", type, (double)ratio, MuonCompressorValuesTypes[values]));
-  else PetscCall(PetscSNPrintf(text, length, "%s", type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonViewLayer_EF21(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   Muon_EF21     *ef21 = (Muon_EF21 *)muon->data;
@@ -677,8 +643,8 @@ static PetscErrorCode MuonViewLayer_EF21(Muon muon, MuonLayer layer, size_t leng
       down = ef21->layer[i].down;
     }
   }
-  PetscCall(EF21CompressorName_Private(up, sizeof(uptext), uptext));
-  PetscCall(EF21CompressorName_Private(down, sizeof(downtext), downtext));
+  PetscCall(MuonCompressorDescribe_Private(up, sizeof(uptext), uptext));
+  PetscCall(MuonCompressorDescribe_Private(down, sizeof(downtext), downtext));
   PetscCall(PetscSNPrintf(text, length, "up %s, down %s", uptext, downtext));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
