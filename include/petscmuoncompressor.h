@@ -98,6 +98,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetRatio(MuonCompressor, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetRatio(MuonCompressor, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetRank(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetRank(MuonCompressor, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetBits(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetBits(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetValues(MuonCompressor, MuonCompressorValues);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetValues(MuonCompressor, MuonCompressorValues *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, const char[], PetscInt, PetscInt);

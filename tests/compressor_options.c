@@ -19,7 +19,7 @@ static PetscErrorCode CheckSetters(void)
   MuonCompressorType   type;
   MuonCompressorValues values;
   PetscReal            ratio;
-  PetscInt             rank, bits;
+  PetscInt             rank, paperbits, bits;
   const char          *prefix;
   PetscBool            same;
 
@@ -31,12 +31,14 @@ static PetscErrorCode CheckSetters(void)
   PetscCall(MuonCompressorGetRatio(c, &ratio));
   PetscCall(MuonCompressorGetRank(c, &rank));
   PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
-  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && values == MUON_COMPRESSOR_VALUES_SINGLE && bits == PETSC_DETERMINE, "Defaults");
+  PetscCall(MuonCompressorGetBits(c, &bits));
+  PetscCall(MuonCompressorGetPaperIndexBits(c, &paperbits));
+  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && values == MUON_COMPRESSOR_VALUES_SINGLE && bits == 4 && paperbits == PETSC_DETERMINE, "Defaults");
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
   PetscCall(MuonCompressorSetRatio(c, 0.25));
   PetscCall(MuonCompressorSetRank(c, 7));
+  PetscCall(MuonCompressorSetBits(c, 8));
   PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
   PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "p_"));
@@ -47,10 +49,11 @@ static PetscErrorCode CheckSetters(void)
   PetscCall(MuonCompressorGetRatio(c, &ratio));
   PetscCall(MuonCompressorGetRank(c, &rank));
   PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
+  PetscCall(MuonCompressorGetBits(c, &bits));
+  PetscCall(MuonCompressorGetPaperIndexBits(c, &paperbits));
   PetscCall(MuonCompressorGetOptionsPrefix(c, &prefix));
   PetscCall(PetscStrcmp(prefix, "p_", &same));
-  TestCheck(ratio == (PetscReal)0.25 && rank == 7 && values == MUON_COMPRESSOR_VALUES_BF16 && bits == 26 && same, "Setters");
+  TestCheck(ratio == (PetscReal)0.25 && rank == 7 && values == MUON_COMPRESSOR_VALUES_BF16 && bits == 8 && paperbits == 26 && same, "Setters");
   PetscCall(MuonCompressorSetRank(c, PETSC_DETERMINE));
   PetscCall(MuonCompressorDestroy(&c));
   TestCheck(c == NULL, "Destroyed");
@@ -177,6 +180,14 @@ int main(int argc, char **argv)
       error: -ef21_compressor_values
     test:
       suffix: badbits
+      args: -ef21_compressor_bits {{1 9}}
+      error: expected a number from 2 to 8
+    test:
+      suffix: badbitskey
+      args: -ef21_server_compressor_bits 0
+      error: -ef21_server_compressor_bits of layer attn.qkv: 0, expected
+    test:
+      suffix: badpaperbits
       args: -ef21_compressor_paper_index_bits 65
       error: -ef21_compressor_paper_index_bits of layer attn.qkv: 65, expected
     test:

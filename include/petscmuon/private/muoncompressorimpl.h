@@ -49,6 +49,7 @@ struct _p_MuonCompressor {
   /* what the user chose */
   PetscReal            ratio;
   PetscInt             rank;
+  PetscInt             bits; /* of a quantized entry */
   MuonCompressorValues values;
   PetscInt             paperbits; /* of an index in the paper's accounting */
   /* whose messages these are */

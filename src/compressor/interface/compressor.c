@@ -32,6 +32,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
   c->ratio     = 0.1;
   c->rank      = PETSC_DETERMINE;
+  c->bits      = 4;
   c->values    = MUON_COMPRESSOR_VALUES_SINGLE;
   c->paperbits = PETSC_DETERMINE;
   c->status    = MUON_STATUS_OK;
@@ -184,6 +185,7 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
 +  -compressor (identity|natural|topk|rankk|sharp)        - the type, see `MuonCompressorSetType()`
 .  -compressor_ratio r                                    - the part that is kept, see `MuonCompressorSetRatio()`
 .  -compressor_rank k                                     - the rank that is kept, see `MuonCompressorSetRank()`
+.  -compressor_bits b                                     - bits of a quantized entry, see `MuonCompressorSetBits()`
 .  -compressor_values (native|double|single|bf16|natural) - how kept values are written, see `MuonCompressorSetValues()`
 -  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorSetPaperIndexBits()`
 
@@ -200,7 +202,7 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
 {
   char      type[256];
   PetscReal ratio = c->ratio;
-  PetscInt  rank = c->rank, bits = c->paperbits, values = (PetscInt)c->values;
+  PetscInt  rank = c->rank, bits = c->bits, paperbits = c->paperbits, values = (PetscInt)c->values;
   PetscBool set;
 
   PetscFunctionBegin;
@@ -213,10 +215,12 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRatio(c, ratio));
   PetscCall(PetscOptionsInt("-compressor_rank", "Rank that is kept", "MuonCompressorSetRank", rank, &rank, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRank(c, rank));
+  PetscCall(PetscOptionsInt("-compressor_bits", "Bits of a quantized entry", "MuonCompressorSetBits", bits, &bits, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetBits(c, bits));
   PetscCall(PetscOptionsEList("-compressor_values", "How kept values are written", "MuonCompressorSetValues", MuonCompressorValuesTypes, NVALUES, MuonCompressorValuesTypes[values], &values, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
-  PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting", "MuonCompressorSetPaperIndexBits", bits, &bits, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
+  PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting", "MuonCompressorSetPaperIndexBits", paperbits, &paperbits, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorSetPaperIndexBits(c, paperbits));
   PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
   PetscOptionsEnd();
@@ -326,6 +330,59 @@ PetscErrorCode MuonCompressorGetRank(MuonCompressor c, PetscInt *rank)
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(rank, 2);
   *rank = c->rank;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetBits - Sets with how many bits a compressor writes an entry that it quantizes
+
+   Logically Collective
+
+   Input Parameters:
++  c    - the compressor
+-  bits - the bits, the sign among them, from 2 to 8
+
+   Options Database Key:
+.  -compressor_bits b - the bits
+
+   Level: intermediate
+
+   Note:
+   The default is 4.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetBits()`, `MuonCompressorSetValues()`
+@*/
+PetscErrorCode MuonCompressorSetBits(MuonCompressor c, PetscInt bits)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(c, bits, 2);
+  MuonCompressorCheck(c, bits >= 2 && bits <= 8, PETSC_ERR_ARG_OUTOFRANGE, "_bits", "%" PetscInt_FMT ", expected a number from 2 to 8", bits);
+  c->bits = bits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetBits - Gets with how many bits a compressor writes an entry that it quantizes
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameter:
+.  bits - the bits, the sign among them
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MuonCompressorSetBits()`
+@*/
+PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(bits, 2);
+  *bits = c->bits;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -444,6 +501,7 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
   PetscCall(MuonCompressorSetType(to, ((PetscObject)from)->type_name));
   to->ratio     = from->ratio;
   to->rank      = from->rank;
+  to->bits      = from->bits;
   to->values    = from->values;
   to->paperbits = from->paperbits;
   PetscTryTypeMethod(from, copy, to);
