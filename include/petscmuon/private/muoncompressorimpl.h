@@ -73,6 +73,9 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorks
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 /* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; Y stays as it was where valid is not true */
 PETSC_INTERN PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid);
+/* MuonCompressorEncode() and MuonCompressorValidate() that tell the cost of a message, where there is one, from the plain payload that they have at hand; cost may be NULL */
+PETSC_INTERN PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost);
+PETSC_INTERN PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost);
 /* Bits of one message of an m x n layer by the formula of the EF21-Muon paper: a function of the sizes alone */
 PETSC_INTERN PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor, PetscInt, PetscInt, PetscLogDouble *);
 

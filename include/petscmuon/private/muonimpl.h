@@ -87,7 +87,7 @@ PETSC_INTERN PetscErrorCode MuonMatAxpby_Private(PetscReal, Mat, PetscReal, Mat)
 /* Every rank learns what became of the step; ok where it can be committed everywhere */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
 PETSC_INTERN PetscErrorCode MuonWorse_Private(MuonStatus, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonCountMessage_Private(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], PetscLogDouble[3]);
+PETSC_INTERN PetscErrorCode MuonCountMessage_Private(const MuonCompressorCost *, PetscLogDouble[3]);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 
 /*

@@ -104,6 +104,16 @@ static PetscErrorCode MuonCompressorExpand_Private(MuonCompressor c, PetscInt m,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a message of so many bytes costs, from its header and payload in plain codecs */
+static PetscErrorCode MuonCompressorCost_Private(MuonCompressor c, PetscInt m, PetscInt n, const MuonWireMessage *header, const unsigned char payload[], size_t bytes, MuonCompressorCost *cost)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
+  cost->encoded = 8.0 * (PetscLogDouble)bytes;
+  PetscCall(MuonCompressorEntropy_Private(header, m, n, payload, &cost->entropy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    MuonCompressorIsAssignment - Tells whether a receiver gets the matrix itself, to be assigned, and not a difference to be added
 
@@ -193,6 +203,13 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
 @*/
 PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
 {
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorEncodeCost_Private(c, T, R, capacity, buf, bytes, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost)
+{
   const PetscScalar   *t, *r = NULL;
   MuonCompressorLayout layout;
   MuonWireMessage      header;
@@ -233,6 +250,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
     PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
     MuonWireMessageWrite(plain, &header);
     *bytes = compacts == PETSC_TRUE ? (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf) : (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+    if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + MUON_WIRE_MESSAGE_HEADER, *bytes, cost));
   } else *bytes = 0;
   PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,14 +280,22 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 @*/
 PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
 {
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(valid, 6);
+  PetscCall(MuonCompressorValidateCost_Private(c, m, n, bytes, buf, valid, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost)
+{
   const unsigned char *payload;
   MuonWireMessage      header;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(valid, 6);
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
   PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, valid));
+  if (*valid == PETSC_TRUE && cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, payload, bytes, cost));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -435,18 +461,13 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
 @*/
 PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
 {
-  const unsigned char *payload;
-  MuonWireMessage      header;
-  PetscBool            valid;
+  PetscBool valid;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(cost, 6);
-  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, &valid));
+  PetscCall(MuonCompressorValidateCost_Private(c, m, n, bytes, buf, &valid, cost));
   MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
-  PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
-  cost->encoded = 8.0 * (PetscLogDouble)bytes;
-  PetscCall(MuonCompressorEntropy_Private(&header, m, n, payload, &cost->entropy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

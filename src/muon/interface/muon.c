@@ -862,15 +862,12 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, const Mat M[], PetscBool fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCountMessage_Private(MuonCompressor compressor, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscLogDouble bits[3])
+PetscErrorCode MuonCountMessage_Private(const MuonCompressorCost *cost, PetscLogDouble bits[3])
 {
-  MuonCompressorCost cost;
-
   PetscFunctionBegin;
-  PetscCall(MuonCompressorGetCost(compressor, m, n, bytes, message, &cost));
-  bits[0] += cost.paper;
-  bits[1] += cost.encoded;
-  bits[2] += cost.entropy;
+  bits[0] += cost->paper;
+  bits[1] += cost->encoded;
+  bits[2] += cost->entropy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,20 +14,21 @@ static PetscErrorCode MuonSendUpMessages_Private(Muon muon, const MuonCompressor
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetOrder(muon->exchange, &order));
   for (PetscInt k = 0; k < muon->nactive && *status == MUON_STATUS_OK; k++) {
-    const PetscInt i     = order[k];
-    MuonLayer      layer = muon->active[i];
-    MuonStatus     encoded;
-    size_t         most, bytes;
-    unsigned char *to;
+    const PetscInt     i     = order[k];
+    MuonLayer          layer = muon->active[i];
+    MuonCompressorCost cost;
+    MuonStatus         encoded;
+    size_t             most, bytes;
+    unsigned char     *to;
 
     PetscCall(MuonCompressorSetStep(c[i], muon->step));
     PetscCall(MuonCompressorGetMaxBytes(c[i], layer->m, layer->n, &most));
     PetscCall(MuonExchangeUpReserve(muon->exchange, i, most, &to));
-    PetscCall(MuonCompressorEncode(c[i], layer->gradient, reference != NULL ? reference[i] : NULL, most, to, &bytes));
+    PetscCall(MuonCompressorEncodeCost_Private(c[i], layer->gradient, reference != NULL ? reference[i] : NULL, most, to, &bytes, &cost));
     PetscCall(MuonCompressorGetStatus(c[i], &encoded));
     PetscCall(MuonWorse_Private(encoded, status));
     if (encoded != MUON_STATUS_OK) break;
-    PetscCall(MuonCountMessage_Private(c[i], layer->m, layer->n, bytes, to, muon->traffic.up));
+    PetscCall(MuonCountMessage_Private(&cost, muon->traffic.up));
     PetscCall(MuonExchangeUpAdvance(muon->exchange, i, bytes));
   }
   PetscCall(MuonExchangeUp(muon->exchange, *status));
@@ -169,16 +170,17 @@ PetscErrorCode MuonReceiveDown_Private(Muon muon, const MuonCompressor c[], Muon
     MuonLayer            layer = muon->active[i];
     const unsigned char *message;
     size_t               bytes;
+    MuonCompressorCost   cost;
     MuonStatus           received;
     PetscBool            valid;
 
     PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
     if (received == MUON_STATUS_OK) {
-      PetscCall(MuonCompressorValidate(c[i], layer->m, layer->n, bytes, message, &valid));
+      PetscCall(MuonCompressorValidateCost_Private(c[i], layer->m, layer->n, bytes, message, &valid, &cost));
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     PetscCall(MuonWorse_Private(received, status));
-    if (received == MUON_STATUS_OK) PetscCall(MuonCountMessage_Private(c[i], layer->m, layer->n, bytes, message, muon->traffic.down));
+    if (received == MUON_STATUS_OK) PetscCall(MuonCountMessage_Private(&cost, muon->traffic.down));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
