@@ -50,6 +50,18 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
     Check((double)values[i] == expected && (double)MuonKernelNaturalValue(codes[i]) == expected, "%.9g gave %g, expected %g", (double)x[i], (double)values[i], expected);
   }
 
+  /* One fraction for all: a half goes to the nearest power, up from the middle, and none drops the mantissa */
+  for (int half = 0; half < 2; half++) {
+    const uint32_t addend = half ? MUON_KERNEL_HALF : 0;
+
+    Check(MuonKernelPowers(entries, x, addend, codes) == 0, "%d entries are finite", (int)entries);
+    for (size_t i = 0; i < entries; i++) {
+      Check((codes[i] & 255) != 255 && codes[i] < 512 && codes[i] != 256, "code %d", codes[i]);
+      Check((double)MuonKernelNaturalValue(codes[i]) == Expected((double)x[i], half ? 0x80000000u : 0), "%.9g gave %g without a random number", (double)x[i], (double)MuonKernelNaturalValue(codes[i]));
+    }
+  }
+  Check(MuonKernelNatural(entries, x, stream, first, codes) == 0, "%d entries are finite", (int)entries);
+
   /* Kept entries have the codes that they have among all */
   if (first == 0) {
     for (unsigned density = 0; density <= 4; density++) {
@@ -74,6 +86,7 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
     for (int bad = 0; bad < 3; bad++) {
       x[at] = (MuonKernelScalar)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
       Check(MuonKernelNatural(entries, x, stream, first, codes) == 1, "entry %d is not finite", (int)at);
+      Check(MuonKernelPowers(entries, x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
       memset(bitmap, 0, entries / 8 + 1);
       bitmap[at / 8] |= (unsigned char)(1 << at % 8);
       Check(MuonKernelNaturalSelected(entries, x, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);

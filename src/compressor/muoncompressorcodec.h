@@ -23,5 +23,18 @@ PETSC_INTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, P
 /* Whether PetscScalar can hold the values of a section that is valid otherwise */
 PETSC_INTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, PetscInt64 count, const unsigned char from[], PetscBool *);
 
+/*
+   Messages with every entry: factor (T - R), R NULL being zero, in a codec, raw values by columns and natural codes by rows. How natural codes are rounded is data: at random with the number of the entry, or
+   with the same addend to every mantissa
+*/
+typedef enum {
+  MUON_COMPRESSOR_ROUND_RANDOM,
+  MUON_COMPRESSOR_ROUND_NEAREST,
+  MUON_COMPRESSOR_ROUND_DOWN
+} MuonCompressorRounding;
+PETSC_INTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, PetscReal factor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr,
+                                                              unsigned char payload[]);
+PETSC_INTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+
 /* The entropy of the payload of a message whose header fits */
 PETSC_INTERN PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *);

@@ -56,7 +56,10 @@ int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count,
 /* Natural compression (Philox word >> 9 added to the binary32 mantissa): codes sign << 8 | exponent. Returns 0, or 1 where an entry is not a finite binary32 */
 int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
 /* the same for the entries in the bitmap only, compact */
-int   MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+/* the same with one addend below 2^23 for all mantissas: 0 drops them, MUON_KERNEL_HALF goes to the nearest power of two and up from the middle */
+#define MUON_KERNEL_HALF ((uint32_t)1 << 22)
+int   MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);
 void  MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelScalar *x);
 

@@ -95,6 +95,20 @@ int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const u
   return (infinite & SIGN_BIT) != 0;
 }
 
+int MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes)
+{
+  const uint32_t word     = addend << 9;
+  uint32_t       infinite = 0;
+
+  for (size_t e = 0; e < entries; e++) {
+    const uint32_t bits = FloatBits((float)x[e]);
+
+    infinite |= (bits & ~SIGN_BIT) + EXPONENT_1;
+    codes[e] = NaturalCode(bits, word);
+  }
+  return (infinite & SIGN_BIT) != 0;
+}
+
 float MuonKernelNaturalValue(uint16_t code)
 {
   return BitsFloat((uint32_t)(code & 255u) << 23 | (uint32_t)(code >> 8) << 31);

@@ -22,30 +22,16 @@ static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, PetscInt m
 /* In floating point R + (T - R) is not T: the message is T itself */
 static PetscErrorCode MuonCompressorEncode_Identity(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonWireValues codec  = MuonCompressorIdentityCodec_Private(c);
-  const size_t         stride = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
-
   PetscFunctionBegin;
   *count = (PetscInt64)m * n;
-  for (PetscInt j = 0; j < n; j++) PetscCall(MuonCompressorValuesEncode_Private(c, codec, m, T + (size_t)j * ldt, 0, payload + (size_t)j * stride));
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorIdentityCodec_Private(c), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, NULL, 0, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
-  const MuonWireValues codec  = MuonCompressorIdentityCodec_Private(c);
-  const size_t         stride = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
-  PetscScalar         *column = NULL;
-
   PetscFunctionBegin;
-  if (add == PETSC_TRUE) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
-  for (PetscInt j = 0; j < n; j++) {
-    PetscScalar *y = Y + (size_t)j * ldy;
-
-    PetscCall(MuonCompressorValuesDecode_Private(codec, m, payload + j * stride, 0, add == PETSC_TRUE ? column : y));
-    if (add == PETSC_TRUE) MuonKernelAxpby((size_t)m, 1, scale, column, (size_t)m, 1, y, (size_t)m);
-  }
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * m * n));
+  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorIdentityCodec_Private(c), m, n, payload, add, scale, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,10 +1,5 @@
 #include "../../muoncompressorcodec.h"
 
-/* Rows decoded at once: they begin on a byte because their entries are a multiple of 8 */
-enum {
-  ROWS = 8
-};
-
 static PetscErrorCode MuonCompressorLayout_Natural(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
@@ -17,36 +12,16 @@ static PetscErrorCode MuonCompressorLayout_Natural(MuonCompressor c, PetscInt m,
 
 static PetscErrorCode MuonCompressorEncode_Natural(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
-  PetscScalar *rows;
-
   PetscFunctionBegin;
   *count = (PetscInt64)m * n;
-  PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)ROWS * n * sizeof(PetscScalar), &rows));
-  for (PetscInt i = 0; i < m && c->status == MUON_STATUS_OK; i += ROWS) {
-    const PetscInt   some  = PetscMin(ROWS, m - i);
-    const PetscInt64 first = (PetscInt64)i * n;
-
-    MuonKernelResidualRows((size_t)some, (size_t)n, T + i, (size_t)ldt, R != NULL ? R + i : NULL, (size_t)ldr, rows);
-    PetscCall(MuonCompressorValuesEncode_Private(c, MUON_WIRE_VALUES_NATURAL, (PetscInt64)some * n, rows, first, payload + first / 8 * 9));
-  }
-  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)m * n));
+  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, R, ldr, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_Natural(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
-  PetscScalar *rows;
-
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)ROWS * n * sizeof(PetscScalar), &rows));
-  for (PetscInt i = 0; i < m; i += ROWS) {
-    const PetscInt some = PetscMin(ROWS, m - i);
-
-    PetscCall(MuonCompressorValuesDecode_Private(MUON_WIRE_VALUES_NATURAL, (PetscInt64)some * n, payload, (PetscInt64)i * n, rows));
-    MuonKernelRowsAxpby((size_t)some, (size_t)n, add == PETSC_TRUE ? scale : (PetscScalar)1, rows, add == PETSC_TRUE, Y + i, (size_t)ldy);
-  }
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * m * n));
+  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
