@@ -44,11 +44,14 @@ OUR_INCLUDES := -Iinclude -I$(BUILD)/include
 HIDDEN       := $(if $(call petsc_has,PETSC_USE_VISIBILITY_C),-fvisibility=hidden)
 
 BASE_FLAGS   := $(PCC_FLAGS) $(CPP_FLAGS) $(WARN) $(SANITIZE_FLAGS)
+# A product and a sum are two operations on every processor: results do not depend on which one it is
+CONTRACT_TRY := $(PCC) -ffp-contract=off -o /dev/null -c -x c /dev/null 2>/dev/null && echo -ffp-contract=off
+KERNEL_FLAGS := $(shell $(CONTRACT_TRY))
 FREE_FLAGS   = $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES) $(ONEDNN_INCLUDES)
 LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
 PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
 # $(call flags_of,source)
-flags_of = $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(CPPFLAGS) $(CFLAGS)
+flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(CPPFLAGS) $(CFLAGS)
 
 # What lies under the system's own library folders needs no rpath
 rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/lib64/%,$1))

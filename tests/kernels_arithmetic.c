@@ -123,6 +123,67 @@ static void CheckMatrices(size_t m, size_t n, size_t gap, uint64_t *state)
   free(line);
 }
 
+/* Signs of zeros, of the smallest numbers and of differences that vanish */
+static void CheckSigns(size_t m, size_t n, size_t gap, uint64_t *state)
+{
+  const MuonKernelScalar special[] = {0, -(MuonKernelScalar)0, 1, -1, (MuonKernelScalar)(sizeof(MuonKernelScalar) == 4 ? 1e-45 : 5e-324), -(MuonKernelScalar)(sizeof(MuonKernelScalar) == 4 ? 1e-45 : 5e-324)};
+  const MuonKernelScalar a         = (MuonKernelScalar)0.3;
+  Matrix                 T = MatrixCreate(m, n, gap, state), R = MatrixCreate(m, n, 2 * gap, state), Y = MatrixCreate(m, n, gap, state), Z = MatrixCopy(&Y);
+  const size_t           bytes = (m * n + 7) / 8;
+  unsigned char         *bits = (unsigned char *)Allocate(bytes + 1), *expected = (unsigned char *)Allocate(bytes + 1);
+  double                 sum;
+
+  for (size_t k = 0; k < m * n; k += 3) {
+    T.x[k % m + k / m * T.ld] = special[NextBits(state) % 6];
+    if (k % 2 == 0) R.x[k % m + k / m * R.ld] = NextBits(state) % 3 == 0 ? T.x[k % m + k / m * T.ld] : special[NextBits(state) % 6];
+  }
+  for (int without = 0; without < 2; without++) {
+    long double exact = 0;
+
+    memset(expected, 0, bytes + 1);
+    memset(bits, 0xA5, bytes + 1);
+    expected[bytes] = 0xA5;
+    for (size_t i = 0; i < m; i++) {
+      for (size_t j = 0; j < n; j++) {
+        const MuonKernelScalar x = without ? T.x[i + j * T.ld] : T.x[i + j * T.ld] - R.x[i + j * R.ld];
+
+        if (x >= 0) expected[(i * n + j) / 8] |= (unsigned char)(1 << (i * n + j) % 8);
+        exact += fabsl((long double)x);
+      }
+    }
+    Check(MuonKernelSigns(m, n, T.x, T.ld, without ? NULL : R.x, R.ld, bits, &sum) == 0, "%d x %d is finite", (int)m, (int)n);
+    Check(memcmp(bits, expected, bytes + 1) == 0, "signs of %d x %d", (int)m, (int)n);
+    /* As above */
+    Check(fabsl(sum - exact) <= (long double)(m * n) * DBL_EPSILON * exact, "sum of absolute values beside the signs of %d x %d", (int)m, (int)n);
+    MuonKernelSignsAxpby(m, n, bits, a, Z.x, Z.ld);
+    for (size_t i = 0; i < m; i++) {
+      for (size_t j = 0; j < n; j++) {
+        const MuonKernelScalar y = Y.x[i + j * Y.ld], sign = expected[(i * n + j) / 8] >> (i * n + j) % 8 & 1 ? a : -a;
+
+        Check(Z.x[i + j * Z.ld] == y + sign, "signs added to %d x %d", (int)m, (int)n);
+        Y.x[i + j * Y.ld] = y + sign;
+      }
+    }
+    CheckGaps(&Z, m, "signs");
+  }
+  for (size_t at = 0; at < m * n; at += m * n / 7 + 1) {
+    for (int bad = 0; bad < 3; bad++) {
+      MuonKernelScalar      *x    = at % 2 == 0 ? &T.x[at % m + at / m * T.ld] : &R.x[at % m + at / m * R.ld];
+      const MuonKernelScalar kept = *x;
+
+      *x = (MuonKernelScalar)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
+      Check(MuonKernelSigns(m, n, T.x, T.ld, R.x, R.ld, bits, &sum) == 1, "entry %d of %d x %d is not finite", (int)at, (int)m, (int)n);
+      *x = kept;
+    }
+  }
+  free(T.x);
+  free(R.x);
+  free(Y.x);
+  free(Z.x);
+  free(bits);
+  free(expected);
+}
+
 static void CheckGather(uint64_t *state)
 {
   for (size_t entries = 0; entries < 200; entries++) {
@@ -197,6 +258,13 @@ int main(void)
       for (size_t gap = 0; gap < 3; gap++) CheckMatrices(rows[r], columns[c], gap, &state);
     }
   }
+  for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+      for (size_t gap = 0; gap < 2; gap++) CheckSigns(rows[r], columns[c], gap, &state);
+    }
+  }
+  CheckSigns(513, 130, 0, &state);
+  CheckSigns(1030, 67, 1, &state);
   CheckGather(&state);
   CheckRounding(&state);
   printf("ok\n");

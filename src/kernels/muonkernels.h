@@ -67,6 +67,14 @@ void  MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelSca
 int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y);
 int MuonKernelToBF16(size_t count, const MuonKernelScalar *x, float *y);
 
+/*
+   bits: one an entry in row-major order (LSB first, zero padding), 1 where T - R >= 0, which both zeros are; R == NULL is zero. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1
+   where the sum is not finite, as where an entry is not
+*/
+int MuonKernelSigns(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, unsigned char *bits, double *sumabs);
+/* Y += a where the bit is 1 and Y -= a where it is 0 */
+void MuonKernelSignsAxpby(size_t m, size_t n, const unsigned char *bits, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy);
+
 #if defined(__cplusplus)
 }
 #endif

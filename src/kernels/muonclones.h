@@ -1,0 +1,36 @@
+/*
+   A loop compiled for several kinds of processors, one of which is chosen when the program starts. Only for functions whose result is the same to the last bit whatever the width of the vectors: integers,
+   single operations on floating-point numbers, sums in partial sums that the source writes down. The makefile forbids to contract a product and a sum.
+
+   Where compiler, C library or sanitizer do not know how, the function is compiled once, for the processor that the flags name.
+*/
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__has_feature)
+  #define MUON_KERNEL_HAS_FEATURE(x) 0
+#else
+  #define MUON_KERNEL_HAS_FEATURE(x) __has_feature(x)
+#endif
+
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !MUON_KERNEL_HAS_FEATURE(address_sanitizer) && !MUON_KERNEL_HAS_FEATURE(memory_sanitizer) && \
+  !MUON_KERNEL_HAS_FEATURE(thread_sanitizer)
+  #if defined(__clang__)
+    #if __clang_major__ >= 14 && !defined(__INTEL_LLVM_COMPILER)
+      #define MUON_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+    #endif
+  #elif defined(__GNUC__) && __GNUC__ >= 12
+    #define MUON_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+  #endif
+#endif
+#if !defined(MUON_KERNEL_CLONES)
+  #define MUON_KERNEL_CLONES
+#endif
+/* For what such a function calls: it must become a part of each clone */
+#if defined(__GNUC__)
+  #define MUON_KERNEL_INLINE static inline __attribute__((always_inline))
+#else
+  #define MUON_KERNEL_INLINE static inline
+#endif
