@@ -138,6 +138,57 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 d, const PetscScalar rows[], PetscInt64 kept, const unsigned char bitmap[], void *work, unsigned char to[])
+{
+  PetscFunctionBegin;
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    const MuonKernelStream stream = MuonCompressorStream_Private(c);
+    uint16_t              *codes  = (uint16_t *)work;
+
+    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+    if (MuonKernelNaturalSelected((size_t)d, rows, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+    MuonWireNaturalEncode((uint64_t)kept, codes, to);
+  } else {
+    PetscScalar *values = (PetscScalar *)work;
+
+    MuonKernelGather((size_t)d, rows, bitmap, values);
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, to));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorKeptDecode_Private(MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  uint64_t row = 0, end = (uint64_t)n;
+
+  PetscFunctionBegin;
+  if (add == PETSC_FALSE) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+  }
+  for (PetscInt64 k = 0; k < kept; k += CHUNK) {
+    const PetscInt64 some = PetscMin(CHUNK, kept - k);
+    PetscScalar      x[CHUNK];
+
+    PetscCall(MuonCompressorValuesDecode_Private(codec, some, from, k, x));
+    for (PetscInt64 i = 0; i < some; i++) {
+      const uint64_t position = MuonWireIndexReaderNext(reader);
+      PetscScalar   *y;
+
+      /* Positions increase: the row is found without a division, but where rows were skipped */
+      if (position >= end) {
+        row = position - end < (uint64_t)n ? row + 1 : position / (uint64_t)n;
+        end = (row + 1) * (uint64_t)n;
+      }
+      y = Y + row + (size_t)(position - row * (uint64_t)n) * (size_t)ldy;
+      if (add == PETSC_TRUE) *y += scale * x[i];
+      else *y = x[i];
+    }
+  }
+  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues codec, PetscInt64 count, const unsigned char from[], PetscBool *fit)
 {
   PetscFunctionBegin;

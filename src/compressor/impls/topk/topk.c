@@ -1,10 +1,5 @@
 #include "../../muoncompressorcodec.h"
 
-/* Values decoded at once; a multiple of 8 */
-enum {
-  CHUNK = 512
-};
-
 static PetscErrorCode MuonCompressorLayout_TopK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
@@ -39,58 +34,19 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, PetscInt m, Pe
   }
   indices = MuonWireChooseIndices(d, (uint64_t)kept);
   MuonWireIndicesEncode(indices, d, (uint64_t)kept, bitmap, payload);
-  payload += MuonWireIndicesBytes(indices, d, (uint64_t)kept);
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    const MuonKernelStream stream = MuonCompressorStream_Private(c);
-    uint16_t              *codes  = (uint16_t *)work;
-
-    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
-    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-    if (MuonKernelNaturalSelected(d, rows, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
-    MuonWireNaturalEncode((uint64_t)kept, codes, payload);
-  } else {
-    PetscScalar *values = (PetscScalar *)work;
-
-    MuonKernelGather(d, rows, bitmap, values);
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, payload));
-  }
+  PetscCall(MuonCompressorKeptEncode_Private(c, codec, (PetscInt64)d, rows, kept, bitmap, work, payload + MuonWireIndicesBytes(indices, d, (uint64_t)kept)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
   const uint64_t        d       = (uint64_t)m * (uint64_t)n;
-  const MuonWireValues  codec   = MuonCompressorCodec_Private(c->values);
   const MuonWireIndices indices = MuonWireChooseIndices(d, (uint64_t)count);
-  const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, d, (uint64_t)count);
   MuonWireIndexReader   reader;
-  uint64_t              row = 0, end = (uint64_t)n;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * ldy, m));
-  }
   MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
-  for (PetscInt64 k = 0; k < count; k += CHUNK) {
-    const PetscInt64 some = PetscMin(CHUNK, count - k);
-    PetscScalar      x[CHUNK];
-
-    PetscCall(MuonCompressorValuesDecode_Private(codec, some, values, k, x));
-    for (PetscInt64 i = 0; i < some; i++) {
-      const uint64_t position = MuonWireIndexReaderNext(&reader);
-      PetscScalar   *y;
-
-      /* Positions increase: the row is found without a division, but where rows were skipped */
-      if (position >= end) {
-        row = position - end < (uint64_t)n ? row + 1 : position / (uint64_t)n;
-        end = (row + 1) * (uint64_t)n;
-      }
-      y = Y + row + (size_t)(position - row * (uint64_t)n) * ldy;
-      if (add == PETSC_TRUE) *y += scale * x[i];
-      else *y = x[i];
-    }
-  }
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count));
+  PetscCall(MuonCompressorKeptDecode_Private(MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
