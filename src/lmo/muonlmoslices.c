@@ -37,32 +37,6 @@ PetscErrorCode MuonLMOCheckExponent_Private(MuonLMO lmo, const char key[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOWriteExponent_Private(PetscReal p, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  if (p >= PETSC_INFINITY) PetscCall(PetscStrncpy(text, "inf", length));
-  else PetscCall(PetscSNPrintf(text, length, "%.12g", (double)p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscOptionsReal() of newer releases refuses inf before anybody sees it */
-PetscErrorCode MuonLMOReadExponent_Private(const char text[], PetscReal *p)
-{
-  const char *const names[] = {"inf", "+inf", "infinity", "PETSC_INFINITY"};
-
-  PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
-    PetscBool same;
-
-    PetscCall(PetscStrcasecmp(text, names[i], &same));
-    if (same == PETSC_FALSE) continue;
-    *p = PETSC_INFINITY;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscOptionsStringToReal(text, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLMOViewExponent_Private(PetscViewer viewer, const char key[], PetscReal p)
 {
   PetscBool ascii, string;
@@ -71,7 +45,7 @@ PetscErrorCode MuonLMOViewExponent_Private(PetscViewer viewer, const char key[],
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCall(MuonLMOWriteExponent_Private(p, sizeof(text), text));
+  PetscCall(MuonExponentWrite_Private(p, sizeof(text), text));
   if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", key, text));
   else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", key, text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,9 +20,7 @@ PETSC_INTERN PetscErrorCode MuonLMOCombine_Private(MuonLMO, Mat, double p, doubl
 PETSC_INTERN PetscErrorCode MuonLMOSum_Private(MuonLMO, Mat, PetscInt n, double x[]);
 /* p* with 1/p + 1/p* = 1 */
 PETSC_INTERN double MuonLMOConjugate_Private(double p);
-/* An exponent as a user gives it: HUGE_VAL for PETSC_INFINITY; an error that names the key where it is not in [1, inf]; as text, in which infinity is inf; a line of View */
+/* An exponent as a user gives it: HUGE_VAL for PETSC_INFINITY; an error that names the key where it is not in [1, inf]; a line of View */
 PETSC_INTERN double         MuonLMOExponent_Private(PetscReal p);
 PETSC_INTERN PetscErrorCode MuonLMOCheckExponent_Private(MuonLMO, const char key[], PetscReal p);
-PETSC_INTERN PetscErrorCode MuonLMOWriteExponent_Private(PetscReal p, size_t length, char text[]);
-PETSC_INTERN PetscErrorCode MuonLMOReadExponent_Private(const char text[], PetscReal *p);
 PETSC_INTERN PetscErrorCode MuonLMOViewExponent_Private(PetscViewer, const char key[], PetscReal p);

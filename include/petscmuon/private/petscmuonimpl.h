@@ -81,3 +81,7 @@ PETSC_INTERN PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScal
 PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /* That hash of a layer's name: its identity on the wire and in the random number generator, the same for any order of the layers */
 PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
+
+/* The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it */
+PETSC_INTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
+PETSC_INTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);

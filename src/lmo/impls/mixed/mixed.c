@@ -72,12 +72,12 @@ static PetscErrorCode MuonLMOSetFromOptions_Mixed(MuonLMO lmo, MuonOptionItems P
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Mixed norm options");
-  PetscCall(MuonLMOWriteExponent_Private(p, sizeof(now1), now1));
-  PetscCall(MuonLMOWriteExponent_Private(q, sizeof(now2), now2));
+  PetscCall(MuonExponentWrite_Private(p, sizeof(now1), now1));
+  PetscCall(MuonExponentWrite_Private(q, sizeof(now2), now2));
   PetscCall(PetscOptionsString("-lmo_p", "Exponent in the norm of a column", "MuonLMOMixedSetExponents", now1, text1, sizeof(text1), &set1));
   PetscCall(PetscOptionsString("-lmo_q", "Exponent in the norm of these norms", "MuonLMOMixedSetExponents", now2, text2, sizeof(text2), &set2));
-  if (set1 == PETSC_TRUE) PetscCall(MuonLMOReadExponent_Private(text1, &p));
-  if (set2 == PETSC_TRUE) PetscCall(MuonLMOReadExponent_Private(text2, &q));
+  if (set1 == PETSC_TRUE) PetscCall(MuonExponentRead_Private(text1, &p));
+  if (set2 == PETSC_TRUE) PetscCall(MuonExponentRead_Private(text2, &q));
   if (set1 == PETSC_TRUE || set2 == PETSC_TRUE) PetscCall(MuonLMOMixedSetExponents(lmo, p, q));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -158,10 +158,10 @@ static PetscErrorCode MuonLMOSetFromOptions_Schatten(MuonLMO lmo, MuonOptionItem
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Schatten norm options");
-  PetscCall(MuonLMOWriteExponent_Private(p, sizeof(now), now));
+  PetscCall(MuonExponentWrite_Private(p, sizeof(now), now));
   PetscCall(PetscOptionsString("-lmo_p", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", now, text, sizeof(text), &set));
   if (set == PETSC_TRUE) {
-    PetscCall(MuonLMOReadExponent_Private(text, &p));
+    PetscCall(MuonExponentRead_Private(text, &p));
     PetscCall(MuonLMOSchattenSetExponent(lmo, p));
   }
   PetscOptionsHeadEnd();
