@@ -9,19 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if !defined(__has_feature)
-  #define MUON_KERNEL_HAS_FEATURE(x) 0
-#else
-  #define MUON_KERNEL_HAS_FEATURE(x) __has_feature(x)
-#endif
-
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !MUON_KERNEL_HAS_FEATURE(address_sanitizer) && !MUON_KERNEL_HAS_FEATURE(memory_sanitizer) && \
-  !MUON_KERNEL_HAS_FEATURE(thread_sanitizer)
-  #if defined(__clang__)
-    #if __clang_major__ >= 14 && !defined(__INTEL_LLVM_COMPILER)
-      #define MUON_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-    #endif
-  #elif defined(__GNUC__) && __GNUC__ >= 12
+/* clang 14 gives the function that chooses another name than its callers know */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  #if __GNUC__ >= 12
     #define MUON_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
   #endif
 #endif
