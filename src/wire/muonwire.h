@@ -37,7 +37,8 @@ typedef enum {
   MUON_WIRE_SEEDED       = 8,  /* the seed of the positions, then the values of the kept entries in increasing order of these */
   MUON_WIRE_WHOLECOLUMNS = 9,  /* positions of count columns, then their entries by columns */
   MUON_WIRE_WHOLEROWS    = 10, /* positions of count rows, then their entries by rows */
-  MUON_WIRE_BLOCKS       = 11  /* blocks of entries in row-major order: a level and a sign for each entry, then a scale for each block */
+  MUON_WIRE_BLOCKS       = 11, /* blocks of entries in row-major order: a level and a sign for each entry, then a scale for each block */
+  MUON_WIRE_GROUP        = 12  /* the whole messages of the count parts of a layer, end to end; these are of other forms */
 } MuonWireForm;
 
 typedef enum {
@@ -176,6 +177,19 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
 uint64_t       MuonWireCodedMaxBytes(uint64_t count);
 uint64_t       MuonWireCodedEncode(uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
 MuonWireResult MuonWireCodedDecode(uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
+
+/*
+   Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of one message. Close takes count of them that stand, bytes long together, at to + MUON_WIRE_MESSAGE_HEADER, makes
+   them the group at to and returns its length. Open takes length bytes and no more and checks the header, and that the headers of count messages lead from one to the next and to the end. What they hold is not looked at: each is to
+   be validated against its part. Next gives them one after the other; there is one more as long as count of them were not taken.
+*/
+typedef struct {
+  const unsigned char *from;
+  size_t               rest;
+} MuonWireGroup;
+uint64_t             MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsigned char *to);
+MuonWireResult       MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t count, MuonWireGroup *group);
+const unsigned char *MuonWireGroupNext(MuonWireGroup *group, size_t *length);
 
 #if defined(__cplusplus)
 }

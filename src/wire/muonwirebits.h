@@ -7,6 +7,9 @@
 #include "muonwire.h"
 #include <string.h>
 
+/* Whether so many messages follow one another without a gap and end with the bytes */
+MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
+
 static inline uint32_t MuonWireLoad16(const unsigned char *from)
 {
   return (uint32_t)from[0] | (uint32_t)from[1] << 8;

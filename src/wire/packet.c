@@ -59,10 +59,9 @@ void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header)
   MuonWireStore32(packet + MUON_WIRE_AT_HEADER_CRC, MuonWireCRC32C(0, packet, MUON_WIRE_AT_HEADER_CRC));
 }
 
-/* The messages follow one another without a gap and end with the packet */
-static MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint32_t messages)
+MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages)
 {
-  for (uint32_t i = 0; i < messages; i++) {
+  for (uint64_t i = 0; i < messages; i++) {
     MuonWireMessage message;
     size_t          whole;
 

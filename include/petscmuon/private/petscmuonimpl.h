@@ -77,6 +77,35 @@ PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
 /* n columns, of which this rank has the rows a that it has of A, to or from the whole m x n array X at the first rank of A, NULL at the others; collective on A */
 PETSC_INTERN PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather);
 
+/*
+   A matrix that is cut into a grid of blocks, numbered by rows of the grid. Each side has the sizes of its parts, then where they begin; NULL is as many equal parts, of whatever size. 1 x 1 with NULL is no cut at all.
+*/
+typedef struct {
+  PetscInt  nrows, ncolumns;
+  PetscInt *rows, *columns;
+} MuonBlocks;
+
+/* m x n entries from (row, column) on */
+typedef struct {
+  PetscInt row, column, m, n;
+} MuonBlock;
+
+PETSC_INTERN PetscErrorCode MuonBlocksSet_Private(MuonBlocks *, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *);
+/* What is wrong with sizes for a side of whole lines, which are rows or columns, or -1 where that is not known; nothing where all is right */
+PETSC_INTERN PetscErrorCode MuonBlocksCheckSide_Private(PetscInt, const PetscInt[], PetscInt whole, const char lines[], size_t, char reason[]);
+/* The block of that number of an m x n matrix which the cut fits */
+PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, PetscInt m, PetscInt n, MuonBlock *);
+/* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */
+PETSC_INTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
+/* A view of a block of a sequential dense matrix, which must stay: entries are shared */
+PETSC_INTERN PetscErrorCode MuonBlockMatCreate_Private(Mat, const MuonBlock *, Mat *);
+
+static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
+{
+  return blocks->nrows * blocks->ncolumns;
+}
+
 /* FNV-1a, 32 bits */
 PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /* That hash of a layer's name: its identity on the wire and in the random number generator, the same for any order of the layers */

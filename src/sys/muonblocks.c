@@ -1,0 +1,121 @@
+#include <petscmuon/private/petscmuonimpl.h>
+
+/* Where the parts of one side begin, NULL where all are equal */
+static PetscErrorCode MuonBlocksCopySide_Private(PetscInt count, const PetscInt sizes[], PetscInt **side)
+{
+  PetscFunctionBegin;
+  *side = NULL;
+  if (sizes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(2 * count + 1, side));
+  PetscCall(PetscArraycpy(*side, sizes, count));
+  (*side)[count] = 0;
+  for (PetscInt i = 0; i < count; i++) (*side)[count + 1 + i] = (*side)[count + i] + sizes[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlocksSet_Private(MuonBlocks *blocks, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
+{
+  PetscInt *newrows, *newcolumns;
+
+  PetscFunctionBegin;
+  PetscCall(MuonBlocksCopySide_Private(nrows, rows, &newrows));
+  PetscCall(MuonBlocksCopySide_Private(ncolumns, columns, &newcolumns));
+  PetscCall(MuonBlocksDestroy_Private(blocks));
+  blocks->nrows    = nrows;
+  blocks->ncolumns = ncolumns;
+  blocks->rows     = newrows;
+  blocks->columns  = newcolumns;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(blocks->rows));
+  PetscCall(PetscFree(blocks->columns));
+  blocks->nrows    = 1;
+  blocks->ncolumns = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sizes with commas between them, the last of many left out */
+static PetscErrorCode MuonBlocksPrintSide_Private(PetscInt count, const PetscInt sizes[], size_t length, char text[])
+{
+  size_t used = 0;
+
+  PetscFunctionBegin;
+  text[0] = '\0';
+  for (PetscInt i = 0; i < count && used + 40 < length; i++) {
+    PetscCall(PetscSNPrintf(text + used, length - used, "%s%" PetscInt_FMT, i > 0 ? "," : "", sizes[i]));
+    PetscCall(PetscStrlen(text, &used));
+    if (i + 1 < count && used + 40 >= length) PetscCall(PetscStrlcat(text, ",...", length));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, const char lines[], size_t length, char reason[])
+{
+  char       text[256];
+  PetscInt64 sum = 0;
+
+  PetscFunctionBegin;
+  reason[0] = '\0';
+  if (count < 1) {
+    PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " blocks of %s, expected at least 1", count, lines));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (sizes == NULL) {
+    if (whole >= 0 && whole % count != 0) PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " equal blocks of the %" PetscInt_FMT " %s, expected a divisor of that number", count, whole, lines));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonBlocksPrintSide_Private(count, sizes, sizeof(text), text));
+  for (PetscInt i = 0; i < count; i++) {
+    sum += sizes[i];
+    if (sizes[i] < 1) {
+      PetscCall(PetscSNPrintf(reason, length, "%s has a block of %" PetscInt_FMT " %s, expected at least 1", text, sizes[i], lines));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  if (whole >= 0 && sum != (PetscInt64)whole) PetscCall(PetscSNPrintf(reason, length, "%s has the sum %" PetscInt64_FMT ", expected the number of %s, %" PetscInt_FMT, text, sum, lines, whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonBlocksGetSide_Private(PetscInt count, const PetscInt side[], PetscInt i, PetscInt whole, PetscInt *start, PetscInt *size)
+{
+  PetscFunctionBegin;
+  *size  = side != NULL ? side[i] : whole / count;
+  *start = side != NULL ? side[count + i] : i * *size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *blocks, PetscInt b, PetscInt m, PetscInt n, MuonBlock *block)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonBlocksGetSide_Private(blocks->nrows, blocks->rows, b / blocks->ncolumns, m, &block->row, &block->m));
+  PetscCall(MuonBlocksGetSide_Private(blocks->ncolumns, blocks->columns, b % blocks->ncolumns, n, &block->column, &block->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt b, size_t length, char name[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, length, "%s[%" PetscInt_FMT "]", layer, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlockMatCreate_Private(Mat A, const MuonBlock *block, Mat *B)
+{
+  const PetscScalar *a;
+  PetscInt           lda;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(MatDenseGetArrayRead(A, &a));
+  PetscCall(MatCreate(PETSC_COMM_SELF, B));
+  PetscCall(MatSetSizes(*B, block->m, block->n, block->m, block->n));
+  PetscCall(MatSetType(*B, MATSEQDENSE));
+  PetscCall(MatDenseSetLDA(*B, PetscMax(lda, 1)));
+  PetscCall(MatSeqDenseSetPreallocation(*B, (PetscScalar *)a + block->row + (size_t)block->column * (size_t)lda));
+  PetscCall(MatDenseRestoreArrayRead(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,44 @@
+/*
+   Groups: one message of the messages of a layer's parts.
+*/
+#include "muonwirebits.h"
+
+uint64_t MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsigned char *to)
+{
+  MuonWireMessage header;
+
+  header.layer     = layer;
+  header.form      = MUON_WIRE_GROUP;
+  header.indices   = MUON_WIRE_INDICES_NONE;
+  header.values    = 0;
+  header.parameter = 0;
+  header.count     = count;
+  header.bytes     = bytes;
+  MuonWireMessageWrite(to, &header);
+  return MUON_WIRE_MESSAGE_HEADER + bytes;
+}
+
+MuonWireResult MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t count, MuonWireGroup *group)
+{
+  MuonWireMessage header;
+
+  if (MuonWireMessageRead(bytes, length, &header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (header.layer != layer || header.form != MUON_WIRE_GROUP || header.indices != MUON_WIRE_INDICES_NONE || header.values != 0 || header.parameter != 0) return MUON_WIRE_CORRUPT;
+  if (header.count != count || header.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessagesTile(bytes + MUON_WIRE_MESSAGE_HEADER, (size_t)header.bytes, count) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  group->from = bytes + MUON_WIRE_MESSAGE_HEADER;
+  group->rest = (size_t)header.bytes;
+  return MUON_WIRE_OK;
+}
+
+const unsigned char *MuonWireGroupNext(MuonWireGroup *group, size_t *length)
+{
+  const unsigned char *part = group->from;
+  MuonWireMessage      header;
+
+  (void)MuonWireMessageRead(part, group->rest, &header);
+  *length = MUON_WIRE_MESSAGE_HEADER + (size_t)header.bytes;
+  group->from += *length;
+  group->rest -= *length;
+  return part;
+}
