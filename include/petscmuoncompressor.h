@@ -22,22 +22,32 @@ typedef struct _p_MuonCompressor *MuonCompressor;
    MuonCompressorType - String with the name of a compressor
 
    Values:
-+  `MUONCOMPRESSORIDENTITY` - sends everything
-.  `MUONCOMPRESSORNATURAL`  - rounds every entry to a power of two, at random and without bias
-.  `MUONCOMPRESSORTOPK`     - the entries of largest absolute value
-.  `MUONCOMPRESSORRANKK`    - the leading singular triples
--  `MUONCOMPRESSORSHARP`    - the sharp operator of a norm whose steps have a natural format, for servers
++  `MUONCOMPRESSORIDENTITY`  - sends everything
+.  `MUONCOMPRESSORNATURAL`   - rounds every entry to a power of two, at random and without bias
+.  `MUONCOMPRESSORNEAREST`   - rounds every entry to the nearest power of two
+.  `MUONCOMPRESSORTRUNCATED` - drops the mantissa of every entry
+.  `MUONCOMPRESSORBF16`      - rounds every entry to bfloat16
+.  `MUONCOMPRESSORDAMPING`   - a multiple of everything
+.  `MUONCOMPRESSORDROPOUT`   - everything with some probability, else nothing
+.  `MUONCOMPRESSORTOPK`      - the entries of largest absolute value
+.  `MUONCOMPRESSORRANKK`     - the leading singular triples
+-  `MUONCOMPRESSORSHARP`     - the sharp operator of a norm whose steps have a natural format, for servers
 
    Level: intermediate
 
 .seealso: `MuonCompressorSetType()`, `MuonCompressor`, `MuonCompressorRegister()`
 J*/
 typedef const char *MuonCompressorType;
-#define MUONCOMPRESSORIDENTITY "identity"
-#define MUONCOMPRESSORNATURAL  "natural"
-#define MUONCOMPRESSORTOPK     "topk"
-#define MUONCOMPRESSORRANKK    "rankk"
-#define MUONCOMPRESSORSHARP    "sharp"
+#define MUONCOMPRESSORIDENTITY  "identity"
+#define MUONCOMPRESSORNATURAL   "natural"
+#define MUONCOMPRESSORNEAREST   "nearest"
+#define MUONCOMPRESSORTRUNCATED "truncated"
+#define MUONCOMPRESSORBF16      "bf16"
+#define MUONCOMPRESSORDAMPING   "damping"
+#define MUONCOMPRESSORDROPOUT   "dropout"
+#define MUONCOMPRESSORTOPK      "topk"
+#define MUONCOMPRESSORRANKK     "rankk"
+#define MUONCOMPRESSORSHARP     "sharp"
 
 /*E
    MuonCompressorValues - How the values of a sparse or low-rank message are written

@@ -118,9 +118,14 @@ int main(int argc, char **argv)
 
     PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
     for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORNATURAL, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
+    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
+    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
+    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
     for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
       for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDROPOUT, r == 0 ? 1.0 : ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANKK, ratios[r], r == 1 ? 3 : PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
       }
     }

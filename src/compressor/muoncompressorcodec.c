@@ -29,6 +29,16 @@ MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)
   return stream;
 }
 
+uint32_t MuonCompressorWord_Private(MuonCompressor c)
+{
+  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+  const uint32_t         last   = UINT32_MAX;
+  uint32_t               words[4];
+
+  MuonKernelStreamBlocks(&stream, 1, &last, words);
+  return words[0];
+}
+
 MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
 {
   switch (values) {

@@ -11,6 +11,8 @@
 PETSC_INTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
 /* The random numbers of this object in this step */
 PETSC_INTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
+/* One of them that belongs to no entry: word 0 of the last block, which entries do not come to */
+PETSC_INTERN uint32_t MuonCompressorWord_Private(MuonCompressor);
 
 PETSC_INTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues);
 /* 1 - the largest relative square of the error of a rounded value, in expectation */

@@ -81,9 +81,9 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
     break;
   default:
     if (natural == PETSC_TRUE) {
-      PetscCall(CountCodes(d, values, 0, counts));
+      PetscCall(CountCodes(count, values, 0, counts));
       *bits = EntropyOfCounts(CODES, counts);
-    } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)d);
+    } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)count);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,5 +131,6 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
   default:
     *bits = (double)layout.count * value;
   }
+  if (layout.chance > 0.0) *bits *= (double)layout.chance;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

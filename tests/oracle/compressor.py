@@ -62,9 +62,12 @@ class Message:
         assert parameter == 0 and length == len(payload), 'header'
         self.positions = None
         if self.form == 0:
-            assert self.indices == 0 and self.count == d, 'dense header'
-            self.values = read_values(codec, payload, d)
-            self.matrix = self.values.reshape(m, n) if self.codec == 3 else self.values.reshape(n, m).T
+            assert self.indices == 0 and self.count in (0, d), 'dense header'
+            self.values = read_values(codec, payload, self.count)
+            if self.count == 0:
+                self.matrix = np.zeros((m, n))
+            else:
+                self.matrix = self.values.reshape(m, n) if self.codec == 3 else self.values.reshape(n, m).T
         elif self.form == 1:
             width = 1
             while 256 ** width < d:
@@ -110,6 +113,20 @@ def natural(x, word):
     if (word >> 9) / 2.0 ** 23 >= 2.0 - abs(x) / power:
         power *= 2
     return math.copysign(min(power, 2.0 ** 127), x)
+
+
+def nearest(x):
+    """|x| / 2^a from 1.5 on goes up."""
+    x = float(np.float32(x))
+    if abs(x) < 2.0 ** -126:
+        return 0.0
+    power = 2.0 ** (math.frexp(abs(x))[1] - 1)
+    return math.copysign(min(2 * power if abs(x) >= 1.5 * power else power, 2.0 ** 127), x)
+
+
+def truncated(x):
+    x = float(np.float32(x))
+    return 0.0 if abs(x) < 2.0 ** -126 else math.copysign(2.0 ** (math.frexp(abs(x))[1] - 1), x)
 
 
 def bf16(x):
@@ -166,8 +183,12 @@ def paper(kind, values, ratio, rank, m, n, bits):
     value = 16 if values in ('natural', 'bf16') else 32
     if kind == 'identity':
         return 32 * m * n
-    if kind == 'natural':
+    if kind in ('natural', 'nearest', 'truncated', 'bf16'):
         return 16 * m * n
+    if kind == 'damping':
+        return value * m * n
+    if kind == 'dropout':
+        return ratio * (value * m * n)
     if kind == 'topk':
         return kept(ratio, m * n) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
     return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
@@ -192,8 +213,10 @@ class Case:
     def codec(self):
         if self.kind == 'identity':
             return NAMES[self.native]
-        if self.kind == 'natural':
+        if self.kind in ('natural', 'nearest', 'truncated'):
             return 3
+        if self.kind == 'bf16':
+            return 2
         return NAMES[self.native if self.values == 'native' else self.values]
 
     def check(self):
@@ -219,6 +242,43 @@ class Case:
         assert message.form == 0
         expected = rounded(3, residual.ravel(), range(residual.size), self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'natural'
+
+    def check_whole(self, message, expected, alpha):
+        """A dense message with these entries, from an operator with that constant."""
+        expected = np.array(expected).reshape(self.m, self.n)
+        assert message.form == 0 and message.count == self.m * self.n, 'header'
+        assert np.array_equal(message.matrix, expected) and np.array_equal(self.decoded, expected), 'entries'
+        assert abs(float(self.alpha) - alpha) <= 4 * self.epsilon, 'alpha %s, expected %g' % (self.alpha, alpha)
+
+    def check_nearest(self, message, residual):
+        self.check_whole(message, [nearest(x) for x in residual.ravel()], 8 / 9)
+
+    def check_truncated(self, message, residual):
+        self.check_whole(message, [truncated(x) for x in residual.ravel()], 3 / 4)
+
+    def check_bf16(self, message, residual):
+        self.check_whole(message, [bf16(x) for x in residual.ravel()], 1 - 2.0 ** -16)
+
+    def rounding(self):
+        """Squares of relative errors, at most or, at random, in the mean: of values that have the width of PetscScalar there is none."""
+        return 0.0 if self.codec() == NAMES[self.native] else {0: 0.0, 1: 2.0 ** -48, 2: 2.0 ** -16, 3: 1 / 8}[self.codec()]
+
+    def check_damping(self, message, residual):
+        scaled, u2, left = self.ratio * residual, self.rounding(), 1 - self.ratio
+        if self.native == 'single':
+            scaled = scaled.astype(np.float32).astype(float)
+        alpha = 1 - left ** 2 - u2 * self.ratio ** 2 if self.codec() == 3 else 1 - (left + math.sqrt(u2) * self.ratio) ** 2
+        self.check_whole(message, rounded(message.codec, scaled.ravel(), range(residual.size), self.stream), alpha)
+
+    def check_dropout(self, message, residual):
+        sent = self.stream.word(4 * (2 ** 32 - 1)) < self.ratio * 2.0 ** 32
+        alpha = self.ratio * (1 - self.rounding())
+        Case.coins[sent] += self.ratio < 1
+        if sent:
+            self.check_whole(message, rounded(message.codec, residual.ravel(), range(residual.size), self.stream), alpha)
+        else:
+            assert message.form == 0 and message.count == 0 and len(self.data) == 24 and not self.decoded.any(), 'dropped'
+            assert abs(float(self.alpha) - alpha) <= 4 * self.epsilon, 'alpha'
 
     def check_topk(self, message, residual):
         flat = residual.ravel()
@@ -283,6 +343,7 @@ class Case:
 
 
 Case.entries_of_factors = 0
+Case.coins = [0, 0]
 
 
 def main():
@@ -296,6 +357,7 @@ def main():
         except AssertionError as error:
             sys.exit('compressor.py: %s\n  %s' % (error, line))
     assert Case.entries_of_factors > 500, Case.entries_of_factors
+    assert min(Case.coins) > 4, Case.coins
     print('compressor.py: %d cases agree, with %d random entries of factors' % (len(lines), Case.entries_of_factors))
 
 

@@ -18,6 +18,7 @@ typedef struct {
   int        parameter; /* of the header; 0 where the type leaves it */
   PetscInt64 count;     /* entries, kept entries or rank */
   PetscBool  exact;     /* every message has so many, else at most so many */
+  PetscReal  chance;    /* that a message has any; 0 where the type leaves it, which is certainty */
 } MuonCompressorLayout;
 
 /*

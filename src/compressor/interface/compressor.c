@@ -51,7 +51,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 -  type - one of the values of `MuonCompressorType`
 
    Options Database Key:
-.  -compressor (identity|natural|topk|rankk|sharp) - the type
+.  -compressor type - the type
 
    Level: intermediate
 
@@ -182,7 +182,7 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
 .  c - the compressor
 
    Options Database Keys:
-+  -compressor (identity|natural|topk|rankk|sharp)        - the type, see `MuonCompressorSetType()`
++  -compressor type                                       - one of the values of `MuonCompressorType`, see `MuonCompressorSetType()`
 .  -compressor_ratio r                                    - the part that is kept, see `MuonCompressorSetRatio()`
 .  -compressor_rank k                                     - the rank that is kept, see `MuonCompressorSetRank()`
 .  -compressor_bits b                                     - bits of a quantized entry, see `MuonCompressorSetBits()`
@@ -242,7 +242,8 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
    Level: intermediate
 
    Note:
-   Of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
+   It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
+   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -538,7 +539,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
    The name is part of every message, as a hash: a message of another layer is refused.
 
    All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL` and of natural values: Philox4x32-10 with the seed as its key and
-   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). A receiver needs none of them but the name.
+   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` has the place 2^32 - 1 in it, where no entry is. A receiver needs none of them but the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
 @*/

@@ -26,6 +26,11 @@ static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Natural(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Nearest(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Truncated(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
 
@@ -69,6 +74,11 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   MuonCompressorRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORIDENTITY, MuonCompressorCreate_Identity));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORNATURAL, MuonCompressorCreate_Natural));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORNEAREST, MuonCompressorCreate_Nearest));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTRUNCATED, MuonCompressorCreate_Truncated));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORBF16, MuonCompressorCreate_BF16));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORDAMPING, MuonCompressorCreate_Damping));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORDROPOUT, MuonCompressorCreate_Dropout));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -373,8 +373,8 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_compressor type          - the type (identity|natural|topk|rankk)
-. -ef21_compressor_ratio ratio   - part of the entries, or of the smaller side for a rank
++ -ef21_compressor type          - one of the values of `MuonCompressorType`, not sharp
+. -ef21_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
 . -ef21_compressor_rank rank     - the rank
 . -ef21_compressor_bits bits     - bits of a quantized entry
 - -ef21_compressor_values values - how values are written (native|double|single|bf16|natural)
@@ -414,8 +414,8 @@ static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *comp
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_server_compressor type          - the type (identity|natural|topk|rankk|sharp)
-. -ef21_server_compressor_ratio ratio   - part of the entries, or of the smaller side for a rank
++ -ef21_server_compressor type          - one of the values of `MuonCompressorType`
+. -ef21_server_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
 . -ef21_server_compressor_rank rank     - the rank
 . -ef21_server_compressor_bits bits     - bits of a quantized entry
 - -ef21_server_compressor_values values - how values are written (native|double|single|bf16|natural)

@@ -1,0 +1,65 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_BF16(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MUON_WIRE_VALUES_BF16;
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_BF16(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST, 1.0, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_BF16(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_BF16, m, n, payload, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_BF16(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = MuonCompressorCodecAlpha_Private(MUON_WIRE_VALUES_BF16);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_BF16(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as bfloat16: ratio, rank, values and bits have no meaning for this type\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORBF16 - Rounds every entry to bfloat16
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, and from there to the nearest number with 8 binary digits and the exponents of binary32, ties to even: 16 bits, with an error of at most 2^-8 of the entry. The constant of
+   contraction is 1 - 2^-16, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. It holds for entries that are not subnormal in binary32. An entry
+   whose bfloat16 is not finite makes the message fail with `MUON_STATUS_NANORINF`.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type. Sparse and low-rank types write bfloat16 with `-compressor_values bf16`.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORIDENTITY`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout = MuonCompressorLayout_BF16;
+  c->ops->encode = MuonCompressorEncode_BF16;
+  c->ops->decode = MuonCompressorDecode_BF16;
+  c->ops->alpha  = MuonCompressorAlpha_BF16;
+  c->ops->view   = MuonCompressorView_BF16;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,87 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_Damping(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MuonCompressorCodec_Private(c->values);
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Damping(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values), MUON_COMPRESSOR_ROUND_RANDOM, c->ratio, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Damping(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, payload, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What is left out and the rounding of the rest: with random rounding the two are not correlated and E error^2 = (1 - r)^2 + omega r^2, else the error is at most (1 - r) + u r. Both codes say omega or u^2 as 1 - alpha
+*/
+static PetscErrorCode MuonCompressorAlpha_Damping(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  const PetscReal      left = 1.0 - c->ratio, u2 = 1.0 - MuonCompressorCodecAlpha_Private(codec);
+
+  PetscFunctionBegin;
+  *alpha = 1.0 - (codec == MUON_WIRE_VALUES_NATURAL ? PetscSqr(left) + u2 * PetscSqr(c->ratio) : PetscSqr(left + PetscSqrtReal(u2) * c->ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Damping(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g times every entry, values: %s; rank and bits have no meaning for this type\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDescribe_Damping(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORDAMPING - Sends a multiple of the matrix
+
+   Options Database Keys:
++  -compressor_ratio r                                    - the factor, in (0, 1]
+-  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+
+   Level: intermediate
+
+   Notes:
+   The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in
+   where a theory asks for that, such as the servers' messages under the spectral norm.
+
+   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u.
+
+   `-compressor_rank` and `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORDROPOUT`, `MUONCOMPRESSORIDENTITY`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout   = MuonCompressorLayout_Damping;
+  c->ops->encode   = MuonCompressorEncode_Damping;
+  c->ops->decode   = MuonCompressorDecode_Damping;
+  c->ops->alpha    = MuonCompressorAlpha_Damping;
+  c->ops->view     = MuonCompressorView_Damping;
+  c->ops->describe = MuonCompressorDescribe_Damping;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,92 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_Dropout(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MuonCompressorCodec_Private(c->values);
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_FALSE;
+  layout->chance = c->ratio;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  PetscFunctionBegin;
+  *count = 0;
+  /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What is not finite is told whether it is sent or not */
+  if ((double)MuonCompressorWord_Private(c) >= 4294967296.0 * (double)c->ratio) {
+    if (!MuonKernelIsFinite((size_t)m, (size_t)n, T, (size_t)ldt) || (R != NULL && !MuonKernelIsFinite((size_t)m, (size_t)n, R, (size_t)ldr))) c->status = MUON_STATUS_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, payload, add, scale, Y, ldy));
+  else if (add == PETSC_FALSE) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * ldy, m));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Dropout(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = c->ratio * MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Dropout(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: everything with probability %g, else nothing, values: %s; seed %" PetscInt64_FMT "; rank and bits have no meaning for this type\n", (double)c->ratio, MuonCompressorValuesTypes[c->values], c->seed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDescribe_Dropout(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORDROPOUT - Sends the whole matrix with some probability, and else nothing
+
+   Options Database Keys:
++  -compressor_ratio p                                    - the probability, in (0, 1]
+-  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+
+   Level: intermediate
+
+   Notes:
+   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is 1 - p of the square, in every norm: p is the constant of contraction, exactly, times that of how
+   values are written.
+
+   The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has, see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers,
+   senders, directions and steps throw independently, and any rank can know how a coin fell. With probability 1 everything is sent.
+
+   The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORDAMPING`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout   = MuonCompressorLayout_Dropout;
+  c->ops->encode   = MuonCompressorEncode_Dropout;
+  c->ops->decode   = MuonCompressorDecode_Dropout;
+  c->ops->alpha    = MuonCompressorAlpha_Dropout;
+  c->ops->view     = MuonCompressorView_Dropout;
+  c->ops->describe = MuonCompressorDescribe_Dropout;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,70 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_Nearest(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MUON_WIRE_VALUES_NATURAL;
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Nearest(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, 1.0, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Nearest(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = 8.0 / 9.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Nearest(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and nearest power of two in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORNEAREST - Rounds every entry to the nearest power of two
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, then to the power of two that is nearest, the larger one from the middle, 1.5 2^a, on. The error of an entry is at most a third of it, which gives the constant of
+   contraction 8/9, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. It is biased: `MUONCOMPRESSORNATURAL` is not, at a constant of 7/8.
+
+   Zero stays zero and what is subnormal in binary32 becomes zero. The largest magnitude is 2^127: for entries of 1.5 2^127 and more the constant does not hold. An entry takes at most 9 bits, fewer where
+   some powers are frequent.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning, https://arxiv.org/abs/2002.12410
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORTRUNCATED`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORBF16`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Nearest(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout = MuonCompressorLayout_Nearest;
+  c->ops->encode = MuonCompressorEncode_Nearest;
+  c->ops->decode = MuonCompressorDecode_Nearest;
+  c->ops->alpha  = MuonCompressorAlpha_Nearest;
+  c->ops->view   = MuonCompressorView_Nearest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,69 @@
+#include "../../muoncompressorcodec.h"
+
+static PetscErrorCode MuonCompressorLayout_Truncated(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = MUON_WIRE_VALUES_NATURAL;
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Truncated(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN, 1.0, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = 3.0 / 4.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Truncated(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and power of two below it in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORTRUNCATED - Drops the mantissa of every entry
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, then its mantissa is dropped: what is left is the largest power of two that is not above it. The error of an entry is less than a half of it, which gives the constant of
+   contraction 3/4, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. No entry grows.
+
+   Zero stays zero and what is subnormal in binary32 becomes zero. An entry takes at most 9 bits, fewer where some powers are frequent.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning, https://arxiv.org/abs/2002.12410
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORBF16`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Truncated(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout = MuonCompressorLayout_Truncated;
+  c->ops->encode = MuonCompressorEncode_Truncated;
+  c->ops->decode = MuonCompressorDecode_Truncated;
+  c->ops->alpha  = MuonCompressorAlpha_Truncated;
+  c->ops->view   = MuonCompressorView_Truncated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
