@@ -166,6 +166,53 @@ static PetscErrorCode CheckEmpty(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Factors whose entries are finite one by one: their product is not, and is refused before it is formed; just below it is finite */
+static PetscErrorCode CheckOverflow(const char type[], PetscReal scale)
+{
+  const PetscInt     m = 9, n = 13, rank = 4;
+  const PetscReal    root = PetscPowRealInt(2.0, PetscDefined(USE_REAL_SINGLE) ? 62 : 510); /* 4 root^2 is a quarter of where numbers end, 4 (4 root)^2 beyond it */
+  MuonCompressor     c;
+  Mat                X, Y;
+  unsigned char     *buf;
+  size_t             bytes;
+  PetscBool          valid;
+  unsigned long long state = 13;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
+  PetscCall(MuonCompressorSetType(c, type));
+  PetscCall(MuonCompressorSetRank(c, rank));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(TestMatCreate(m, n, 0, &X));
+  PetscCall(TestMatCreate(m, n, 0, &Y));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
+  for (int large = 0; large < 2; large++) {
+    const PetscReal x = large ? 4 * root : root;
+
+    for (size_t k = 24; k < bytes; k += sizeof(x)) {
+      const PetscBool magnitude = bytes - 24 > (size_t)(rank * (m + n)) * sizeof(x) && k < 24 + (size_t)rank * sizeof(x) ? PETSC_TRUE : PETSC_FALSE;
+      const PetscReal value     = magnitude ? scale : x;
+
+      for (size_t b = 0; b < sizeof(x); b++) buf[k + b] = ((const unsigned char *)&value)[b];
+    }
+    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+    TestCheck(valid == (large ? PETSC_FALSE : PETSC_TRUE), "%s: factors of %g", type, (double)x);
+    if (valid) {
+      PetscScalar *y;
+
+      PetscCall(TestMatGetRows(Y, &y));
+      for (PetscInt e = 0; e < m * n; e++) TestCheck(!PetscIsInfOrNanScalar(y[e]), "%s: a valid message holds %g", type, (double)y[e]);
+      PetscCall(PetscFree(y));
+    }
+  }
+  PetscCall(PetscFree(buf));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -179,6 +226,7 @@ int main(int argc, char **argv)
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.5, (MuonCompressorValues)values, 13, 4));
   }
   PetscCall(CheckEmpty());
+  PetscCall(CheckOverflow(MUONCOMPRESSORRANKK, 1));
   PetscCall(PetscFinalize());
   return 0;
 }

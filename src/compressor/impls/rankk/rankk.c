@@ -1,93 +1,43 @@
-#include "../../muoncompressorcodec.h"
-#include <petscblaslapack.h>
+#include "../../muoncompressorlowrank.h"
 
 typedef struct {
   MuonSVD svd;
 } MuonCompressor_RankK;
 
-static PetscInt MuonCompressorGetRank_RankK(MuonCompressor c, PetscInt m, PetscInt n)
-{
-  const PetscInt most = PetscMin(m, n);
-
-  return c->rank == PETSC_DETERMINE ? (PetscInt)MuonCompressorKept_Private(c->ratio, most) : PetscMin(c->rank, most);
-}
-
 static PetscErrorCode MuonCompressorLayout_RankK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_LOWRANK;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = MuonCompressorGetRank_RankK(c, m, n);
-  layout->exact  = PETSC_FALSE;
+  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_LOWRANK, m, n, layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
   MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
-  const PetscInt        rank  = MuonCompressorGetRank_RankK(c, m, n);
-  const MuonWireValues  codec = MuonCompressorCodec_Private(c->values);
-  const size_t          left = (size_t)rank * m, all = (size_t)rank * ((size_t)m + n);
-  Mat                   A;
-  PetscScalar          *X, *P, *Q;
+  const PetscInt        rank  = MuonCompressorRank_Private(c, m, n);
+  const PetscScalar    *X;
+  PetscScalar          *P, *Q;
   PetscReal            *sigma;
-  PetscInt              found;
+  PetscInt              found, ldx;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * n * sizeof(PetscScalar), &X));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, all * sizeof(PetscScalar), &P));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)rank * ((size_t)m + (size_t)n) * sizeof(PetscScalar), &P));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)rank * sizeof(PetscReal), &sigma));
-  MuonKernelAxpby((size_t)m, (size_t)n, 1, T, (size_t)ldt, 0, X, (size_t)m);
-  if (R != NULL) {
-    MuonKernelAxpby((size_t)m, (size_t)n, -1, R, (size_t)ldr, 1, X, (size_t)m);
-    PetscCall(PetscLogFlops((PetscLogDouble)m * n));
-  }
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &A));
-  PetscCall(MuonSVDSetWorkspace(rankk->svd, c->work));
-  PetscCall(MuonSVDCompute(rankk->svd, A, rank, sigma, P, P + left, &found, &c->status));
-  PetscCall(MatDestroy(&A));
+  PetscCall(MuonCompressorResidual_Private(c, m, n, T, ldt, R, ldr, &X, &ldx));
+  PetscCall(MuonCompressorTriples_Private(c, rankk->svd, m, n, X, ldx, rank, sigma, P, &found));
   *count = found;
   if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* Q moves next to the columns of P that there are; each factor takes the root of the singular value */
-  Q = P + (size_t)found * m;
-  PetscCall(PetscArraymove(Q, P + left, (size_t)found * n));
+  /* Each factor takes the root of the singular value */
+  Q = P + (size_t)found * (size_t)m;
   for (PetscInt k = 0; k < found; k++) {
     const PetscScalar root = PetscSqrtReal(sigma[k]);
 
-    MuonKernelAxpby((size_t)m, 1, root, P + (size_t)k * m, (size_t)m, 0, P + (size_t)k * m, (size_t)m);
-    MuonKernelAxpby((size_t)n, 1, root, Q + (size_t)k * n, (size_t)n, 0, Q + (size_t)k * n, (size_t)n);
+    MuonKernelAxpby((size_t)m, 1, root, P + (size_t)k * (size_t)m, (size_t)m, 0, P + (size_t)k * (size_t)m, (size_t)m);
+    MuonKernelAxpby((size_t)n, 1, root, Q + (size_t)k * (size_t)n, (size_t)n, 0, Q + (size_t)k * (size_t)n, (size_t)n);
   }
   PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)m + n)));
-  if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, (PetscInt64)found * ((PetscInt64)m + n), P, 0, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDecode_RankK(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
-{
-  const PetscInt64   factors = count * ((PetscInt64)m + n);
-  const PetscScalar  one = 1.0, zero = 0.0, a = add == PETSC_TRUE ? scale : one;
-  const PetscScalar *Q;
-  PetscScalar       *P;
-  PetscBLASInt       bm, bn, bk, bld;
-
-  PetscFunctionBegin;
-  if (count == 0 || m == 0 || n == 0) {
-    if (add == PETSC_FALSE) {
-      for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * ldy, m));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast((PetscInt)count, &bk));
-  PetscCall(PetscBLASIntCast(ldy, &bld));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)factors * sizeof(PetscScalar), &P));
-  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values), factors, payload, 0, P));
-  Q = P + (size_t)count * m;
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &a, P, &bm, Q, &bn, add == PETSC_TRUE ? &one : &zero, Y, &bld));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * m * n));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, m, n, count, P, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +48,7 @@ static PetscErrorCode MuonCompressorDecode_RankK(MuonCompressor c, PetscInt m, P
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  const PetscReal      kept = (PetscReal)MuonCompressorGetRank_RankK(c, m, n), part = m > 0 && n > 0 ? kept / (PetscReal)PetscMin(m, n) : 1.0;
+  const PetscReal      kept = (PetscReal)MuonCompressorRank_Private(c, m, n), part = m > 0 && n > 0 ? kept / (PetscReal)PetscMin(m, n) : 1.0;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) *alpha = 47.0 / 64.0 * part;
@@ -126,17 +76,8 @@ static PetscErrorCode MuonCompressorView_RankK(MuonCompressor c, PetscViewer vie
   MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
 
   PetscFunctionBegin;
-  if (c->rank == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "rank: %g of the smaller size, values: %s\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "rank: %" PetscInt_FMT ", values: %s\n", c->rank, MuonCompressorValuesTypes[c->values]));
+  PetscCall(MuonCompressorViewRank_Private(c, viewer));
   PetscCall(MuonSVDView(rankk->svd, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_RankK(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  if (c->rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->rank, MuonCompressorValuesTypes[c->values]));
-  else PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,10 +125,11 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor c)
   c->ops->setfromoptions = MuonCompressorSetFromOptions_RankK;
   c->ops->layout         = MuonCompressorLayout_RankK;
   c->ops->encode         = MuonCompressorEncode_RankK;
-  c->ops->decode         = MuonCompressorDecode_RankK;
+  c->ops->decode         = MuonCompressorDecode_Factors;
+  c->ops->validate       = MuonCompressorValidate_Factors;
   c->ops->alpha          = MuonCompressorAlpha_RankK;
   c->ops->view           = MuonCompressorView_RankK;
-  c->ops->describe       = MuonCompressorDescribe_RankK;
+  c->ops->describe       = MuonCompressorDescribe_Factors;
   c->ops->destroy        = MuonCompressorDestroy_RankK;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
