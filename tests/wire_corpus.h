@@ -24,7 +24,8 @@
 typedef struct {
   MuonWireMessage header;
   uint64_t        rows, columns, numbers;
-  uint64_t        numbered, length, lines, magnitudes; /* what positions number, places of a line with one entry, how many of them, positive values at the front */
+  uint64_t        numbered, length, lines, magnitudes; /* what positions number, places of a line with one entry (or levels), how many codes of them, positive values at the front */
+  uint64_t        scales, block, seed;                 /* values at the front that are not negative, entries that share one, and what a seeded message begins with */
   uint64_t       *positions, *entries;
   double         *values;
 } Content;
@@ -44,6 +45,19 @@ static inline void *Allocate(size_t bytes)
 
   Check(p != NULL, "no memory");
   return p;
+}
+
+static inline void Put(unsigned char *to, unsigned bytes, uint64_t word)
+{
+  for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> 8 * b & 255);
+}
+
+static inline uint64_t Get(const unsigned char *from, unsigned bytes)
+{
+  uint64_t word = 0;
+
+  for (unsigned b = 0; b < bytes; b++) word |= (uint64_t)from[b] << 8 * b;
+  return word;
 }
 
 static inline double FromBits64(uint64_t bits)
@@ -111,6 +125,8 @@ static inline void ContentAllocate(Content *content)
   content->length     = 0;
   content->lines      = 0;
   content->magnitudes = 0;
+  content->scales     = 0;
+  content->block      = 0;
   content->numbers    = count;
   switch (header->form) {
   case MUON_WIRE_LOWRANK:
@@ -133,6 +149,27 @@ static inline void ContentAllocate(Content *content)
     content->numbers    = count * (1 + rows);
     content->magnitudes = count;
     break;
+  case MUON_WIRE_SIGNS:
+    content->length     = 1;
+    content->lines      = count;
+    content->magnitudes = count > 0 ? 1 : 0;
+    content->numbers    = content->magnitudes;
+    break;
+  case MUON_WIRE_WHOLECOLUMNS:
+    content->numbered = columns;
+    content->numbers  = count * rows;
+    break;
+  case MUON_WIRE_WHOLEROWS:
+    content->numbered = rows;
+    content->numbers  = count * columns;
+    break;
+  case MUON_WIRE_BLOCKS:
+    content->block   = (uint64_t)16 << header->parameter / 16;
+    content->length  = (uint64_t)1 << (header->parameter % 16 - 1);
+    content->lines   = count;
+    content->numbers = (count + content->block - 1) / content->block;
+    content->scales  = content->numbers;
+    break;
   default:
     break;
   }
@@ -152,7 +189,8 @@ static inline int ContentEqual(const Content *a, const Content *b)
 {
   const MuonWireMessage *g = &a->header, *h = &b->header;
 
-  if (g->layer != h->layer || g->form != h->form || g->indices != h->indices || g->values != h->values || g->count != h->count || g->bytes != h->bytes) return 0;
+  if (g->layer != h->layer || g->form != h->form || g->indices != h->indices || g->values != h->values || g->parameter != h->parameter || g->count != h->count || g->bytes != h->bytes) return 0;
+  if (g->form == MUON_WIRE_SEEDED && a->seed != b->seed) return 0;
   if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
   if (a->lines != b->lines || memcmp(a->entries, b->entries, (size_t)a->lines * 8) != 0) return 0;
   return g->indices == MUON_WIRE_INDICES_NONE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
@@ -166,33 +204,39 @@ static inline int ContentIsPlain(const Content *content)
 /* Room for every message of that content, and its length: where codecs are not plain it is known when the message is written */
 static inline size_t ContentRoom(const Content *content)
 {
-  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 4 + 8 * content->numbers + 8);
+  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 4 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 
-/* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely */
+/* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. form holds the parameter of the header above its lowest byte */
 static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
 {
   uint64_t kept = 0;
 
-  content->header.layer   = layer;
-  content->header.form    = (uint8_t)form;
-  content->header.indices = (uint8_t)indices;
-  content->header.values  = (uint8_t)values;
-  content->header.count   = count;
-  content->rows           = rows;
-  content->columns        = columns;
+  content->header.layer     = layer;
+  content->header.form      = (uint8_t)(form & 255);
+  content->header.indices   = (uint8_t)indices;
+  content->header.values    = (uint8_t)values;
+  content->header.parameter = (uint8_t)(form >> 8);
+  content->header.count     = count;
+  content->rows             = rows;
+  content->columns          = columns;
   ContentAllocate(content);
   if (indices != MUON_WIRE_INDICES_NONE) {
     for (uint64_t k = 0; kept < count; k++) {
       if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
     }
   }
+  content->seed = Random64(state);
   for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = Random64(state) % (2 * content->length);
   for (uint64_t i = 0; i < content->numbers; i++) {
     do content->values[i] = RandomValue(values, state);
     while (i < content->magnitudes && content->values[i] == 0);
-    if (i < content->magnitudes) content->values[i] = fabs(content->values[i]);
+    if (i < content->magnitudes || i < content->scales) content->values[i] = fabs(content->values[i]);
+    if (i < content->scales && i % 3 == 1) content->values[i] = 0;
+  }
+  for (uint64_t i = 0; content->block > 0 && i < content->lines; i++) {
+    if (content->entries[i] == 1 || content->values[i / content->block] == 0) content->entries[i] = 0;
   }
   ContentMeasure(content);
 }
@@ -206,6 +250,10 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
 
   MuonWireMessageWrite(to, header);
   to += MUON_WIRE_MESSAGE_HEADER;
+  if (header->form == MUON_WIRE_SEEDED) {
+    Put(to, 8, content->seed);
+    to += 8;
+  }
   if (header->indices != MUON_WIRE_INDICES_NONE) {
     unsigned char *bitmap = (unsigned char *)Allocate((size_t)(numbered + 7) / 8);
 
@@ -278,6 +326,10 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   }
   from += MUON_WIRE_MESSAGE_HEADER;
   ContentAllocate(content);
+  if (header->form == MUON_WIRE_SEEDED) {
+    content->seed = Get(from, 8);
+    from += 8;
+  }
   if (header->indices != MUON_WIRE_INDICES_NONE) {
     MuonWireIndexReader reader;
 
@@ -316,7 +368,9 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     }
     for (uint64_t i = 0; i < count; i++) Check(x[i] - x[i] == 0, "value %d is not finite", (int)(first + i));
     for (uint64_t i = 0; i < count && first + i < content->magnitudes; i++) Check(x[i] > 0, "magnitude %d is not positive", (int)(first + i));
+    for (uint64_t i = 0; i < count && first + i < content->scales; i++) Check(x[i] >= 0, "scale %d is negative", (int)(first + i));
   }
+  for (uint64_t i = 0; content->block > 0 && i < content->lines; i++) Check(content->entries[i] == 0 || (content->entries[i] != 1 && content->values[i / content->block] > 0), "code %d", (int)i);
   content->header = found;
   free(room);
   return MUON_WIRE_OK;
@@ -358,11 +412,6 @@ static inline unsigned char *PacketOf(const MuonWirePacket *who, const Content *
   return packet;
 }
 
-static inline void Put(unsigned char *to, unsigned bytes, uint64_t word)
-{
-  for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> 8 * b & 255);
-}
-
 /* Makes both checksums fit what the packet says now */
 static inline void Rectify(unsigned char *packet, size_t length)
 {
@@ -394,8 +443,9 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
 }
 
 /* A set of packets with every form and codec and their edges */
-#define CORPUS_PACKETS  12
-#define CORPUS_MESSAGES 10
+#define CORPUS_PACKETS                 14
+#define CORPUS_BLOCKS(bits, lengthlog) (MUON_WIRE_BLOCKS | ((bits) + 16 * ((lengthlog)-4)) << 8)
+#define CORPUS_MESSAGES                22
 
 typedef struct {
   const char    *name;
@@ -406,7 +456,7 @@ typedef struct {
 
 static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
 {
-  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded"};
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded", "lines", "blocks"};
   uint64_t                 state                 = which;
   uint32_t                 m                     = 0;
   Content                 *c                     = packet->contents;
@@ -470,6 +520,23 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], 7, 3, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 8, &state);
     ContentRandom(&c[m++], 8, 30, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 4, &state);
     ContentRandom(&c[m++], 9, 0, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 0, &state);
+  } else if (which == 12) {
+    /* Signs, seeds, whole lines; nothing of them */
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) {
+      ContentRandom(&c[m++], values, 5, 5 + values, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, values, 5 * (5 + values), &state);
+      ContentRandom(&c[m++], values + 10, 7, 5, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, values, 3 * values, &state);
+      ContentRandom(&c[m++], values + 20, 4, 17, MUON_WIRE_WHOLECOLUMNS, values < 3 ? MUON_WIRE_INDICES_BITMAP : (values == 3 ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_GAPS), values, 5 - values, &state);
+      ContentRandom(&c[m++], values + 30, 30, 3, MUON_WIRE_WHOLEROWS, values < 3 ? MUON_WIRE_INDICES_RAW : (values == 3 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS), values, values, &state);
+    }
+    ContentRandom(&c[m++], 40, 5, 3, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
+    ContentRandom(&c[m++], 41, 5, 3, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_BF16, 0, &state);
+  } else if (which == 13) {
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) {
+      ContentRandom(&c[m++], values, 5, 11, CORPUS_BLOCKS(2 + values, 4), MUON_WIRE_INDICES_NONE, values, 55, &state);
+      ContentRandom(&c[m++], values + 10, 8, 8, CORPUS_BLOCKS(8 - values, 4 + values), MUON_WIRE_INDICES_NONE, values, 64, &state);
+    }
+    ContentRandom(&c[m++], 20, 1, 1, CORPUS_BLOCKS(3, 16), MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 1, &state);
+    ContentRandom(&c[m++], 21, 3, 3, CORPUS_BLOCKS(2, 10), MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_NATURAL, 0, &state);
   }
   packet->messages = m;
 }

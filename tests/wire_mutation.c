@@ -132,16 +132,26 @@ int main(void)
     for (uint32_t i = 0; i < from.messages; i++) {
       RefusedValues(packet, length, &from, at + 8, 8, "count");
       RefusedValues(packet, length, &from, at + 16, 8, "payload");
-      RefusedField(packet, length, &from, at + 7, 1, 1, "parameter");
+      for (unsigned parameter = 0; parameter < 256; parameter++) {
+        MuonWireMessage other = from.contents[i].header;
+        const int       coded = other.values == MUON_WIRE_VALUES_CODED;
+        uint64_t        bytes;
+
+        /* Few entries in other blocks, or with other bits, may take the same room */
+        if (coded) other.values = MUON_WIRE_VALUES_NATURAL;
+        other.parameter = (uint8_t)parameter;
+        if (other.form != MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 7, 1, parameter, "parameter");
+        else if (MuonWirePayloadBytes(&other, from.contents[i].rows, from.contents[i].columns, &bytes) != MUON_WIRE_OK || (!coded && bytes != other.bytes)) RefusedField(packet, length, &from, at + 7, 1, parameter, "parameter of blocks");
+      }
       ReadRefused(packet + at, length - at);
       for (unsigned id = 3; id < 256; id++) {
-        if (id < MUON_WIRE_TRIPLES || id > MUON_WIRE_COLUMNS) RefusedField(packet, length, &from, at + 4, 1, id, "form");
+        if (id > MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 4, 1, id, "form");
         if (id > MUON_WIRE_INDICES_GAPS) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
         if (id > MUON_WIRE_VALUES_CODED) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
       }
       /* Directories of chunks, and behind that of coded values the number of codes and the first state */
       if (from.contents[i].header.indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + 24, 4, "directory of positions");
-      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && from.contents[i].header.indices == MUON_WIRE_INDICES_NONE && from.contents[i].lines == 0 && from.contents[i].numbers > 0) {
+      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && from.contents[i].header.indices == MUON_WIRE_INDICES_NONE && from.contents[i].header.form != MUON_WIRE_SEEDED && from.contents[i].lines == 0 && from.contents[i].numbers > 0) {
         RefusedValues(packet, length, &from, at + 24, 4, "directory of values");
         RefusedValues(packet, length, &from, at + 28, 1, "number of codes");
       }

@@ -22,8 +22,12 @@ static void CheckBits(const Content *content, const unsigned char *message)
   const unsigned char   *from      = message + MUON_WIRE_MESSAGE_HEADER;
   uint64_t               kept      = 0;
 
-  Check(BitsAt(message, 0, 32) == header->layer && message[4] == header->form && message[5] == header->indices && message[6] == header->values && message[7] == 0, "header");
+  Check(BitsAt(message, 0, 32) == header->layer && message[4] == header->form && message[5] == header->indices && message[6] == header->values && message[7] == header->parameter, "header");
   Check(BitsAt(message, 64, 64) == header->count && BitsAt(message, 128, 64) == header->bytes, "header");
+  if (header->form == MUON_WIRE_SEEDED) {
+    Check(BitsAt(from, 0, 64) == content->seed, "seed");
+    from += 8;
+  }
   if (header->indices == MUON_WIRE_INDICES_BITMAP) {
     for (uint64_t k = 0; k < entries; k++) {
       const int here = kept < header->count && content->positions[kept] == k;
@@ -223,6 +227,7 @@ int main(void)
   for (unsigned values = 0; values <= MUON_WIRE_VALUES_CODED; values++) {
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
       RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, counts[i], &state);
+      RoundTrip(counts[i], 1, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, values, 0, &state);
       for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
         const uint64_t least = counts[i] < counts[j] ? counts[i] : counts[j];
 
@@ -242,6 +247,11 @@ int main(void)
         RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, values, counts[j] < 20 ? counts[j] : 20, &state);
         RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_RAW, values, 1, &state);
         RoundTrip(counts[i] + 1, counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, values, counts[i], &state);
+        RoundTrip(counts[i], 1 + j % 3, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, values, j % 4 == 0 ? 0 : counts[i] * (1 + j % 3), &state);
+        RoundTrip(1 + j % 3, counts[i], CORPUS_BLOCKS(2 + j % 7, 4 + (i + j) % 7), MUON_WIRE_INDICES_NONE, values, j % 5 == 4 ? 0 : counts[i] * (1 + j % 3), &state);
+        if (counts[j] <= 2 * counts[i]) RoundTrip(counts[i], 2, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, values, counts[j], &state);
+        RoundTrip(counts[i], counts[j], MUON_WIRE_WHOLECOLUMNS, j % 2 == 0 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
+        RoundTrip(counts[j], counts[i], MUON_WIRE_WHOLEROWS, j % 2 == 0 ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
         RoundTrip(counts[i], counts[j], MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
       }
     }

@@ -26,10 +26,10 @@ static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64
   uint64_t        bytes = 1;
 
   header.layer     = 0;
-  header.form      = (uint8_t)form;
+  header.form      = (uint8_t)(form & 255);
   header.indices   = (uint8_t)indices;
   header.values    = (uint8_t)values;
-  header.parameter = 0;
+  header.parameter = (uint8_t)(form >> 8);
   header.count     = count;
   header.bytes     = 77;
   Check(MuonWirePayloadBytes(&header, rows, columns, &bytes) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
@@ -72,6 +72,7 @@ int main(void)
     Check(MuonWireFormIndices(MUON_WIRE_PERROW, 300, 2, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
     Check(MuonWireFormIndices(MUON_WIRE_PERCOLUMN, 2, 300, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
     Check(MuonWireFormIndices(MUON_WIRE_DENSE, 30, 10, 300) == MUON_WIRE_INDICES_NONE && MuonWireFormIndices(MUON_WIRE_LOWRANK, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+    Check(MuonWireFormIndices(MUON_WIRE_WHOLEROWS, 300, 2, count) == few && MuonWireFormIndices(MUON_WIRE_WHOLECOLUMNS, 2, 300, count) == few, "count %d", (int)count);
     Check(MuonWireFormIndices(MUON_WIRE_TRIPLES, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
   }
 
@@ -95,9 +96,7 @@ int main(void)
       Refused(MUON_WIRE_LOWRANK, indices, values, 12, 50, 3);
       if (indices > 2) Refused(MUON_WIRE_SPARSE, indices, values, 12, 50, 10);
     }
-    for (unsigned form = 3; form < 256; form++) {
-      if (form < MUON_WIRE_TRIPLES || form > MUON_WIRE_COLUMNS) Refused(form, 0, values, 12, 50, 0);
-    }
+    for (unsigned form = MUON_WIRE_BLOCKS + 1; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
 
     /* The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one; positions go with the lines that are missing only */
     for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(63 * rank * bits[values]), "codec %u", values);
@@ -131,6 +130,50 @@ int main(void)
       Refused(MUON_WIRE_PERROW, indices, values, 12, 50, 12);
       Refused(MUON_WIRE_PERCOLUMN, indices, values, 12, 50, 50);
     }
+
+    /* Everything or nothing; a seed of 8 bytes; lines that are whole; blocks of 2^4 to 2^16 */
+    Check(Payload(MUON_WIRE_DENSE, 0, values, 12, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_SIGNS, 0, values, 12, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);
+    Check(Payload(MUON_WIRE_SIGNS, 0, values, 12, 50, 600, MUON_WIRE_OK) == 75 + Whole(bits[values]), "codec %u", values);
+    Check(Payload(MUON_WIRE_SIGNS, 0, values, 7, 3, 21, MUON_WIRE_OK) == 3 + Whole(bits[values]), "codec %u", values);
+    Refused(MUON_WIRE_SIGNS, 0, values, 12, 50, 599);
+    Refused(MUON_WIRE_SIGNS, 0, values, 12, 50, 1);
+    Refused(MUON_WIRE_SEEDED, 0, values, 12, 50, 601);
+    Refused(MUON_WIRE_SEEDED, 0, values, 12, 50, most);
+    Refused(MUON_WIRE_WHOLECOLUMNS, 0, values, 12, 50, 10);
+    Refused(MUON_WIRE_WHOLEROWS, 0, values, 12, 50, 10);
+    for (uint64_t count = 0; count <= 50; count++) {
+      Check(Payload(MUON_WIRE_SEEDED, 0, values, 12, 50, count, MUON_WIRE_OK) == 8 + Whole(count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_WHOLECOLUMNS, 1, values, 12, 50, count, MUON_WIRE_OK) == 7 + Whole(12 * count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_WHOLEROWS, 2, values, 50, 12, count, MUON_WIRE_OK) == count + Whole(12 * count * bits[values]), "codec %u", values);
+    }
+    for (unsigned indices = 0; indices < 256; indices++) {
+      Refused(MUON_WIRE_WHOLECOLUMNS, indices, values, 12, 50, 51);
+      Refused(MUON_WIRE_WHOLEROWS, indices, values, 12, 50, 13);
+      if (indices == 0) continue;
+      Refused(MUON_WIRE_SIGNS, indices, values, 12, 50, 600);
+      Refused(MUON_WIRE_SEEDED, indices, values, 12, 50, 6);
+      Refused(MUON_WIRE_BLOCKS | 4 << 8, indices, values, 12, 50, 600);
+    }
+    for (unsigned parameter = 0; parameter < 256; parameter++) {
+      const unsigned width = parameter % 16, lengthlog = 4 + parameter / 16, right = width >= 2 && width <= 8 && lengthlog <= 16;
+      unsigned       back[2] = {0, 0};
+
+      Check((MuonWireBlocksOfParameter((uint8_t)parameter, &back[0], &back[1]) == MUON_WIRE_OK) == (right != 0), "parameter %u", parameter);
+      Check(!right || (back[0] == width && back[1] == lengthlog && MuonWireBlocksParameter(width, lengthlog) == parameter), "parameter %u", parameter);
+      if (parameter > 0) Refused(MUON_WIRE_SIGNS | parameter << 8, 0, values, 12, 50, 600);
+      if (!right) Refused(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 600);
+      else {
+        const uint64_t blocks = (600 >> lengthlog) + (600 % (1u << lengthlog) > 0);
+
+        Check(Payload(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 600, MUON_WIRE_OK) == 75 * width + Whole(blocks * bits[values]), "parameter %u", parameter);
+        Check(Payload(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 0, MUON_WIRE_OK) == 0, "parameter %u", parameter);
+        Refused(MUON_WIRE_BLOCKS | parameter << 8, 0, values, 12, 50, 599);
+      }
+    }
+    Check(MuonWireBlocksParameter(1, 4) == 0 && MuonWireBlocksParameter(9, 4) == 0 && MuonWireBlocksParameter(2, 3) == 0 && MuonWireBlocksParameter(2, 17) == 0, "no parameter");
+    Check(Payload(MUON_WIRE_SIGNS, 0, values, limit, 1, limit, MUON_WIRE_OK) == limit / 8 + Whole(bits[values]), "codec %u", values);
+    Check(Payload(MUON_WIRE_BLOCKS | 8 << 8, 0, values, limit, 1, limit, MUON_WIRE_OK) == limit + limit / 128 * bits[values], "codec %u", values);
 
     /* Empty layers, and the largest there may be */
     Check(Payload(MUON_WIRE_DENSE, 0, values, 0, 50, 0, MUON_WIRE_OK) == 0, "codec %u", values);

@@ -31,13 +31,15 @@ static void Expected(const VectorPacket *vector, MuonWirePacket *who)
 
 static void ContentOf(const VectorMessage *vector, Content *content)
 {
-  content->header.layer   = vector->layer;
-  content->header.form    = vector->form;
-  content->header.indices = vector->indices;
-  content->header.values  = vector->values;
-  content->header.count   = vector->count;
-  content->rows           = vector->rows;
-  content->columns        = vector->columns;
+  content->header.layer     = vector->layer;
+  content->header.form      = vector->form;
+  content->header.indices   = vector->indices;
+  content->header.values    = vector->values;
+  content->header.parameter = vector->parameter;
+  content->header.count     = vector->count;
+  content->seed             = vector->seed;
+  content->rows             = vector->rows;
+  content->columns          = vector->columns;
   ContentAllocate(content);
   Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
   for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);

@@ -65,6 +65,13 @@ int MuonWireMessageIsPlain(const MuonWireMessage *header)
   return header->indices != MUON_WIRE_INDICES_GAPS && header->values != MUON_WIRE_VALUES_CODED;
 }
 
+static MuonWireResult MuonWireCopy(uint64_t bytes, const unsigned char *from, uint64_t room, unsigned char *to)
+{
+  if (bytes > room) return MUON_WIRE_CORRUPT;
+  if (bytes > 0) memcpy(to, from, (size_t)bytes);
+  return MUON_WIRE_OK;
+}
+
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
 {
   const unsigned char *from = bytes + MUON_WIRE_MESSAGE_HEADER;
@@ -72,6 +79,7 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   MuonWireMessage      found, whole;
   MuonWireLayout       layout;
   uint64_t             rest, used;
+  unsigned             proved = 0;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
@@ -81,31 +89,26 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   }
   if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (capacity < MUON_WIRE_MESSAGE_HEADER || whole.bytes > capacity - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  /* What a decoder below accepts is in order; the other sections are checked as those of a plain message are */
+  /* Every section as it is when plain; then what no decoder has proved is checked as in a message that came so */
   to   = room + MUON_WIRE_MESSAGE_HEADER;
   rest = found.bytes;
   used = layout.entriesat;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {
     if (MuonWireGapsDecode(layout.numbered, layout.positions, from, rest, &used, (MuonWireIndices)whole.indices, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  } else {
-    if (used > rest || (whole.indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)whole.indices, layout.numbered, layout.positions, from) != MUON_WIRE_OK)) return MUON_WIRE_CORRUPT;
-    if (used > 0) memcpy(to, from, (size_t)used);
-  }
+    proved |= MUON_WIRE_PROVED_POSITIONS;
+  } else if (MuonWireCopy(used, from, rest, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += used;
   rest -= used;
   used = layout.valuesat - layout.entriesat;
-  if (used > rest || MuonWireEntriesValidate(layout.length, layout.entries, from) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (used > 0) memcpy(to + layout.entriesat, from, (size_t)used);
+  if (MuonWireCopy(used, from, rest, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += used;
   rest -= used;
   used = layout.bytes - layout.valuesat;
   if (found.values == MUON_WIRE_VALUES_CODED) {
     if (MuonWireCodedDecode(layout.values, from, rest, &used, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  } else {
-    if (used > rest || MuonWireValuesValidate((MuonWireValues)whole.values, layout.values, from) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    if (used > 0) memcpy(to + layout.valuesat, from, (size_t)used);
-  }
-  if (used != rest || MuonWireValuesArePositive((MuonWireValues)whole.values, layout.magnitudes, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    proved |= MUON_WIRE_PROVED_VALUES;
+  } else if (MuonWireCopy(used, from, rest, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (used != rest || MuonWirePayloadValidate(&whole, &layout, to, proved) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   MuonWireMessageWrite(room, &whole);
   *plain  = room;
   *header = whole;

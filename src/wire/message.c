@@ -146,6 +146,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     layout->length  = UINT64_C(1) << (bits - 1);
     layout->entries = count;
     layout->values  = (count >> lengthlog) + ((count & ((UINT64_C(1) << lengthlog) - 1)) != 0);
+    layout->scales  = layout->values;
     break;
   }
   case MUON_WIRE_SPARSE:
@@ -198,20 +199,51 @@ MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows
   return MUON_WIRE_OK;
 }
 
+/* A block of scale 0 holds zeros only, and a zero has no sign */
+static MuonWireResult MuonWireBlocksValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload)
+{
+  const unsigned char *codes = payload + layout->entriesat, *scales = payload + layout->valuesat;
+  uint64_t             some[64];
+  unsigned             bits, lengthlog;
+
+  (void)MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog);
+  for (uint64_t first = 0; first < layout->entries; first += 64) {
+    const unsigned count = layout->entries - first < 64 ? (unsigned)(layout->entries - first) : 64, step = lengthlog < 6 ? 1u << lengthlog : 64;
+    unsigned       bad = 0;
+
+    MuonWireEntriesDecode(layout->length, count, codes, first, some);
+    for (unsigned begin = 0; begin < count; begin += step) {
+      const unsigned end  = count - begin < step ? count : begin + step;
+      const uint64_t most = MuonWireValueIsZero((MuonWireValues)header->values, scales, (first + begin) >> lengthlog) ? 0 : UINT64_MAX;
+
+      for (unsigned i = begin; i < end; i++) bad |= (unsigned)(some[i] == 1) | (unsigned)(some[i] > most);
+    }
+    if (bad != 0) return MUON_WIRE_CORRUPT;
+  }
+  return MUON_WIRE_OK;
+}
+
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, unsigned proved)
+{
+  const MuonWireValues codec  = (MuonWireValues)header->values;
+  const unsigned char *values = payload + layout->valuesat;
+
+  if (header->indices != MUON_WIRE_INDICES_NONE && (proved & MUON_WIRE_PROVED_POSITIONS) == 0 && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if ((proved & MUON_WIRE_PROVED_VALUES) == 0 && MuonWireValuesValidate(codec, layout->values, values) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireValuesAreMagnitudes(codec, 0, layout->magnitudes, values) != MUON_WIRE_OK || MuonWireValuesAreMagnitudes(codec, 1, layout->scales, values) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  return header->form == MUON_WIRE_BLOCKS ? MuonWireBlocksValidate(header, layout, payload) : MUON_WIRE_OK;
+}
+
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header)
 {
-  const unsigned char *payload;
-  MuonWireMessage      found;
-  MuonWireLayout       layout;
+  MuonWireMessage found;
+  MuonWireLayout  layout;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
-  payload = bytes + MUON_WIRE_MESSAGE_HEADER;
-  if (found.indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)found.indices, layout.numbered, layout.positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (MuonWireEntriesValidate(layout.length, layout.entries, payload + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (MuonWireValuesValidate((MuonWireValues)found.values, layout.values, payload + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (MuonWireValuesArePositive((MuonWireValues)found.values, layout.magnitudes, payload + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWirePayloadValidate(&found, &layout, bytes + MUON_WIRE_MESSAGE_HEADER, 0) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   *header = found;
   return MUON_WIRE_OK;
 }

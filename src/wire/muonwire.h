@@ -105,11 +105,11 @@ MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsi
 /* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
 int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 
-/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive */
+/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive, scales: not negative */
 typedef struct {
   uint64_t numbered, positions, seed;  /* what the positions number, and how many there are; or the bytes of a seed */
   uint64_t length, entries, entriesat; /* places in a line, how many codes, where they begin */
-  uint64_t values, magnitudes, valuesat;
+  uint64_t values, magnitudes, scales, valuesat;
   uint64_t bytes;
 } MuonWireLayout;
 MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);
@@ -151,7 +151,7 @@ void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uin
 void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
 void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
 MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
-MuonWireResult MuonWireValuesArePositive(MuonWireValues values, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid */
+MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
 
 /* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);

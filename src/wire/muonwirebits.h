@@ -10,6 +10,17 @@
 /* Whether so many messages follow one another without a gap and end with the bytes */
 MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
 
+/* Sections that a decoder has proved to be in order */
+enum {
+  MUON_WIRE_PROVED_POSITIONS = 1,
+  MUON_WIRE_PROVED_VALUES    = 2
+};
+
+/* Value i of a section that is valid and has no negative zero */
+int MuonWireValueIsZero(MuonWireValues values, const unsigned char *from, uint64_t i);
+/* The sections of a plain payload, layout->bytes long, for what a receiver refuses */
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, unsigned proved);
+
 static inline uint32_t MuonWireLoad16(const unsigned char *from)
 {
   return (uint32_t)from[0] | (uint32_t)from[1] << 8;

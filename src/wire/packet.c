@@ -5,7 +5,7 @@
 
 enum {
   MUON_WIRE_MAJOR = 1,
-  MUON_WIRE_MINOR = 2
+  MUON_WIRE_MINOR = 3
 };
 
 /* Where the fields of the header lie */

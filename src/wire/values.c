@@ -174,29 +174,47 @@ MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, con
   return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
-MuonWireResult MuonWireValuesArePositive(MuonWireValues values, uint64_t count, const unsigned char *from)
+/* The bits of value i, and its sign */
+static uint64_t MuonWireValueBits(MuonWireValues values, const unsigned char *from, uint64_t i, unsigned *negative)
+{
+  uint64_t bits;
+  unsigned width;
+
+  switch (values) {
+  case MUON_WIRE_VALUES_DOUBLE:
+    bits  = MuonWireLoad64(from + 8 * i);
+    width = 64;
+    break;
+  case MUON_WIRE_VALUES_SINGLE:
+    bits  = MuonWireLoad32(from + 4 * i);
+    width = 32;
+    break;
+  case MUON_WIRE_VALUES_BF16:
+    bits  = MuonWireLoad16(from + 2 * i);
+    width = 16;
+    break;
+  default:
+    bits  = MuonWireLoad16(from + 9 * i / 8) >> 9 * i % 8 & 511;
+    width = 9;
+  }
+  *negative = (unsigned)(bits >> (width - 1));
+  return bits;
+}
+
+int MuonWireValueIsZero(MuonWireValues values, const unsigned char *from, uint64_t i)
+{
+  unsigned negative;
+
+  return MuonWireValueBits(values, from, i, &negative) == 0;
+}
+
+MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from)
 {
   for (uint64_t i = 0; i < count; i++) {
-    uint64_t bits, sign;
+    unsigned       negative;
+    const uint64_t bits = MuonWireValueBits(values, from, i, &negative);
 
-    switch (values) {
-    case MUON_WIRE_VALUES_DOUBLE:
-      bits = MuonWireLoad64(from + 8 * i);
-      sign = bits >> 63;
-      break;
-    case MUON_WIRE_VALUES_SINGLE:
-      bits = MuonWireLoad32(from + 4 * i);
-      sign = bits >> 31;
-      break;
-    case MUON_WIRE_VALUES_BF16:
-      bits = MuonWireLoad16(from + 2 * i);
-      sign = bits >> 15;
-      break;
-    default:
-      bits = MuonWireLoad16(from + 9 * i / 8) >> 9 * i % 8 & 511;
-      sign = bits >> 8;
-    }
-    if (bits == 0 || sign != 0) return MUON_WIRE_CORRUPT;
+    if ((bits == 0 && !zero) || negative) return MUON_WIRE_CORRUPT;
   }
   return MUON_WIRE_OK;
 }

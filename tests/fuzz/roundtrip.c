@@ -45,8 +45,10 @@ static double TakeValue(Input *input, unsigned values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static const unsigned forms[10]  = {MUON_WIRE_DENSE, MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES, MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS, MUON_WIRE_SPARSE, MUON_WIRE_COLUMNS};
-  static const unsigned codecs[10] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, MUON_WIRE_INDICES_GAPS};
+  static const unsigned forms[15]  = {MUON_WIRE_DENSE,  MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES,      MUON_WIRE_PERROW,    MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS,
+                                      MUON_WIRE_SPARSE, MUON_WIRE_COLUMNS, MUON_WIRE_SIGNS,  MUON_WIRE_SEEDED, MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_WHOLEROWS, MUON_WIRE_BLOCKS};
+  static const unsigned codecs[15] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW,  0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, MUON_WIRE_INDICES_GAPS,
+                                      0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, 0};
   Input                 input;
   Content               content, back;
   unsigned char        *message;
@@ -57,32 +59,39 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   input.data = data;
   input.size = size;
   values     = (unsigned)Take(&input, 1) % 5;
-  kind       = (unsigned)Take(&input, 1) % 10;
+  kind       = (unsigned)Take(&input, 1) % 15;
   rows       = Take(&input, 1) % 16;
   columns    = Take(&input, 1) % 16;
   count      = Take(&input, 2);
   codec      = codecs[kind];
   memset(&content, 0, sizeof(content));
-  if (kind == 0) count = rows * columns;
-  if (kind == 2 || kind == 3 || kind == 8) count %= rows * columns + 1;
+  if (kind == 0 || kind == 10 || kind == 14) count = count % 8 == 7 ? 0 : rows * columns;
+  if (kind == 2 || kind == 3 || kind == 8 || kind == 11) count %= rows * columns + 1;
   if (kind == 1 || kind == 4) count %= (rows < columns ? rows : columns) + 1;
   if (kind == 5) count %= (columns > 0 ? rows : 0) + 1;
   if (kind == 6) count %= (rows > 0 ? columns : 0) + 1;
-  if (kind == 7 || kind == 9) count %= columns + 1;
+  if (kind == 7 || kind == 9 || kind == 12) count %= columns + 1;
+  if (kind == 13) count %= rows + 1;
   if ((kind == 5 && count == rows) || (kind == 6 && count == columns)) codec = MUON_WIRE_INDICES_NONE;
-  content.header.layer   = 1;
-  content.header.form    = (uint8_t)forms[kind];
-  content.header.indices = (uint8_t)codec;
-  content.header.values  = (uint8_t)values;
-  content.header.count   = count;
-  content.rows           = rows;
-  content.columns        = columns;
+  content.header.layer     = 1;
+  content.header.form      = (uint8_t)forms[kind];
+  content.header.indices   = (uint8_t)codec;
+  content.header.values    = (uint8_t)values;
+  content.header.parameter = kind == 14 ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;
+  content.header.count     = count;
+  content.rows             = rows;
+  content.columns          = columns;
   ContentAllocate(&content);
   for (uint64_t i = 0; i < content.numbers; i++) {
     content.values[i] = TakeValue(&input, values);
     if (i < content.magnitudes) content.values[i] = content.values[i] != 0 ? fabs(content.values[i]) : 1;
+    if (i < content.scales) content.values[i] = fabs(content.values[i]);
   }
-  for (uint64_t i = 0; i < content.lines; i++) content.entries[i] = Take(&input, 1) % (2 * content.length);
+  if (kind == 11) content.seed = Take(&input, 8);
+  for (uint64_t i = 0; i < content.lines; i++) {
+    content.entries[i] = Take(&input, 1) % (2 * content.length);
+    if (kind == 14 && (content.entries[i] == 1 || content.values[i / content.block] == 0)) content.entries[i] = 0;
+  }
   /* Gaps as far as they leave room for the positions behind */
   for (uint64_t k = 0; codec != MUON_WIRE_INDICES_NONE && kept < count; k++) {
     k += Take(&input, 1) % (content.numbered - k - (count - kept) + 1);

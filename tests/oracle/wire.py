@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS = 0, 1, 2, 4, 5, 6, 7
+DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS = range(12)
 NONE, BITMAP, RAW, GAPS = 0, 1, 2, 3
 DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
 CHUNK = 65536
@@ -369,26 +369,27 @@ def decode_values(values, number, section):
 class Message:
     """What a message says of a layer: positions is None where the form has none, entries are the codes of the section of entries, x the values in the order of the section"""
 
-    def __init__(self, layer, rows, columns, form, indices, values, count, positions, x, entries=()):
-        self.layer, self.rows, self.columns = layer, rows, columns
+    def __init__(self, layer, rows, columns, form, indices, values, count, positions, x, entries=(), parameter=0, seed=0):
+        self.layer, self.rows, self.columns, self.parameter, self.seed = layer, rows, columns, parameter, seed
         self.form, self.indices, self.values, self.count = form, indices, values, count
         self.positions, self.entries, self.x = positions, list(entries), np.asarray(x, dtype=np.float64)
 
     def encode(self):
-        numbered, _, length, _, _ = sections(self.form, self.rows, self.columns, self.count)
-        payload = b'' if self.indices == NONE else encode_positions(self.indices, numbered, self.positions)
-        payload += pack_bits(self.entries, entry_bits(length)) if self.entries else b''
+        parts = Sections(self.form, self.parameter, self.rows, self.columns, self.count)
+        payload = self.seed.to_bytes(parts.seed, 'little')
+        payload += b'' if self.indices == NONE else encode_positions(self.indices, parts.numbered, self.positions)
+        payload += pack_bits(self.entries, entry_bits(parts.length)) if self.entries else b''
         payload += encode_values(self.values, self.x)
-        return struct.pack('<IBBBBQQ', self.layer, self.form, self.indices, self.values, 0, self.count, len(payload)) + payload
+        return struct.pack('<IBBBBQQ', self.layer, self.form, self.indices, self.values, self.parameter, self.count, len(payload)) + payload
 
     def says(self, other):
-        mine, others = ((m.layer, m.form, m.indices, m.values, m.count, m.positions, m.entries) for m in (self, other))
+        mine, others = ((m.layer, m.form, m.indices, m.values, m.parameter, m.count, m.seed, m.positions, m.entries) for m in (self, other))
         return mine == others and self.x.tobytes() == other.x.tobytes()
 
     def matrix(self):
         """The matrix itself, exact but for the products of factors"""
         A, x = np.zeros((self.rows, self.columns)), self.x
-        if self.form == DENSE:
+        if self.form == DENSE and self.count > 0:
             return x.reshape(A.shape, order='C' if self.values in (NATURAL, CODED) else 'F')
         if self.form == SPARSE:
             A.flat[self.positions] = x
@@ -398,10 +399,21 @@ class Message:
             P = x[first:first + self.count * self.rows].reshape(self.count, self.rows)
             Q = x[first + self.count * self.rows:].reshape(self.count, self.columns)
             A = (P.T * s) @ Q
+        elif self.form == SEEDED:
+            A.flat[seeded_positions(self.seed, self.count, A.size)] = x
+        elif self.form == SIGNS and self.count > 0:
+            A.flat = [x[0] if bit else -x[0] for bit in self.entries]
+        elif self.form == WHOLECOLUMNS:
+            A[:, self.positions] = x.reshape(self.count, self.rows).T
+        elif self.form == WHOLEROWS:
+            A[self.positions, :] = x.reshape(self.count, self.columns)
+        elif self.form == BLOCKS and self.count > 0:
+            b, block = self.parameter % 16, 2 ** (4 + self.parameter // 16)
+            A.flat = [(-1.0) ** (code % 2) * (code // 2) * x[k // block] / (2 ** (b - 1) - 1) for k, code in enumerate(self.entries)]
         elif self.form == COLUMNS:
             for k, c in enumerate(self.positions):
                 A[:, c] = x[k] * x[self.count + k * self.rows:self.count + (k + 1) * self.rows]
-        else:
+        elif self.form in (PERROW, PERCOLUMN):
             lines = range(self.count) if self.indices == NONE else self.positions
             for line, code in zip(lines, self.entries):
                 at = (line, code // 2) if self.form == PERROW else (code // 2, line)
@@ -409,46 +421,75 @@ class Message:
         return A
 
 
-def sections(form, rows, columns, count):
-    """What positions number, the number of entries, the length of their lines, the number of values and of magnitudes among them"""
-    if form == PERROW or form == PERCOLUMN:
-        return rows if form == PERROW else columns, count, columns if form == PERROW else rows, min(count, 1), min(count, 1)
-    if form == COLUMNS:
-        return columns, 0, 0, count * (1 + rows), count
-    if form == TRIPLES:
-        return 0, 0, 0, count * (1 + rows + columns), count
-    return rows * columns, 0, 0, count * (rows + columns) if form == LOWRANK else count, 0
+class Sections:
+    """Of a payload: what the positions number, bytes of a seed, how many codes of entries and the length of their lines, how many values and how many of these are greater than 0 or not less"""
+
+    def __init__(self, form, parameter, rows, columns, count):
+        self.numbered, self.seed, self.entries, self.length = rows * columns, 0, 0, 0
+        self.number, self.magnitudes, self.scales = count, 0, 0
+        if form in (PERROW, PERCOLUMN):
+            self.numbered, self.length = (rows, columns) if form == PERROW else (columns, rows)
+            self.entries, self.number = count, min(count, 1)
+            self.magnitudes = self.number
+        elif form == COLUMNS:
+            self.numbered, self.number, self.magnitudes = columns, count * (1 + rows), count
+        elif form == LOWRANK:
+            self.number = count * (rows + columns)
+        elif form == TRIPLES:
+            self.number, self.magnitudes = count * (1 + rows + columns), count
+        elif form == SIGNS:
+            self.entries, self.length, self.number, self.magnitudes = count, 1, min(count, 1), min(count, 1)
+        elif form == SEEDED:
+            self.seed = 8
+        elif form == WHOLECOLUMNS:
+            self.numbered, self.number = columns, count * rows
+        elif form == WHOLEROWS:
+            self.numbered, self.number = rows, count * columns
+        elif form == BLOCKS:
+            self.entries, self.length = count, 2 ** (parameter % 16 - 1)
+            self.number = self.scales = -(-count // 2 ** (4 + parameter // 16))
+
+
+def seeded_positions(seed, count, entries):
+    """The positions of a seeded message, increasing"""
+    raise NotImplementedError('no type of this version writes seeded messages')
 
 
 def decode_message(data, layer, rows, columns):
     refuse_if(len(data) < 24, 'truncated header')
     got, form, indices, values, parameter, count, size = struct.unpack('<IBBBBQQ', data[:24])
     refuse_if(size != len(data) - 24, 'length')
-    refuse_if(parameter != 0, 'parameter')
     refuse_if(got != layer, 'layer')
-    refuse_if(form not in (DENSE, SPARSE, LOWRANK, TRIPLES, PERROW, PERCOLUMN, COLUMNS) or indices > GAPS or values > CODED, 'unknown codec')
-    most = {DENSE: rows * columns, SPARSE: rows * columns, PERROW: rows, PERCOLUMN: columns, COLUMNS: columns}.get(form, min(rows, columns))
-    refuse_if(count > most or (form == DENSE and count != most), 'count')
-    positioned = form in (SPARSE, COLUMNS) or (form in (PERROW, PERCOLUMN) and count < most)
+    refuse_if(form > BLOCKS or indices > GAPS or values > CODED, 'unknown codec')
+    refuse_if((not 2 <= parameter % 16 <= 8 or parameter // 16 > 12) if form == BLOCKS else parameter != 0, 'parameter')
+    most = {LOWRANK: min(rows, columns), TRIPLES: min(rows, columns), PERROW: rows, WHOLEROWS: rows, PERCOLUMN: columns, COLUMNS: columns, WHOLECOLUMNS: columns}.get(form, rows * columns)
+    refuse_if(count > most or (form in (DENSE, SIGNS, BLOCKS) and count not in (0, most)), 'count')
+    positioned = form in (SPARSE, COLUMNS, WHOLECOLUMNS, WHOLEROWS) or (form in (PERROW, PERCOLUMN) and count < most)
     refuse_if(positioned != (indices != NONE), 'positions')
-    numbered, entries, length, number, magnitudes = sections(form, rows, columns, count)
+    parts = Sections(form, parameter, rows, columns, count)
     payload = data[24:]
-    positions, head = None, 0
+    positions, head = None, parts.seed
+    refuse_if(size < head, 'size')
+    seed = int.from_bytes(payload[:head], 'little')
     if indices == GAPS:
-        positions, head = decode_gaps(numbered, count, payload)
+        positions, head = decode_gaps(parts.numbered, count, payload)
     elif positioned:
-        head = positions_bytes(indices, numbered, count)
+        head = positions_bytes(indices, parts.numbered, count)
         refuse_if(head > size, 'size')
-        positions = decode_positions(indices, numbered, count, payload[:head])
-    middle = head + -(-entries * entry_bits(length) // 8)
-    refuse_if(size < middle or (values != CODED and size != middle + values_bytes(values, number)), 'size')
-    codes = decode_entries(length, entries, data[24 + head:24 + middle])
-    x = decode_values(values, number, data[24 + middle:])
-    refuse_if(not (x[:magnitudes] > 0).all(), 'magnitude')
-    return Message(layer, rows, columns, form, indices, values, count, positions, x, codes)
+        positions = decode_positions(indices, parts.numbered, count, payload[:head])
+    middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
+    refuse_if(size < middle or (values != CODED and size != middle + values_bytes(values, parts.number)), 'size')
+    codes = decode_entries(parts.length, parts.entries, data[24 + head:24 + middle])
+    x = decode_values(values, parts.number, data[24 + middle:])
+    refuse_if(not (x[:parts.magnitudes] > 0).all(), 'magnitude')
+    refuse_if(np.signbit(x[:parts.scales]).any(), 'scale')
+    if form == BLOCKS:
+        refuse_if(1 in codes, 'negative zero')
+        refuse_if(any(code != 0 and x[k // 2 ** (4 + parameter // 16)] == 0 for k, code in enumerate(codes)), 'level of a block of zeros')
+    return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, seed)
 
 
-def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=2, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=3, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
@@ -503,14 +544,19 @@ def random_values(draw, values, number):
     return x
 
 
-def random_message(draw, rows, columns, form, indices, values, count):
-    numbered, entries, length, number, magnitudes = sections(form, rows, columns, count)
-    positions = sorted(draw.sample(range(numbered), count)) if indices != NONE else None
+def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
+    parts = Sections(form, parameter, rows, columns, count)
+    positions = sorted(draw.sample(range(parts.numbered), count)) if indices != NONE else None
     layer = draw.getrandbits(32)
-    x = random_values(draw, values, number)
-    for k in range(magnitudes):
+    x = random_values(draw, values, parts.number)
+    for k in range(parts.magnitudes):
         x[k] = abs(x[k]) or 1.0
-    return Message(layer, rows, columns, form, indices, values, count, positions, x, [draw.randrange(2 * length) for _ in range(entries)])
+    for k in range(parts.scales):
+        x[k] = abs(x[k]) if k % 3 != 1 else 0.0
+    codes = [draw.randrange(2 * parts.length) for _ in range(parts.entries)]
+    if form == BLOCKS:
+        codes = [0 if code == 1 or x[k // 2 ** (4 + parameter // 16)] == 0 else code for k, code in enumerate(codes)]
+    return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, draw.getrandbits(64) if parts.seed else 0)
 
 
 def good_packets():
@@ -544,6 +590,15 @@ def good_packets():
     wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
     wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
     packets.append(('compact edges', 3, 0, 0, 7, wide))
+    # One bit an entry, 1 where it is not negative; two levels and a sign in two blocks
+    packets.append(('signs', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, SIGNS, NONE, SINGLE, 8, None, [0.75], [1, 1, 0, 1, 0, 0, 1, 1])]))
+    packets.append(('blocks', 3, 0, 0, 7, [Message(0xF20C3F36, 3, 6, BLOCKS, NONE, BF16, 18, None, [1.5, 2.0], [0, 6, 7, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 0], 3)]))
+    for values, name in enumerate(('double', 'single', 'bf16', 'natural', 'coded')):
+        messages = [random_message(draw, *what[:4], values, *what[4:]) for what in ((5, 7, SIGNS, NONE, 35), (5, 7, SEEDED, NONE, 4), (6, 9, WHOLECOLUMNS, BITMAP, 4), (3, 20, WHOLECOLUMNS, RAW, 1), (30, 4, WHOLEROWS, GAPS, 5), (9, 4, WHOLEROWS, BITMAP, 5),
+                                                                                    (5, 11, BLOCKS, NONE, 55, values + 2), (7, 11, BLOCKS, NONE, 77, 8 - values + 16), (2, 3, BLOCKS, NONE, 6, 2 + 16 * 12))]
+        packets.append(('signs and lines of ' + name, 3, 0, 0, 7, messages))
+    nothing = [Message(form, 7, 3, form, NONE, SINGLE, 0, None, [], [], 4 if form == BLOCKS else 0, form * 2 ** 56 if form == SEEDED else 0) for form in (DENSE, SIGNS, SEEDED, BLOCKS)]
+    packets.append(('nothing', 3, 0, 0, 7, nothing + [Message(form, 7, 3, form, RAW, SINGLE, 0, [], []) for form in (WHOLECOLUMNS, WHOLEROWS)]))
     return packets
 
 
@@ -688,7 +743,34 @@ def bad_packets():
         ('payload that wraps', packet(body=message(size=2 ** 64 - 24))),
         ('layer', packet(body=message(name=layer ^ 1))),
         ('parameter', packet(body=message(parameter=1))),
-        ('sign form', packet(body=message(form=3))),
+        ('signs with positions', packet(body=message(form=SIGNS, values=SINGLE, count=8, payload=b'\xff\x42' + singles(1)))),
+        ('signs of seven', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=7, payload=b'\x42' + singles(1)))),
+        ('signs of magnitude 0', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=8, payload=b'\x42' + singles(0)))),
+        ('signs of magnitude -1', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=8, payload=b'\x42' + singles(-1)))),
+        ('signs without magnitude', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=8, payload=b'\x42'))),
+        ('magnitude of no signs', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=0, payload=singles(1)))),
+        ('seeds with positions', packet(body=message(form=SEEDED, payload=b'\x42' + bytes(8) + raw))),
+        ('seven bytes of seed', packet(body=message(form=SEEDED, indices=NONE, count=0, payload=bytes(7)))),
+        ('seeds of nine', packet(body=message(form=SEEDED, indices=NONE, values=BF16, count=9, payload=bytes(26)))),
+        ('seeds with a parameter', packet(body=message(form=SEEDED, indices=NONE, values=BF16, parameter=4, payload=bytes(12)))),
+        ('whole columns without positions', packet(body=message(form=WHOLECOLUMNS, indices=NONE, values=BF16, payload=bytes(8)))),
+        ('five whole columns', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=5, payload=bytes(25)))),
+        ('whole columns twice', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, payload=b'\x01\x01' + bytes(8)))),
+        ('whole columns past the end', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=1, payload=b'\x04' + bytes(4)))),
+        ('whole rows past the end', packet(body=message(form=WHOLEROWS, indices=RAW, values=BF16, count=1, payload=b'\x02' + bytes(8)))),
+        ('padding of whole rows', packet(body=message(form=WHOLEROWS, indices=BITMAP, values=BF16, count=1, payload=b'\x05' + bytes(8)))),
+        ('blocks with positions', packet(body=message(form=BLOCKS, values=SINGLE, parameter=4, count=8, payload=b'\xff' + bytes(8)))),
+        ('blocks without parameter', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, count=8, payload=bytes(8)))),
+        ('blocks of one bit', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=1, count=8, payload=bytes(5)))),
+        ('blocks of nine bits', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=9, count=8, payload=bytes(13)))),
+        ('blocks of 2^17', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4 + 16 * 13, count=8, payload=bytes(8)))),
+        ('blocks of seven', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=7, payload=bytes(8)))),
+        ('blocks with a negative zero', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x10\x00\x00\x00' + singles(1)))),
+        ('blocks of scale -1', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x20\x00\x00\x00' + singles(-1)))),
+        ('blocks of scale -0', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x00\x00\x00\x00' + singles(-0.0)))),
+        ('blocks of scale 0', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x00\x00\x00\x20' + singles(0)))),
+        ('blocks of infinite scale', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x20\x00\x00\x00' + singles(float('inf'))))),
+        ('a byte behind blocks', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=3, count=8, payload=b'\x00\x00\x00' + singles(1) + b'\x00'))),
         ('form 255', packet(body=message(form=255))),
         ('bitmap as gaps', packet(body=message(indices=GAPS))),
         ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x02\x00\x02'))),
@@ -760,7 +842,7 @@ def bad_packets():
         ('columns of magnitude -2', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(-2, 1, 1)))),
         ('columns twice', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=2, payload=b'\x01\x01' + singles(*[1] * 6)))),
         ('columns with NaN', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(2, 1, float('nan'))))),
-        ('form 8', packet(body=message(form=8, indices=NONE, count=0, payload=b''))),
+        ('form 12', packet(body=message(form=12, indices=NONE, count=0, payload=b''))),
         ('header checksum', packet()[:52] + b'\0\0\0\0' + good),
         ('payload checksum', packet()[:56] + message(payload=b'\x42\x80\xfb\x00')),
         ('empty', b''),
@@ -771,8 +853,8 @@ def bad_packets():
 
 TYPES = """typedef struct {
   uint32_t        layer;
-  uint8_t         form, indices, values;
-  uint64_t        rows, columns, count, numbers; /* numbers: how many values there are */
+  uint8_t         form, indices, values, parameter;
+  uint64_t        rows, columns, count, numbers, seed; /* numbers: how many values there are */
   const uint64_t *positions, *entries, *bits;    /* entries: their codes; bits: of the values as binary64 */
 } VectorMessage;
 
@@ -807,7 +889,7 @@ def emit():
 
     def packet(name, data, *fields):
         text = data.hex()
-        return '  {"%s", %s, ' % (name, ', '.join(fields)) + ('\n   '.join('"%s"' % text[i:i + 160] for i in range(0, len(text), 160)) or '""') + '}'
+        return '  {"%s", %s, ' % (name, ', '.join(fields)) + ('\n   '.join('"%s"' % text[i:i + 144] for i in range(0, len(text), 144)) or '""') + '}'
 
     good = []
     for p, (name, sender, direction, status, step, messages) in enumerate(good_packets()):
@@ -819,8 +901,8 @@ def emit():
                 array('entries%d_%d' % (p, m), (str(code) for code in message.entries))
             if len(message.x) > 0:
                 array('bits%d_%d' % (p, m), ('UINT64_C(0x%016x)' % bits for bits in message.x.view('<u8')))
-            fields = (message.layer, message.form, message.indices, message.values, message.rows, message.columns, message.count, len(message.x))
-            rows.append('  {0x%08x, %d, %d, %d, %d, %d, %d, %d, ' % fields + ('positions%d_%d, ' % (p, m) if message.positions else 'NULL, ') + ('entries%d_%d, ' % (p, m) if message.entries else 'NULL, ') + ('bits%d_%d}' % (p, m) if len(message.x) > 0 else 'NULL}'))
+            fields = (message.layer, message.form, message.indices, message.values, message.parameter, message.rows, message.columns, message.count, len(message.x), message.seed)
+            rows.append('  {0x%08x, %d, %d, %d, %d, %d, %d, %d, %d, UINT64_C(0x%x), ' % fields + ('positions%d_%d, ' % (p, m) if message.positions else 'NULL, ') + ('entries%d_%d, ' % (p, m) if message.entries else 'NULL, ') + ('bits%d_%d}' % (p, m) if len(message.x) > 0 else 'NULL}'))
         if rows:
             lines += ['static const VectorMessage messages%d[] = {' % p, ',\n'.join(rows), '};']
         good.append(packet(name, encode_packet(sender, direction, status, step, messages), '0x%08x' % sender, str(direction), str(status), 'UINT64_C(0x%016x)' % step, str(len(messages)), 'messages%d' % p if rows else 'NULL'))
@@ -881,7 +963,8 @@ def seeds(folder):
     write('packet', 'poison', encode_packet(3, 0, 4, 7, []))
     write('packet', 'silent', encode_packet(3, 0, 0, 7, []))
     forms = (('dense', DENSE, NONE, 6), ('bitmap', SPARSE, BITMAP, 2), ('raw', SPARSE, RAW, 2), ('lowrank', LOWRANK, NONE, 1), ('triples', TRIPLES, NONE, 2), ('rows', PERROW, NONE, 2), ('rowsbitmap', PERROW, BITMAP, 1),
-             ('columnentries', PERCOLUMN, NONE, 3), ('columnsraw', PERCOLUMN, RAW, 2), ('columns', COLUMNS, BITMAP, 2))
+             ('columnentries', PERCOLUMN, NONE, 3), ('columnsraw', PERCOLUMN, RAW, 2), ('columns', COLUMNS, BITMAP, 2), ('signs', SIGNS, NONE, 6), ('seeded', SEEDED, NONE, 2), ('wholecolumns', WHOLECOLUMNS, BITMAP, 2), ('wholerows', WHOLEROWS, RAW, 1),
+             ('blocks', BLOCKS, NONE, 6))
     other = random.Random(3)
     for number, kept in ((8, 2), (40, 4), (300, 30), (300, 290), (300, 140), (5000, 20), (70000, 100)):
         positions = sorted(other.sample(range(number), kept))
@@ -895,12 +978,12 @@ def seeds(folder):
     for kind in (8, 9):
         write('roundtrip', 'coded%d' % kind, bytes([4, kind, 2, 3, 2, 0]) + bytes(range(48)))
     for values, codec in enumerate(('double', 'single', 'bf16', 'natural')):
-        messages = [random_message(draw, 2, 3, form, indices, values, count) for _, form, indices, count in forms]
+        messages = [random_message(draw, 2, 3, form, indices, values, count, 4 if form == BLOCKS else 0) for _, form, indices, count in forms]
         for message, (name, _, _, _) in zip(messages, forms):
             message.layer = 1
             write('message', name + '_' + codec, bytes([2, 3]) + message.encode())
         write('packet', codec, encode_packet(3, 0, 0, 7, messages))
-        for kind in (2, 4, 5, 6, 7):
+        for kind in (2, 4, 5, 6, 7, 10, 11, 12, 13, 14):
             write('roundtrip', codec + '%d' % kind, bytes([values, kind, 2, 3, 2, 0]) + bytes(range(48)))
 
 
@@ -922,20 +1005,23 @@ def check(folder):
         else:
             assert line[0] == 'values', line
             packets[-1][2][-1][-1] = [float.fromhex(word) for word in line[1:]]
-    assert len(packets) >= 12, 'too few packets'
+    assert len(packets) >= 14, 'too few packets'
     codecs = set()
     for name, (sender, direction, status, step, number), messages in packets:
         with open(os.path.join(folder, name + '.packet'), 'rb') as file:
             data = file.read()
-        expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices != NONE else None, x, entries) for layer, rows, columns, form, indices, values, count, positions, entries, x in messages]
+        expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices != NONE else None, x, entries, parameter, seed) for layer, rows, columns, form, indices, values, count, parameter, seed, positions, entries, x in messages]
         assert number == len(expected), name
         got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in expected])
         assert got_status == status, name
         for i, (a, b) in enumerate(zip(got, expected)):
             assert a.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
+            if a.form != SEEDED:
+                with np.errstate(all='ignore'):
+                    assert a.matrix().shape == (a.rows, a.columns), name
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 68, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 93, 'only the codecs %s occur' % sorted(codecs)
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()

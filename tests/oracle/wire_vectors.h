@@ -10,8 +10,8 @@
 
 typedef struct {
   uint32_t        layer;
-  uint8_t         form, indices, values;
-  uint64_t        rows, columns, count, numbers; /* numbers: how many values there are */
+  uint8_t         form, indices, values, parameter;
+  uint64_t        rows, columns, count, numbers, seed; /* numbers: how many values there are */
   const uint64_t *positions, *entries, *bits;    /* entries: their codes; bits: of the values as binary64 */
 } VectorMessage;
 
@@ -38,7 +38,7 @@ static const uint64_t bits0_0[] = {
   UINT64_C(0xc000000000000000), UINT64_C(0x3fe0000000000000)
 };
 static const VectorMessage messages0[] = {
-  {0xf20c3f36, 1, 1, 3, 2, 4, 2, 2, positions0_0, NULL, bits0_0}
+  {0xf20c3f36, 1, 1, 3, 0, 2, 4, 2, 2, UINT64_C(0x0), positions0_0, NULL, bits0_0}
 };
 static const uint64_t bits1_0[] = {
   UINT64_C(0xd8f16adf91b7584a), UINT64_C(0xc386bbc4cd613e30), UINT64_C(0x414c343c1027c4d1), UINT64_C(0x7ed4d57b1e2feb89), UINT64_C(0x7311d8a3c2ce6f44), UINT64_C(0xa6cecc1b78e51061), UINT64_C(0xc9e9c616612e7696), UINT64_C(0x18072e8c35bf992d),
@@ -65,10 +65,10 @@ static const uint64_t bits1_3[] = {
   UINT64_C(0xd707107e855c3844), UINT64_C(0x5eda92d864ac5db9), UINT64_C(0xbb968a437d5c8dfc), UINT64_C(0x78255d6807923986), UINT64_C(0x4efbc8d60b21fbac), UINT64_C(0xd92a4aa2b410d93c)
 };
 static const VectorMessage messages1[] = {
-  {0x2265b1f5, 0, 0, 0, 3, 5, 15, 15, NULL, NULL, bits1_0},
-  {0xf8130c42, 1, 1, 0, 5, 11, 13, 13, positions1_1, NULL, bits1_1},
-  {0x4da98f1d, 1, 2, 0, 30, 20, 9, 9, positions1_2, NULL, bits1_2},
-  {0xaa2ca1af, 2, 0, 0, 4, 3, 2, 14, NULL, NULL, bits1_3}
+  {0x2265b1f5, 0, 0, 0, 0, 3, 5, 15, 15, UINT64_C(0x0), NULL, NULL, bits1_0},
+  {0xf8130c42, 1, 1, 0, 0, 5, 11, 13, 13, UINT64_C(0x0), positions1_1, NULL, bits1_1},
+  {0x4da98f1d, 1, 2, 0, 0, 30, 20, 9, 9, UINT64_C(0x0), positions1_2, NULL, bits1_2},
+  {0xaa2ca1af, 2, 0, 0, 0, 4, 3, 2, 14, UINT64_C(0x0), NULL, NULL, bits1_3}
 };
 static const uint64_t bits2_0[] = {
   UINT64_C(0x44985e5c60000000), UINT64_C(0x3d738029c0000000), UINT64_C(0xb812569a80000000), UINT64_C(0xc76d2bff60000000), UINT64_C(0xc0a82027a0000000), UINT64_C(0xb9448bcd60000000), UINT64_C(0xc3877e6c80000000), UINT64_C(0x3f6dfca0e0000000),
@@ -95,10 +95,10 @@ static const uint64_t bits2_3[] = {
   UINT64_C(0x3e046b0180000000), UINT64_C(0x3b7af9ce60000000), UINT64_C(0xc4cb502920000000), UINT64_C(0xb852debd40000000), UINT64_C(0x3eb0df94e0000000), UINT64_C(0xbb617942c0000000)
 };
 static const VectorMessage messages2[] = {
-  {0x9403560d, 0, 0, 1, 3, 5, 15, 15, NULL, NULL, bits2_0},
-  {0x91eb79fa, 1, 1, 1, 5, 11, 13, 13, positions2_1, NULL, bits2_1},
-  {0x03ba33db, 1, 2, 1, 30, 20, 9, 9, positions2_2, NULL, bits2_2},
-  {0xa81aa40a, 2, 0, 1, 4, 3, 2, 14, NULL, NULL, bits2_3}
+  {0x9403560d, 0, 0, 1, 0, 3, 5, 15, 15, UINT64_C(0x0), NULL, NULL, bits2_0},
+  {0x91eb79fa, 1, 1, 1, 0, 5, 11, 13, 13, UINT64_C(0x0), positions2_1, NULL, bits2_1},
+  {0x03ba33db, 1, 2, 1, 0, 30, 20, 9, 9, UINT64_C(0x0), positions2_2, NULL, bits2_2},
+  {0xa81aa40a, 2, 0, 1, 0, 4, 3, 2, 14, UINT64_C(0x0), NULL, NULL, bits2_3}
 };
 static const uint64_t bits3_0[] = {
   UINT64_C(0x3892400000000000), UINT64_C(0x3cafc00000000000), UINT64_C(0xbf00a00000000000), UINT64_C(0x3d20800000000000), UINT64_C(0xbe8c200000000000), UINT64_C(0xbdb3800000000000), UINT64_C(0xb96e200000000000), UINT64_C(0x3f0f200000000000),
@@ -125,10 +125,10 @@ static const uint64_t bits3_3[] = {
   UINT64_C(0xc543200000000000), UINT64_C(0xc2ce600000000000), UINT64_C(0xb919200000000000), UINT64_C(0xc093000000000000), UINT64_C(0xb90a600000000000), UINT64_C(0x3a17000000000000)
 };
 static const VectorMessage messages3[] = {
-  {0x39b21c95, 0, 0, 2, 3, 5, 15, 15, NULL, NULL, bits3_0},
-  {0x4f73fd94, 1, 1, 2, 5, 11, 13, 13, positions3_1, NULL, bits3_1},
-  {0x976699cc, 1, 2, 2, 30, 20, 9, 9, positions3_2, NULL, bits3_2},
-  {0x53e6d093, 2, 0, 2, 4, 3, 2, 14, NULL, NULL, bits3_3}
+  {0x39b21c95, 0, 0, 2, 0, 3, 5, 15, 15, UINT64_C(0x0), NULL, NULL, bits3_0},
+  {0x4f73fd94, 1, 1, 2, 0, 5, 11, 13, 13, UINT64_C(0x0), positions3_1, NULL, bits3_1},
+  {0x976699cc, 1, 2, 2, 0, 30, 20, 9, 9, UINT64_C(0x0), positions3_2, NULL, bits3_2},
+  {0x53e6d093, 2, 0, 2, 0, 4, 3, 2, 14, UINT64_C(0x0), NULL, NULL, bits3_3}
 };
 static const uint64_t bits4_0[] = {
   UINT64_C(0x3d50000000000000), UINT64_C(0xc520000000000000), UINT64_C(0xb930000000000000), UINT64_C(0x3ed0000000000000), UINT64_C(0x4090000000000000), UINT64_C(0xc040000000000000), UINT64_C(0x42a0000000000000), UINT64_C(0xbb30000000000000),
@@ -155,10 +155,10 @@ static const uint64_t bits4_3[] = {
   UINT64_C(0x4530000000000000), UINT64_C(0x3ba0000000000000), UINT64_C(0xc260000000000000), UINT64_C(0xc450000000000000), UINT64_C(0xc140000000000000), UINT64_C(0x3940000000000000)
 };
 static const VectorMessage messages4[] = {
-  {0x2b711343, 0, 0, 3, 3, 5, 15, 15, NULL, NULL, bits4_0},
-  {0x12bccdcb, 1, 1, 3, 5, 11, 13, 13, positions4_1, NULL, bits4_1},
-  {0xe4096150, 1, 2, 3, 30, 20, 9, 9, positions4_2, NULL, bits4_2},
-  {0xc979cb06, 2, 0, 3, 4, 3, 2, 14, NULL, NULL, bits4_3}
+  {0x2b711343, 0, 0, 3, 0, 3, 5, 15, 15, UINT64_C(0x0), NULL, NULL, bits4_0},
+  {0x12bccdcb, 1, 1, 3, 0, 5, 11, 13, 13, UINT64_C(0x0), positions4_1, NULL, bits4_1},
+  {0xe4096150, 1, 2, 3, 0, 30, 20, 9, 9, UINT64_C(0x0), positions4_2, NULL, bits4_2},
+  {0xc979cb06, 2, 0, 3, 0, 4, 3, 2, 14, UINT64_C(0x0), NULL, NULL, bits4_3}
 };
 static const uint64_t positions5_0[] = {
   0
@@ -199,14 +199,14 @@ static const uint64_t bits5_3[] = {
   UINT64_C(0x435ba00000000000), UINT64_C(0x3c6cc00000000000), UINT64_C(0x3c01000000000000), UINT64_C(0x404aa00000000000), UINT64_C(0xc286a00000000000), UINT64_C(0x44bac00000000000), UINT64_C(0x44d5a00000000000), UINT64_C(0xbb99200000000000)
 };
 static const VectorMessage messages5[] = {
-  {0x297a21d7, 1, 2, 3, 1, 1, 1, 1, positions5_0, NULL, bits5_0},
-  {0xae4ecf4b, 1, 2, 2, 16, 16, 2, 2, positions5_1, NULL, bits5_1},
-  {0xe927db48, 1, 2, 2, 1, 257, 2, 2, positions5_2, NULL, bits5_2},
-  {0xceea590b, 1, 1, 2, 8, 8, 64, 64, positions5_3, NULL, bits5_3},
-  {0x00000005, 1, 1, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000006, 1, 2, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000007, 2, 0, 3, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000008, 0, 0, 0, 0, 3, 0, 0, NULL, NULL, NULL}
+  {0x297a21d7, 1, 2, 3, 0, 1, 1, 1, 1, UINT64_C(0x0), positions5_0, NULL, bits5_0},
+  {0xae4ecf4b, 1, 2, 2, 0, 16, 16, 2, 2, UINT64_C(0x0), positions5_1, NULL, bits5_1},
+  {0xe927db48, 1, 2, 2, 0, 1, 257, 2, 2, UINT64_C(0x0), positions5_2, NULL, bits5_2},
+  {0xceea590b, 1, 1, 2, 0, 8, 8, 64, 64, UINT64_C(0x0), positions5_3, NULL, bits5_3},
+  {0x00000005, 1, 1, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000006, 1, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000007, 2, 0, 3, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000008, 0, 0, 0, 0, 0, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL}
 };
 static const uint64_t bits6_0[] = {
   UINT64_C(0x0000000000000000), UINT64_C(0x8000000000000000), UINT64_C(0x0000000000000001), UINT64_C(0xffefffffffffffff), UINT64_C(0x3ff0000000000000), UINT64_C(0xbfd5555555555555)
@@ -222,10 +222,10 @@ static const uint64_t bits6_3[] = {
   UINT64_C(0xc000000000000000)
 };
 static const VectorMessage messages6[] = {
-  {0x00000001, 0, 0, 0, 2, 3, 6, 6, NULL, NULL, bits6_0},
-  {0x00000002, 0, 0, 1, 2, 2, 4, 4, NULL, NULL, bits6_1},
-  {0x00000003, 0, 0, 2, 1, 4, 4, 4, NULL, NULL, bits6_2},
-  {0x00000004, 0, 0, 3, 1, 9, 9, 9, NULL, NULL, bits6_3}
+  {0x00000001, 0, 0, 0, 0, 2, 3, 6, 6, UINT64_C(0x0), NULL, NULL, bits6_0},
+  {0x00000002, 0, 0, 1, 0, 2, 2, 4, 4, UINT64_C(0x0), NULL, NULL, bits6_1},
+  {0x00000003, 0, 0, 2, 0, 1, 4, 4, 4, UINT64_C(0x0), NULL, NULL, bits6_2},
+  {0x00000004, 0, 0, 3, 0, 1, 9, 9, 9, UINT64_C(0x0), NULL, NULL, bits6_3}
 };
 static const uint64_t positions9_0[] = {
   1
@@ -237,7 +237,7 @@ static const uint64_t bits9_0[] = {
   UINT64_C(0x4004000000000000)
 };
 static const VectorMessage messages9[] = {
-  {0xf20c3f36, 5, 1, 1, 2, 4, 1, 1, positions9_0, entries9_0, bits9_0}
+  {0xf20c3f36, 5, 1, 1, 0, 2, 4, 1, 1, UINT64_C(0x0), positions9_0, entries9_0, bits9_0}
 };
 static const uint64_t bits10_0[] = {
   UINT64_C(0x01ea06397c6a47a7), UINT64_C(0x0758ff4d2d75c25d), UINT64_C(0x803af5065136bf62), UINT64_C(0xa61a59e3e49df6bb), UINT64_C(0x70358a27eba1a9d3), UINT64_C(0xafbf5310ee1b8cc4), UINT64_C(0xbb3e780fa39cc4b2), UINT64_C(0x3d061f7939c97ab1),
@@ -310,15 +310,15 @@ static const uint64_t bits10_8[] = {
   UINT64_C(0x52dd34d68744d3c0), UINT64_C(0x1fb7f62800375c0d), UINT64_C(0xb7ccba58713b831b), UINT64_C(0x59a78b137315d969)
 };
 static const VectorMessage messages10[] = {
-  {0x3bc8996b, 4, 0, 0, 4, 3, 2, 16, NULL, NULL, bits10_0},
-  {0xf8ec2d34, 5, 0, 0, 5, 11, 5, 1, NULL, entries10_1, bits10_1},
-  {0x4c78c7ab, 5, 1, 0, 5, 11, 3, 1, positions10_2, entries10_2, bits10_2},
-  {0x27e125a4, 5, 2, 0, 300, 2, 7, 1, positions10_3, entries10_3, bits10_3},
-  {0x8b5230ed, 6, 0, 0, 5, 11, 11, 1, NULL, entries10_4, bits10_4},
-  {0xe8acabff, 6, 1, 0, 8, 11, 9, 1, positions10_5, entries10_5, bits10_5},
-  {0x8742ced2, 6, 2, 0, 7, 300, 3, 1, positions10_6, entries10_6, bits10_6},
-  {0x48e772ba, 7, 1, 0, 6, 9, 4, 28, positions10_7, NULL, bits10_7},
-  {0xc234472f, 7, 2, 0, 3, 20, 1, 4, positions10_8, NULL, bits10_8}
+  {0x3bc8996b, 4, 0, 0, 0, 4, 3, 2, 16, UINT64_C(0x0), NULL, NULL, bits10_0},
+  {0xf8ec2d34, 5, 0, 0, 0, 5, 11, 5, 1, UINT64_C(0x0), NULL, entries10_1, bits10_1},
+  {0x4c78c7ab, 5, 1, 0, 0, 5, 11, 3, 1, UINT64_C(0x0), positions10_2, entries10_2, bits10_2},
+  {0x27e125a4, 5, 2, 0, 0, 300, 2, 7, 1, UINT64_C(0x0), positions10_3, entries10_3, bits10_3},
+  {0x8b5230ed, 6, 0, 0, 0, 5, 11, 11, 1, UINT64_C(0x0), NULL, entries10_4, bits10_4},
+  {0xe8acabff, 6, 1, 0, 0, 8, 11, 9, 1, UINT64_C(0x0), positions10_5, entries10_5, bits10_5},
+  {0x8742ced2, 6, 2, 0, 0, 7, 300, 3, 1, UINT64_C(0x0), positions10_6, entries10_6, bits10_6},
+  {0x48e772ba, 7, 1, 0, 0, 6, 9, 4, 28, UINT64_C(0x0), positions10_7, NULL, bits10_7},
+  {0xc234472f, 7, 2, 0, 0, 3, 20, 1, 4, UINT64_C(0x0), positions10_8, NULL, bits10_8}
 };
 static const uint64_t bits11_0[] = {
   UINT64_C(0x3941e85060000000), UINT64_C(0x42dc1448c0000000), UINT64_C(0xbf65725860000000), UINT64_C(0xba49083280000000), UINT64_C(0x3b9e7a2f20000000), UINT64_C(0xc55eb80660000000), UINT64_C(0x443c80d4c0000000), UINT64_C(0xb9d207fb20000000),
@@ -391,15 +391,15 @@ static const uint64_t bits11_8[] = {
   UINT64_C(0x46415660a0000000), UINT64_C(0x46b355ddc0000000), UINT64_C(0x3d337e45a0000000), UINT64_C(0xc0e92bbf20000000)
 };
 static const VectorMessage messages11[] = {
-  {0x4e0751d7, 4, 0, 1, 4, 3, 2, 16, NULL, NULL, bits11_0},
-  {0x84546026, 5, 0, 1, 5, 11, 5, 1, NULL, entries11_1, bits11_1},
-  {0x86b46f01, 5, 1, 1, 5, 11, 3, 1, positions11_2, entries11_2, bits11_2},
-  {0xa1326797, 5, 2, 1, 300, 2, 7, 1, positions11_3, entries11_3, bits11_3},
-  {0xe9a413ca, 6, 0, 1, 5, 11, 11, 1, NULL, entries11_4, bits11_4},
-  {0x2a04ff67, 6, 1, 1, 8, 11, 9, 1, positions11_5, entries11_5, bits11_5},
-  {0xb2fe7205, 6, 2, 1, 7, 300, 3, 1, positions11_6, entries11_6, bits11_6},
-  {0xa72f6600, 7, 1, 1, 6, 9, 4, 28, positions11_7, NULL, bits11_7},
-  {0x9b33d947, 7, 2, 1, 3, 20, 1, 4, positions11_8, NULL, bits11_8}
+  {0x4e0751d7, 4, 0, 1, 0, 4, 3, 2, 16, UINT64_C(0x0), NULL, NULL, bits11_0},
+  {0x84546026, 5, 0, 1, 0, 5, 11, 5, 1, UINT64_C(0x0), NULL, entries11_1, bits11_1},
+  {0x86b46f01, 5, 1, 1, 0, 5, 11, 3, 1, UINT64_C(0x0), positions11_2, entries11_2, bits11_2},
+  {0xa1326797, 5, 2, 1, 0, 300, 2, 7, 1, UINT64_C(0x0), positions11_3, entries11_3, bits11_3},
+  {0xe9a413ca, 6, 0, 1, 0, 5, 11, 11, 1, UINT64_C(0x0), NULL, entries11_4, bits11_4},
+  {0x2a04ff67, 6, 1, 1, 0, 8, 11, 9, 1, UINT64_C(0x0), positions11_5, entries11_5, bits11_5},
+  {0xb2fe7205, 6, 2, 1, 0, 7, 300, 3, 1, UINT64_C(0x0), positions11_6, entries11_6, bits11_6},
+  {0xa72f6600, 7, 1, 1, 0, 6, 9, 4, 28, UINT64_C(0x0), positions11_7, NULL, bits11_7},
+  {0x9b33d947, 7, 2, 1, 0, 3, 20, 1, 4, UINT64_C(0x0), positions11_8, NULL, bits11_8}
 };
 static const uint64_t bits12_0[] = {
   UINT64_C(0x3ee7600000000000), UINT64_C(0x438e000000000000), UINT64_C(0xc00b400000000000), UINT64_C(0x3fb2000000000000), UINT64_C(0xbefb200000000000), UINT64_C(0xbefdc00000000000), UINT64_C(0x41c6800000000000), UINT64_C(0x3b67800000000000),
@@ -472,15 +472,15 @@ static const uint64_t bits12_8[] = {
   UINT64_C(0x3c63400000000000), UINT64_C(0xc532000000000000), UINT64_C(0xb869200000000000), UINT64_C(0xb802400000000000)
 };
 static const VectorMessage messages12[] = {
-  {0xe4d4ad86, 4, 0, 2, 4, 3, 2, 16, NULL, NULL, bits12_0},
-  {0x08e2fad3, 5, 0, 2, 5, 11, 5, 1, NULL, entries12_1, bits12_1},
-  {0xb150a78d, 5, 1, 2, 5, 11, 3, 1, positions12_2, entries12_2, bits12_2},
-  {0x766b5e3c, 5, 2, 2, 300, 2, 7, 1, positions12_3, entries12_3, bits12_3},
-  {0xe8d424ee, 6, 0, 2, 5, 11, 11, 1, NULL, entries12_4, bits12_4},
-  {0x61263fdd, 6, 1, 2, 8, 11, 9, 1, positions12_5, entries12_5, bits12_5},
-  {0x30ab1c2e, 6, 2, 2, 7, 300, 3, 1, positions12_6, entries12_6, bits12_6},
-  {0x63c3817c, 7, 1, 2, 6, 9, 4, 28, positions12_7, NULL, bits12_7},
-  {0x0d8509db, 7, 2, 2, 3, 20, 1, 4, positions12_8, NULL, bits12_8}
+  {0xe4d4ad86, 4, 0, 2, 0, 4, 3, 2, 16, UINT64_C(0x0), NULL, NULL, bits12_0},
+  {0x08e2fad3, 5, 0, 2, 0, 5, 11, 5, 1, UINT64_C(0x0), NULL, entries12_1, bits12_1},
+  {0xb150a78d, 5, 1, 2, 0, 5, 11, 3, 1, UINT64_C(0x0), positions12_2, entries12_2, bits12_2},
+  {0x766b5e3c, 5, 2, 2, 0, 300, 2, 7, 1, UINT64_C(0x0), positions12_3, entries12_3, bits12_3},
+  {0xe8d424ee, 6, 0, 2, 0, 5, 11, 11, 1, UINT64_C(0x0), NULL, entries12_4, bits12_4},
+  {0x61263fdd, 6, 1, 2, 0, 8, 11, 9, 1, UINT64_C(0x0), positions12_5, entries12_5, bits12_5},
+  {0x30ab1c2e, 6, 2, 2, 0, 7, 300, 3, 1, UINT64_C(0x0), positions12_6, entries12_6, bits12_6},
+  {0x63c3817c, 7, 1, 2, 0, 6, 9, 4, 28, UINT64_C(0x0), positions12_7, NULL, bits12_7},
+  {0x0d8509db, 7, 2, 2, 0, 3, 20, 1, 4, UINT64_C(0x0), positions12_8, NULL, bits12_8}
 };
 static const uint64_t bits13_0[] = {
   UINT64_C(0x4780000000000000), UINT64_C(0x4200000000000000), UINT64_C(0x3940000000000000), UINT64_C(0x3c00000000000000), UINT64_C(0xb900000000000000), UINT64_C(0x3900000000000000), UINT64_C(0x4620000000000000), UINT64_C(0xbd40000000000000),
@@ -553,15 +553,15 @@ static const uint64_t bits13_8[] = {
   UINT64_C(0x41d0000000000000), UINT64_C(0x46d0000000000000), UINT64_C(0xbb20000000000000), UINT64_C(0xc750000000000000)
 };
 static const VectorMessage messages13[] = {
-  {0x196a8d84, 4, 0, 3, 4, 3, 2, 16, NULL, NULL, bits13_0},
-  {0x064d7a2f, 5, 0, 3, 5, 11, 5, 1, NULL, entries13_1, bits13_1},
-  {0xdc14f827, 5, 1, 3, 5, 11, 3, 1, positions13_2, entries13_2, bits13_2},
-  {0xd765194f, 5, 2, 3, 300, 2, 7, 1, positions13_3, entries13_3, bits13_3},
-  {0xa70f268f, 6, 0, 3, 5, 11, 11, 1, NULL, entries13_4, bits13_4},
-  {0x4ced509a, 6, 1, 3, 8, 11, 9, 1, positions13_5, entries13_5, bits13_5},
-  {0xc8e2896a, 6, 2, 3, 7, 300, 3, 1, positions13_6, entries13_6, bits13_6},
-  {0xed7852ce, 7, 1, 3, 6, 9, 4, 28, positions13_7, NULL, bits13_7},
-  {0x670f2134, 7, 2, 3, 3, 20, 1, 4, positions13_8, NULL, bits13_8}
+  {0x196a8d84, 4, 0, 3, 0, 4, 3, 2, 16, UINT64_C(0x0), NULL, NULL, bits13_0},
+  {0x064d7a2f, 5, 0, 3, 0, 5, 11, 5, 1, UINT64_C(0x0), NULL, entries13_1, bits13_1},
+  {0xdc14f827, 5, 1, 3, 0, 5, 11, 3, 1, UINT64_C(0x0), positions13_2, entries13_2, bits13_2},
+  {0xd765194f, 5, 2, 3, 0, 300, 2, 7, 1, UINT64_C(0x0), positions13_3, entries13_3, bits13_3},
+  {0xa70f268f, 6, 0, 3, 0, 5, 11, 11, 1, UINT64_C(0x0), NULL, entries13_4, bits13_4},
+  {0x4ced509a, 6, 1, 3, 0, 8, 11, 9, 1, UINT64_C(0x0), positions13_5, entries13_5, bits13_5},
+  {0xc8e2896a, 6, 2, 3, 0, 7, 300, 3, 1, UINT64_C(0x0), positions13_6, entries13_6, bits13_6},
+  {0xed7852ce, 7, 1, 3, 0, 6, 9, 4, 28, UINT64_C(0x0), positions13_7, NULL, bits13_7},
+  {0x670f2134, 7, 2, 3, 0, 3, 20, 1, 4, UINT64_C(0x0), positions13_8, NULL, bits13_8}
 };
 static const uint64_t entries14_0[] = {
   0
@@ -602,17 +602,17 @@ static const uint64_t bits14_10[] = {
   UINT64_C(0x3ff0000000000000), UINT64_C(0x4000000000000000)
 };
 static const VectorMessage messages14[] = {
-  {0x5727d740, 5, 0, 1, 1, 1, 1, 1, NULL, entries14_0, bits14_0},
-  {0x077148a5, 6, 0, 0, 70, 1, 1, 1, NULL, entries14_1, bits14_1},
-  {0x90120ea1, 5, 0, 2, 9, 1048576, 9, 1, NULL, entries14_2, bits14_2},
-  {0x11180cd9, 5, 0, 2, 9, 1048577, 9, 1, NULL, entries14_3, bits14_3},
-  {0xe42b0627, 7, 2, 3, 1, 1, 1, 2, positions14_4, NULL, bits14_4},
-  {0x00000004, 4, 0, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000005, 5, 2, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000006, 6, 2, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000007, 7, 2, 1, 7, 3, 0, 0, NULL, NULL, NULL},
-  {0x00000009, 5, 0, 1, 0, 3, 0, 0, NULL, NULL, NULL},
-  {0x0000000a, 7, 1, 1, 0, 3, 2, 2, positions14_10, NULL, bits14_10}
+  {0x5727d740, 5, 0, 1, 0, 1, 1, 1, 1, UINT64_C(0x0), NULL, entries14_0, bits14_0},
+  {0x077148a5, 6, 0, 0, 0, 70, 1, 1, 1, UINT64_C(0x0), NULL, entries14_1, bits14_1},
+  {0x90120ea1, 5, 0, 2, 0, 9, 1048576, 9, 1, UINT64_C(0x0), NULL, entries14_2, bits14_2},
+  {0x11180cd9, 5, 0, 2, 0, 9, 1048577, 9, 1, UINT64_C(0x0), NULL, entries14_3, bits14_3},
+  {0xe42b0627, 7, 2, 3, 0, 1, 1, 1, 2, UINT64_C(0x0), positions14_4, NULL, bits14_4},
+  {0x00000004, 4, 0, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000005, 5, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000006, 6, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000007, 7, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000009, 5, 0, 1, 0, 0, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x0000000a, 7, 1, 1, 0, 0, 3, 2, 2, UINT64_C(0x0), positions14_10, NULL, bits14_10}
 };
 static const uint64_t positions15_0[] = {
   15, 27, 28, 31
@@ -1039,21 +1039,21 @@ static const uint64_t bits15_14[] = {
   UINT64_C(0xbfa0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3fb0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0x3fa0000000000000)
 };
 static const VectorMessage messages15[] = {
-  {0xacf424d9, 1, 3, 1, 8, 5, 4, 4, positions15_0, NULL, bits15_0},
-  {0xfe692199, 1, 3, 4, 17, 19, 30, 30, positions15_1, NULL, bits15_1},
-  {0x512838d7, 1, 3, 2, 17, 19, 161, 161, positions15_2, NULL, bits15_2},
-  {0x97b449d5, 1, 3, 2, 17, 19, 162, 162, positions15_3, NULL, bits15_3},
-  {0x2573d716, 1, 3, 4, 17, 19, 300, 300, positions15_4, NULL, bits15_4},
-  {0x5abc2c6c, 1, 3, 1, 17, 19, 0, 0, NULL, NULL, NULL},
-  {0xe06cb6e6, 1, 3, 1, 3, 3, 9, 9, positions15_6, NULL, bits15_6},
-  {0xb6c6cba5, 0, 0, 4, 1, 1026, 1026, 1026, NULL, NULL, bits15_7},
-  {0xd35efe6a, 1, 1, 4, 1, 200, 120, 120, positions15_8, NULL, bits15_8},
-  {0x6f8de0ef, 2, 0, 4, 40, 30, 2, 140, NULL, NULL, bits15_9},
-  {0x8f19b989, 4, 0, 4, 40, 30, 2, 142, NULL, NULL, bits15_10},
-  {0xd94ee065, 0, 0, 4, 1, 1, 1, 1, NULL, NULL, bits15_11},
-  {0xda94793e, 0, 0, 4, 0, 1, 0, 0, NULL, NULL, NULL},
-  {0xf7526e88, 1, 3, 4, 0, 1, 0, 0, NULL, NULL, NULL},
-  {0x0489aecf, 7, 3, 4, 33, 9, 3, 102, positions15_14, NULL, bits15_14}
+  {0xacf424d9, 1, 3, 1, 0, 8, 5, 4, 4, UINT64_C(0x0), positions15_0, NULL, bits15_0},
+  {0xfe692199, 1, 3, 4, 0, 17, 19, 30, 30, UINT64_C(0x0), positions15_1, NULL, bits15_1},
+  {0x512838d7, 1, 3, 2, 0, 17, 19, 161, 161, UINT64_C(0x0), positions15_2, NULL, bits15_2},
+  {0x97b449d5, 1, 3, 2, 0, 17, 19, 162, 162, UINT64_C(0x0), positions15_3, NULL, bits15_3},
+  {0x2573d716, 1, 3, 4, 0, 17, 19, 300, 300, UINT64_C(0x0), positions15_4, NULL, bits15_4},
+  {0x5abc2c6c, 1, 3, 1, 0, 17, 19, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0xe06cb6e6, 1, 3, 1, 0, 3, 3, 9, 9, UINT64_C(0x0), positions15_6, NULL, bits15_6},
+  {0xb6c6cba5, 0, 0, 4, 0, 1, 1026, 1026, 1026, UINT64_C(0x0), NULL, NULL, bits15_7},
+  {0xd35efe6a, 1, 1, 4, 0, 1, 200, 120, 120, UINT64_C(0x0), positions15_8, NULL, bits15_8},
+  {0x6f8de0ef, 2, 0, 4, 0, 40, 30, 2, 140, UINT64_C(0x0), NULL, NULL, bits15_9},
+  {0x8f19b989, 4, 0, 4, 0, 40, 30, 2, 142, UINT64_C(0x0), NULL, NULL, bits15_10},
+  {0xd94ee065, 0, 0, 4, 0, 1, 1, 1, 1, UINT64_C(0x0), NULL, NULL, bits15_11},
+  {0xda94793e, 0, 0, 4, 0, 0, 1, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0xf7526e88, 1, 3, 4, 0, 0, 1, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x0489aecf, 7, 3, 4, 0, 33, 9, 3, 102, UINT64_C(0x0), positions15_14, NULL, bits15_14}
 };
 static const uint64_t bits16_0[] = {
   UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000),
@@ -1350,369 +1350,960 @@ static const uint64_t bits16_5[] = {
   UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000)
 };
 static const VectorMessage messages16[] = {
-  {0x00000001, 0, 0, 4, 1, 40, 40, 40, NULL, NULL, bits16_0},
-  {0x00000001, 0, 0, 4, 1, 1024, 1024, 1024, NULL, NULL, bits16_1},
-  {0x00000001, 0, 0, 4, 1, 500, 500, 500, NULL, NULL, bits16_2},
-  {0x00000002, 1, 3, 1, 1, 300, 3, 3, positions16_3, NULL, bits16_3},
-  {0x00000003, 1, 3, 1, 1, 300, 1, 1, positions16_4, NULL, bits16_4},
-  {0x00000004, 1, 3, 1, 1, 300, 299, 299, positions16_5, NULL, bits16_5}
+  {0x00000001, 0, 0, 4, 0, 1, 40, 40, 40, UINT64_C(0x0), NULL, NULL, bits16_0},
+  {0x00000001, 0, 0, 4, 0, 1, 1024, 1024, 1024, UINT64_C(0x0), NULL, NULL, bits16_1},
+  {0x00000001, 0, 0, 4, 0, 1, 500, 500, 500, UINT64_C(0x0), NULL, NULL, bits16_2},
+  {0x00000002, 1, 3, 1, 0, 1, 300, 3, 3, UINT64_C(0x0), positions16_3, NULL, bits16_3},
+  {0x00000003, 1, 3, 1, 0, 1, 300, 1, 1, UINT64_C(0x0), positions16_4, NULL, bits16_4},
+  {0x00000004, 1, 3, 1, 0, 1, 300, 299, 299, UINT64_C(0x0), positions16_5, NULL, bits16_5}
+};
+static const uint64_t entries17_0[] = {
+  1, 1, 0, 1, 0, 0, 1, 1
+};
+static const uint64_t bits17_0[] = {
+  UINT64_C(0x3fe8000000000000)
+};
+static const VectorMessage messages17[] = {
+  {0xf20c3f36, 3, 0, 1, 0, 2, 4, 8, 1, UINT64_C(0x0), NULL, entries17_0, bits17_0}
+};
+static const uint64_t entries18_0[] = {
+  0, 6, 7, 2, 3, 4, 5, 0,
+  0, 0, 0, 0, 0, 0, 0, 6,
+  7, 0
+};
+static const uint64_t bits18_0[] = {
+  UINT64_C(0x3ff8000000000000), UINT64_C(0x4000000000000000)
+};
+static const VectorMessage messages18[] = {
+  {0xf20c3f36, 11, 0, 2, 3, 3, 6, 18, 2, UINT64_C(0x0), NULL, entries18_0, bits18_0}
+};
+static const uint64_t entries19_0[] = {
+  0, 0, 0, 1, 0, 1, 1, 0,
+  0, 1, 0, 1, 0, 1, 1, 0,
+  1, 0, 1, 1, 0, 0, 0, 0,
+  0, 0, 1, 0, 1, 1, 1, 1,
+  1, 1, 1
+};
+static const uint64_t bits19_0[] = {
+  UINT64_C(0x3686fa8fe6a4ccbf)
+};
+static const uint64_t bits19_1[] = {
+  UINT64_C(0xfe2e283c5b44a6a3), UINT64_C(0x30be1801d5b27dea), UINT64_C(0xf2dd643e23db0849), UINT64_C(0xa12b1ee089dbc8e2)
+};
+static const uint64_t positions19_2[] = {
+  1, 2, 3, 7
+};
+static const uint64_t bits19_2[] = {
+  UINT64_C(0x2f4c0f44d1d01af3), UINT64_C(0x08749b65a905066b), UINT64_C(0x7e0bc0c215bd7620), UINT64_C(0xeca6f5ccf8a82938), UINT64_C(0xaf2c3fbbec13177b), UINT64_C(0x648673ad0f54fcdb), UINT64_C(0xf8e3e1df279cd68c), UINT64_C(0xbcb64aa19482017b),
+  UINT64_C(0x2317f65bf63ea4bf), UINT64_C(0x836a68892ef53598), UINT64_C(0xbdc427ca11a3c927), UINT64_C(0x8f1fd78964bff7b8), UINT64_C(0x8556394f31770575), UINT64_C(0xc47313f264675a60), UINT64_C(0xb213b9215aeaaf56), UINT64_C(0x6a0b9c8d966aee8b),
+  UINT64_C(0xec898f252c901cb9), UINT64_C(0x97e5c96168297e62), UINT64_C(0x46411b28eec7aca6), UINT64_C(0xc5f70c263bc5135a), UINT64_C(0x97421dcdbda45e15), UINT64_C(0xdd0539615ff86a54), UINT64_C(0x8502cb0b9c95a7b6), UINT64_C(0xc877dcaf0212302d)
+};
+static const uint64_t positions19_3[] = {
+  9
+};
+static const uint64_t bits19_3[] = {
+  UINT64_C(0xc3babd1c804a726c), UINT64_C(0x4481d84ad0b7cfe6), UINT64_C(0xebb03bd8d5f592ed)
+};
+static const uint64_t positions19_4[] = {
+  4, 6, 14, 24, 28
+};
+static const uint64_t bits19_4[] = {
+  UINT64_C(0xc5577b28cbc86ebb), UINT64_C(0x1d66c9b2455cab91), UINT64_C(0xac84f18ab8f0ef05), UINT64_C(0x0d294eaa167451fe), UINT64_C(0xa663ee15a31dbe90), UINT64_C(0x7f7068ee1108cf0f), UINT64_C(0x7c9ce14f22a04e2a), UINT64_C(0x9dc2332a7649b893),
+  UINT64_C(0x39def79363b1ed78), UINT64_C(0xae51331ded7dddf1), UINT64_C(0x6a44df410d97bf74), UINT64_C(0x0d7e1a472b681971), UINT64_C(0xfa9eaa64ea4c01ff), UINT64_C(0xf1100c394a60a22e), UINT64_C(0x0b7de9ef744b7636), UINT64_C(0x80d1530227c4c345),
+  UINT64_C(0xa718c6bbe7af19a8), UINT64_C(0x30dbb90aa611ba81), UINT64_C(0xa0abde593545a876), UINT64_C(0x294a867db33ae9e5)
+};
+static const uint64_t positions19_5[] = {
+  0, 2, 3, 6, 8
+};
+static const uint64_t bits19_5[] = {
+  UINT64_C(0x67b9e749c0026028), UINT64_C(0x5e2d569a9ccbeef8), UINT64_C(0x5562e12b5c5ebf41), UINT64_C(0x26ba95e3db4399e0), UINT64_C(0x529f20be5279161c), UINT64_C(0xb05856bc8821dcfa), UINT64_C(0xa194f90056eb331c), UINT64_C(0x52e3a6d70f0a665c),
+  UINT64_C(0x74092768f73a4ad3), UINT64_C(0xddc1a97cc4029777), UINT64_C(0x298dccb5c3847d1e), UINT64_C(0xeb1219a117c9a96c), UINT64_C(0xb98d274203d133dd), UINT64_C(0x7cc8570806d58c3a), UINT64_C(0xeda62c66aff86134), UINT64_C(0xdbd454fed0880236),
+  UINT64_C(0x3039d0851a8a6b10), UINT64_C(0x9f3d18d963cf28e3), UINT64_C(0x6962247886ded4f0), UINT64_C(0xd4e7d20ed2e55a10)
+};
+static const uint64_t entries19_6[] = {
+  0, 0, 0, 2, 3, 0, 2, 2,
+  3, 0, 2, 0, 0, 0, 0, 3,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  3, 2, 2, 0, 0, 0, 0, 0,
+  0, 2, 0, 0, 0, 0, 0, 3,
+  2, 2, 0, 0, 0, 0, 3
+};
+static const uint64_t bits19_6[] = {
+  UINT64_C(0x43290a8a1c142575), UINT64_C(0x0000000000000000), UINT64_C(0x4a1062d20b3e2a11), UINT64_C(0x758787d5c03ff6ff)
+};
+static const uint64_t entries19_7[] = {
+  22, 142, 3, 244, 213, 98, 57, 180,
+  171, 132, 84, 145, 151, 249, 165, 219,
+  56, 24, 33, 32, 159, 215, 197, 190,
+  168, 45, 75, 225, 213, 115, 129, 212,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  7, 219, 169, 156, 125, 181, 74, 36,
+  96, 17, 90, 183, 223
+};
+static const uint64_t bits19_7[] = {
+  UINT64_C(0x0752fc185f30f35b), UINT64_C(0x0000000000000000), UINT64_C(0x0f6a9266c51ad46d)
+};
+static const uint64_t entries19_8[] = {
+  2, 0, 0, 0, 3, 0
+};
+static const uint64_t bits19_8[] = {
+  UINT64_C(0x7872d2c3ae03752f)
+};
+static const VectorMessage messages19[] = {
+  {0x767b2581, 3, 0, 0, 0, 5, 7, 35, 1, UINT64_C(0x0), NULL, entries19_0, bits19_0},
+  {0x83babdde, 8, 0, 0, 0, 5, 7, 4, 4, UINT64_C(0x8ad615354c4dbbc6), NULL, NULL, bits19_1},
+  {0xb7fa2ec5, 9, 1, 0, 0, 6, 9, 4, 24, UINT64_C(0x0), positions19_2, NULL, bits19_2},
+  {0x49a431d0, 9, 2, 0, 0, 3, 20, 1, 3, UINT64_C(0x0), positions19_3, NULL, bits19_3},
+  {0x09f41200, 10, 3, 0, 0, 30, 4, 5, 20, UINT64_C(0x0), positions19_4, NULL, bits19_4},
+  {0xfbe20d5c, 10, 1, 0, 0, 9, 4, 5, 20, UINT64_C(0x0), positions19_5, NULL, bits19_5},
+  {0x9bb6fccd, 11, 0, 0, 2, 5, 11, 55, 4, UINT64_C(0x0), NULL, entries19_6, bits19_6},
+  {0x131c99fc, 11, 0, 0, 24, 7, 11, 77, 3, UINT64_C(0x0), NULL, entries19_7, bits19_7},
+  {0xf3cc268f, 11, 0, 0, 194, 2, 3, 6, 1, UINT64_C(0x0), NULL, entries19_8, bits19_8}
+};
+static const uint64_t entries20_0[] = {
+  1, 0, 1, 1, 0, 1, 1, 0,
+  0, 0, 1, 0, 0, 0, 0, 1,
+  0, 1, 1, 0, 1, 0, 0, 1,
+  0, 0, 1, 1, 1, 0, 1, 0,
+  1, 0, 1
+};
+static const uint64_t bits20_0[] = {
+  UINT64_C(0x3fa65fcb60000000)
+};
+static const uint64_t bits20_1[] = {
+  UINT64_C(0xc0df3a94c0000000), UINT64_C(0xbb9f3503a0000000), UINT64_C(0x3ace2ab880000000), UINT64_C(0x384356aa20000000)
+};
+static const uint64_t positions20_2[] = {
+  0, 1, 6, 8
+};
+static const uint64_t bits20_2[] = {
+  UINT64_C(0x3e84ea86a0000000), UINT64_C(0x466a819500000000), UINT64_C(0xbe81c3cd00000000), UINT64_C(0x3f1757e020000000), UINT64_C(0x418b41f900000000), UINT64_C(0xb9e1215fa0000000), UINT64_C(0x3db8c1ef80000000), UINT64_C(0xc27b04cc40000000),
+  UINT64_C(0xc283c276e0000000), UINT64_C(0x43e255b880000000), UINT64_C(0x3ee04439a0000000), UINT64_C(0x3c55eb0120000000), UINT64_C(0xbeb7ba08c0000000), UINT64_C(0x3b33bba2c0000000), UINT64_C(0x3d217c6840000000), UINT64_C(0xc1bbf5dda0000000),
+  UINT64_C(0x46de6f72c0000000), UINT64_C(0xc3d4b7b5e0000000), UINT64_C(0xb95b2b4700000000), UINT64_C(0x3a2b34b7e0000000), UINT64_C(0x4689155cc0000000), UINT64_C(0xba53aa1da0000000), UINT64_C(0xc5540719e0000000), UINT64_C(0x43108d2100000000)
+};
+static const uint64_t positions20_3[] = {
+  4
+};
+static const uint64_t bits20_3[] = {
+  UINT64_C(0x3bf9a72a20000000), UINT64_C(0x46cf74e500000000), UINT64_C(0xc4109cf9a0000000)
+};
+static const uint64_t positions20_4[] = {
+  10, 25, 26, 28, 29
+};
+static const uint64_t bits20_4[] = {
+  UINT64_C(0xc3056d27e0000000), UINT64_C(0xbcb2a6fe60000000), UINT64_C(0x445228e780000000), UINT64_C(0xc750acd200000000), UINT64_C(0x4635402540000000), UINT64_C(0xbd488bbec0000000), UINT64_C(0xbb68de6e00000000), UINT64_C(0x417c0e14e0000000),
+  UINT64_C(0x40ff614220000000), UINT64_C(0x39e9449480000000), UINT64_C(0x4733089de0000000), UINT64_C(0xba2f41de00000000), UINT64_C(0xc1a5da9da0000000), UINT64_C(0x47e83219e0000000), UINT64_C(0x452d308e80000000), UINT64_C(0x3fca0d7660000000),
+  UINT64_C(0xbf58d64ac0000000), UINT64_C(0xbd804753e0000000), UINT64_C(0xb935d915e0000000), UINT64_C(0x38e5c9bfc0000000)
+};
+static const uint64_t positions20_5[] = {
+  0, 1, 4, 6, 7
+};
+static const uint64_t bits20_5[] = {
+  UINT64_C(0xc3efadc180000000), UINT64_C(0xbee31fb740000000), UINT64_C(0x4452257200000000), UINT64_C(0xbc17029aa0000000), UINT64_C(0xbf316bf600000000), UINT64_C(0x382cf943a0000000), UINT64_C(0xbbb2f15100000000), UINT64_C(0xbf105821a0000000),
+  UINT64_C(0x3ed5d319c0000000), UINT64_C(0x467b84e1e0000000), UINT64_C(0xc09b759820000000), UINT64_C(0xc420b7d320000000), UINT64_C(0xc3b18f3140000000), UINT64_C(0xb95102e020000000), UINT64_C(0x40a7b88de0000000), UINT64_C(0x3917e4b2a0000000),
+  UINT64_C(0xc3247b9720000000), UINT64_C(0x3b1a4ce5c0000000), UINT64_C(0x3b0e27a640000000), UINT64_C(0x398a1ee280000000)
+};
+static const uint64_t entries20_6[] = {
+  0, 0, 7, 0, 2, 5, 7, 2,
+  7, 5, 4, 4, 7, 2, 4, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 7, 6, 0, 0, 7, 7, 4,
+  6, 7, 7, 6, 6, 0, 6, 5,
+  0, 0, 2, 7, 6, 0, 0
+};
+static const uint64_t bits20_6[] = {
+  UINT64_C(0x3b281f8660000000), UINT64_C(0x0000000000000000), UINT64_C(0x3e67cfc7a0000000), UINT64_C(0x400417f180000000)
+};
+static const uint64_t entries20_7[] = {
+  6, 0, 115, 44, 115, 77, 104, 19,
+  52, 109, 81, 125, 109, 100, 7, 26,
+  43, 103, 39, 65, 55, 126, 35, 87,
+  26, 40, 126, 4, 79, 9, 24, 68,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  10, 107, 40, 83, 54, 62, 123, 72,
+  69, 123, 57, 41, 16
+};
+static const uint64_t bits20_7[] = {
+  UINT64_C(0x446cee9e80000000), UINT64_C(0x0000000000000000), UINT64_C(0x4290e926e0000000)
+};
+static const uint64_t entries20_8[] = {
+  3, 0, 3, 0, 0, 0
+};
+static const uint64_t bits20_8[] = {
+  UINT64_C(0x3a185546c0000000)
+};
+static const VectorMessage messages20[] = {
+  {0x2cc47c6c, 3, 0, 1, 0, 5, 7, 35, 1, UINT64_C(0x0), NULL, entries20_0, bits20_0},
+  {0xa1bbe6e9, 8, 0, 1, 0, 5, 7, 4, 4, UINT64_C(0xb1aeb31c497937c), NULL, NULL, bits20_1},
+  {0x5e8b7660, 9, 1, 1, 0, 6, 9, 4, 24, UINT64_C(0x0), positions20_2, NULL, bits20_2},
+  {0xb438ed8a, 9, 2, 1, 0, 3, 20, 1, 3, UINT64_C(0x0), positions20_3, NULL, bits20_3},
+  {0xfe5963ef, 10, 3, 1, 0, 30, 4, 5, 20, UINT64_C(0x0), positions20_4, NULL, bits20_4},
+  {0x87e14dc6, 10, 1, 1, 0, 9, 4, 5, 20, UINT64_C(0x0), positions20_5, NULL, bits20_5},
+  {0xefc70bd6, 11, 0, 1, 3, 5, 11, 55, 4, UINT64_C(0x0), NULL, entries20_6, bits20_6},
+  {0xbb504df7, 11, 0, 1, 23, 7, 11, 77, 3, UINT64_C(0x0), NULL, entries20_7, bits20_7},
+  {0xfb6fb7b9, 11, 0, 1, 194, 2, 3, 6, 1, UINT64_C(0x0), NULL, entries20_8, bits20_8}
+};
+static const uint64_t entries21_0[] = {
+  0, 1, 1, 0, 1, 1, 1, 1,
+  1, 1, 0, 0, 1, 1, 1, 0,
+  0, 0, 0, 1, 0, 0, 1, 1,
+  0, 0, 1, 1, 0, 0, 0, 0,
+  1, 0, 0
+};
+static const uint64_t bits21_0[] = {
+  UINT64_C(0x39d3000000000000)
+};
+static const uint64_t bits21_1[] = {
+  UINT64_C(0xc61f800000000000), UINT64_C(0xbb43c00000000000), UINT64_C(0xbf6cc00000000000), UINT64_C(0x3ed4400000000000)
+};
+static const uint64_t positions21_2[] = {
+  1, 2, 3, 7
+};
+static const uint64_t bits21_2[] = {
+  UINT64_C(0x415cc00000000000), UINT64_C(0xbdc5200000000000), UINT64_C(0xb8b3a00000000000), UINT64_C(0xc44ec00000000000), UINT64_C(0x3ac1600000000000), UINT64_C(0x3d4ba00000000000), UINT64_C(0xc59fe00000000000), UINT64_C(0x38d8200000000000),
+  UINT64_C(0x3e89a00000000000), UINT64_C(0xc454400000000000), UINT64_C(0xbe6ce00000000000), UINT64_C(0xbf54000000000000), UINT64_C(0x45d2800000000000), UINT64_C(0x41e8400000000000), UINT64_C(0x3decc00000000000), UINT64_C(0x3b6a600000000000),
+  UINT64_C(0xc6a4800000000000), UINT64_C(0xb8d5c00000000000), UINT64_C(0x3849200000000000), UINT64_C(0xbb97200000000000), UINT64_C(0x3a23600000000000), UINT64_C(0x3d1ce00000000000), UINT64_C(0x3e85a00000000000), UINT64_C(0xc133a00000000000)
+};
+static const uint64_t positions21_3[] = {
+  10
+};
+static const uint64_t bits21_3[] = {
+  UINT64_C(0x3f55e00000000000), UINT64_C(0x431cc00000000000), UINT64_C(0xbef6e00000000000)
+};
+static const uint64_t positions21_4[] = {
+  1, 6, 14, 24, 26
+};
+static const uint64_t bits21_4[] = {
+  UINT64_C(0x3b82e00000000000), UINT64_C(0xc4e7e00000000000), UINT64_C(0x4478000000000000), UINT64_C(0x3ea3800000000000), UINT64_C(0x42db200000000000), UINT64_C(0x47dde00000000000), UINT64_C(0x44c3e00000000000), UINT64_C(0xc69c400000000000),
+  UINT64_C(0x3823800000000000), UINT64_C(0x46e9c00000000000), UINT64_C(0xbc95600000000000), UINT64_C(0xbc46200000000000), UINT64_C(0x4766c00000000000), UINT64_C(0x39c0400000000000), UINT64_C(0x448fe00000000000), UINT64_C(0xbb77200000000000),
+  UINT64_C(0xba8ec00000000000), UINT64_C(0x4739200000000000), UINT64_C(0xbea8800000000000), UINT64_C(0x4134200000000000)
+};
+static const uint64_t positions21_5[] = {
+  0, 1, 2, 7, 8
+};
+static const uint64_t bits21_5[] = {
+  UINT64_C(0xbcb9a00000000000), UINT64_C(0x466e400000000000), UINT64_C(0x408e400000000000), UINT64_C(0xb954e00000000000), UINT64_C(0xbf33a00000000000), UINT64_C(0xc312200000000000), UINT64_C(0x3837a00000000000), UINT64_C(0xba13600000000000),
+  UINT64_C(0x475c400000000000), UINT64_C(0x415f800000000000), UINT64_C(0xc546000000000000), UINT64_C(0xc0d1c00000000000), UINT64_C(0xc181e00000000000), UINT64_C(0x404ee00000000000), UINT64_C(0xc512c00000000000), UINT64_C(0xc021e00000000000),
+  UINT64_C(0x397d800000000000), UINT64_C(0xb9ae000000000000), UINT64_C(0xbe58e00000000000), UINT64_C(0xc6b2000000000000)
+};
+static const uint64_t entries21_6[] = {
+  15, 8, 8, 5, 12, 12, 15, 7,
+  7, 13, 14, 2, 12, 0, 0, 6,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  8, 0, 4, 0, 0, 6, 5, 10,
+  4, 5, 12, 0, 0, 10, 0, 6,
+  2, 15, 14, 2, 5, 8, 0
+};
+static const uint64_t bits21_6[] = {
+  UINT64_C(0x4723a00000000000), UINT64_C(0x0000000000000000), UINT64_C(0x3eeba00000000000), UINT64_C(0x425ae00000000000)
+};
+static const uint64_t entries21_7[] = {
+  25, 23, 40, 12, 37, 38, 25, 14,
+  0, 35, 26, 27, 30, 25, 63, 40,
+  51, 61, 13, 47, 9, 59, 32, 60,
+  7, 2, 42, 61, 0, 31, 16, 6,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  8, 18, 40, 50, 39, 41, 46, 62,
+  18, 26, 53, 27, 13
+};
+static const uint64_t bits21_7[] = {
+  UINT64_C(0x453f800000000000), UINT64_C(0x0000000000000000), UINT64_C(0x3aa8c00000000000)
+};
+static const uint64_t entries21_8[] = {
+  0, 0, 0, 0, 3, 0
+};
+static const uint64_t bits21_8[] = {
+  UINT64_C(0x3a98400000000000)
+};
+static const VectorMessage messages21[] = {
+  {0xbcf1fb15, 3, 0, 2, 0, 5, 7, 35, 1, UINT64_C(0x0), NULL, entries21_0, bits21_0},
+  {0x0a8edb3b, 8, 0, 2, 0, 5, 7, 4, 4, UINT64_C(0x9c5e47f3e063a767), NULL, NULL, bits21_1},
+  {0xaec2202e, 9, 1, 2, 0, 6, 9, 4, 24, UINT64_C(0x0), positions21_2, NULL, bits21_2},
+  {0xcdb73d08, 9, 2, 2, 0, 3, 20, 1, 3, UINT64_C(0x0), positions21_3, NULL, bits21_3},
+  {0xae7e18ee, 10, 3, 2, 0, 30, 4, 5, 20, UINT64_C(0x0), positions21_4, NULL, bits21_4},
+  {0xf3f432ae, 10, 1, 2, 0, 9, 4, 5, 20, UINT64_C(0x0), positions21_5, NULL, bits21_5},
+  {0xb20b7cbc, 11, 0, 2, 4, 5, 11, 55, 4, UINT64_C(0x0), NULL, entries21_6, bits21_6},
+  {0xcaf35d81, 11, 0, 2, 22, 7, 11, 77, 3, UINT64_C(0x0), NULL, entries21_7, bits21_7},
+  {0xc09f6134, 11, 0, 2, 194, 2, 3, 6, 1, UINT64_C(0x0), NULL, entries21_8, bits21_8}
+};
+static const uint64_t entries22_0[] = {
+  0, 0, 1, 0, 1, 0, 0, 1,
+  1, 1, 0, 1, 0, 0, 1, 1,
+  0, 0, 1, 1, 0, 1, 0, 1,
+  0, 0, 0, 1, 0, 0, 1, 1,
+  1, 1, 0
+};
+static const uint64_t bits22_0[] = {
+  UINT64_C(0x4370000000000000)
+};
+static const uint64_t bits22_1[] = {
+  UINT64_C(0x3e30000000000000), UINT64_C(0xc0f0000000000000), UINT64_C(0xbc00000000000000), UINT64_C(0x3a90000000000000)
+};
+static const uint64_t positions22_2[] = {
+  2, 4, 5, 7
+};
+static const uint64_t bits22_2[] = {
+  UINT64_C(0x47e0000000000000), UINT64_C(0xc630000000000000), UINT64_C(0x4090000000000000), UINT64_C(0x4490000000000000), UINT64_C(0x3bf0000000000000), UINT64_C(0xb820000000000000), UINT64_C(0x3a30000000000000), UINT64_C(0x3b20000000000000),
+  UINT64_C(0x4310000000000000), UINT64_C(0x3d60000000000000), UINT64_C(0x3e50000000000000), UINT64_C(0xbde0000000000000), UINT64_C(0x45a0000000000000), UINT64_C(0x41e0000000000000), UINT64_C(0x4510000000000000), UINT64_C(0xc580000000000000),
+  UINT64_C(0x4030000000000000), UINT64_C(0xc0b0000000000000), UINT64_C(0xb8a0000000000000), UINT64_C(0xbc40000000000000), UINT64_C(0xc570000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0x4410000000000000), UINT64_C(0x4500000000000000)
+};
+static const uint64_t positions22_3[] = {
+  1
+};
+static const uint64_t bits22_3[] = {
+  UINT64_C(0xbff0000000000000), UINT64_C(0xbf30000000000000), UINT64_C(0x3e20000000000000)
+};
+static const uint64_t positions22_4[] = {
+  10, 11, 12, 13, 24
+};
+static const uint64_t bits22_4[] = {
+  UINT64_C(0x4670000000000000), UINT64_C(0xbea0000000000000), UINT64_C(0x4480000000000000), UINT64_C(0x3d90000000000000), UINT64_C(0x3c10000000000000), UINT64_C(0xbe40000000000000), UINT64_C(0x45c0000000000000), UINT64_C(0x4320000000000000),
+  UINT64_C(0xbe80000000000000), UINT64_C(0xbdb0000000000000), UINT64_C(0x43b0000000000000), UINT64_C(0xc780000000000000), UINT64_C(0xc360000000000000), UINT64_C(0xba80000000000000), UINT64_C(0xc090000000000000), UINT64_C(0x43f0000000000000),
+  UINT64_C(0x45e0000000000000), UINT64_C(0x3910000000000000), UINT64_C(0x43c0000000000000), UINT64_C(0xc040000000000000)
+};
+static const uint64_t positions22_5[] = {
+  0, 1, 4, 5, 8
+};
+static const uint64_t bits22_5[] = {
+  UINT64_C(0x4370000000000000), UINT64_C(0x3db0000000000000), UINT64_C(0xb9c0000000000000), UINT64_C(0xc050000000000000), UINT64_C(0xbaa0000000000000), UINT64_C(0xbf40000000000000), UINT64_C(0xc5e0000000000000), UINT64_C(0xc2d0000000000000),
+  UINT64_C(0x4120000000000000), UINT64_C(0xb9e0000000000000), UINT64_C(0x3d90000000000000), UINT64_C(0x4580000000000000), UINT64_C(0x43c0000000000000), UINT64_C(0xc3f0000000000000), UINT64_C(0xc230000000000000), UINT64_C(0x43e0000000000000),
+  UINT64_C(0xc6b0000000000000), UINT64_C(0xc400000000000000), UINT64_C(0x38f0000000000000), UINT64_C(0x3d50000000000000)
+};
+static const uint64_t entries22_6[] = {
+  30, 28, 12, 7, 20, 0, 27, 14,
+  28, 19, 26, 17, 5, 12, 28, 7,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  28, 27, 21, 3, 19, 5, 29, 14,
+  10, 13, 18, 30, 18, 17, 6, 16,
+  10, 11, 10, 27, 19, 25, 25
+};
+static const uint64_t bits22_6[] = {
+  UINT64_C(0x3dd0000000000000), UINT64_C(0x0000000000000000), UINT64_C(0x4370000000000000), UINT64_C(0x4150000000000000)
+};
+static const uint64_t entries22_7[] = {
+  10, 21, 15, 13, 9, 18, 4, 4,
+  15, 7, 19, 0, 8, 25, 25, 3,
+  7, 3, 8, 29, 25, 18, 15, 10,
+  30, 14, 14, 16, 26, 29, 18, 8,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  31, 3, 7, 19, 23, 22, 15, 13,
+  16, 12, 10, 21, 17
+};
+static const uint64_t bits22_7[] = {
+  UINT64_C(0x4510000000000000), UINT64_C(0x0000000000000000), UINT64_C(0x4520000000000000)
+};
+static const uint64_t entries22_8[] = {
+  2, 2, 0, 0, 0, 0
+};
+static const uint64_t bits22_8[] = {
+  UINT64_C(0x43b0000000000000)
+};
+static const VectorMessage messages22[] = {
+  {0x2f87e550, 3, 0, 3, 0, 5, 7, 35, 1, UINT64_C(0x0), NULL, entries22_0, bits22_0},
+  {0xdccaca10, 8, 0, 3, 0, 5, 7, 4, 4, UINT64_C(0xd6a229ef03ffefa4), NULL, NULL, bits22_1},
+  {0x373568f0, 9, 1, 3, 0, 6, 9, 4, 24, UINT64_C(0x0), positions22_2, NULL, bits22_2},
+  {0x0a38ee5d, 9, 2, 3, 0, 3, 20, 1, 3, UINT64_C(0x0), positions22_3, NULL, bits22_3},
+  {0x46c079be, 10, 3, 3, 0, 30, 4, 5, 20, UINT64_C(0x0), positions22_4, NULL, bits22_4},
+  {0xee82b61a, 10, 1, 3, 0, 9, 4, 5, 20, UINT64_C(0x0), positions22_5, NULL, bits22_5},
+  {0xd1ca444a, 11, 0, 3, 5, 5, 11, 55, 4, UINT64_C(0x0), NULL, entries22_6, bits22_6},
+  {0x3b5e3230, 11, 0, 3, 21, 7, 11, 77, 3, UINT64_C(0x0), NULL, entries22_7, bits22_7},
+  {0xdced66b9, 11, 0, 3, 194, 2, 3, 6, 1, UINT64_C(0x0), NULL, entries22_8, bits22_8}
+};
+static const uint64_t entries23_0[] = {
+  0, 1, 1, 1, 1, 1, 1, 0,
+  1, 0, 0, 1, 1, 1, 1, 0,
+  1, 0, 0, 1, 0, 1, 0, 1,
+  0, 1, 0, 1, 1, 0, 0, 0,
+  0, 1, 0
+};
+static const uint64_t bits23_0[] = {
+  UINT64_C(0x3fc0000000000000)
+};
+static const uint64_t bits23_1[] = {
+  UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0xbff0000000000000), UINT64_C(0xbff0000000000000)
+};
+static const uint64_t positions23_2[] = {
+  0, 2, 3, 7
+};
+static const uint64_t bits23_2[] = {
+  UINT64_C(0xbfd0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0x3fa0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0xbfa0000000000000), UINT64_C(0x3fb0000000000000),
+  UINT64_C(0x3fe0000000000000), UINT64_C(0x3fc0000000000000), UINT64_C(0xbff0000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0xbfb0000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0x3fb0000000000000), UINT64_C(0x3fc0000000000000),
+  UINT64_C(0xbfc0000000000000), UINT64_C(0x3fa0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0x3fa0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0x3fc0000000000000)
+};
+static const uint64_t positions23_3[] = {
+  18
+};
+static const uint64_t bits23_3[] = {
+  UINT64_C(0xbff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3f80000000000000)
+};
+static const uint64_t positions23_4[] = {
+  0, 1, 12, 24, 26
+};
+static const uint64_t bits23_4[] = {
+  UINT64_C(0xbfe0000000000000), UINT64_C(0x3fa0000000000000), UINT64_C(0x3f90000000000000), UINT64_C(0x3fe0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0x3fa0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0xbfa0000000000000),
+  UINT64_C(0x3fd0000000000000), UINT64_C(0x3fe0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0xbf90000000000000), UINT64_C(0xbff0000000000000), UINT64_C(0x3fe0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0x3fc0000000000000),
+  UINT64_C(0xbfc0000000000000), UINT64_C(0xbfd0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0xbff0000000000000)
+};
+static const uint64_t positions23_5[] = {
+  0, 2, 4, 6, 8
+};
+static const uint64_t bits23_5[] = {
+  UINT64_C(0xbfc0000000000000), UINT64_C(0xbff0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0x3f80000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0x3fe0000000000000), UINT64_C(0xbf90000000000000), UINT64_C(0x3fe0000000000000),
+  UINT64_C(0xbfa0000000000000), UINT64_C(0x3f80000000000000), UINT64_C(0xbfc0000000000000), UINT64_C(0xbfd0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3fb0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0xbfd0000000000000),
+  UINT64_C(0xbfc0000000000000), UINT64_C(0x3fb0000000000000), UINT64_C(0x3fd0000000000000), UINT64_C(0xbfc0000000000000)
+};
+static const uint64_t entries23_6[] = {
+  46, 5, 59, 58, 37, 51, 51, 42,
+  32, 62, 10, 2, 19, 40, 8, 46,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  60, 51, 62, 59, 33, 2, 59, 57,
+  58, 54, 27, 46, 55, 21, 22, 58,
+  45, 2, 27, 14, 47, 5, 57
+};
+static const uint64_t bits23_6[] = {
+  UINT64_C(0x3fc0000000000000), UINT64_C(0x0000000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000)
+};
+static const uint64_t entries23_7[] = {
+  4, 7, 11, 7, 8, 7, 12, 0,
+  0, 8, 8, 15, 3, 15, 13, 8,
+  3, 0, 11, 15, 11, 8, 6, 13,
+  12, 5, 11, 2, 14, 9, 15, 11,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0,
+  8, 9, 4, 10, 3, 14, 2, 0,
+  6, 11, 14, 3, 6
+};
+static const uint64_t bits23_7[] = {
+  UINT64_C(0x3fe0000000000000), UINT64_C(0x0000000000000000), UINT64_C(0x3fe0000000000000)
+};
+static const uint64_t entries23_8[] = {
+  2, 0, 3, 0, 2, 0
+};
+static const uint64_t bits23_8[] = {
+  UINT64_C(0x3ff0000000000000)
+};
+static const VectorMessage messages23[] = {
+  {0x64d144ca, 3, 0, 4, 0, 5, 7, 35, 1, UINT64_C(0x0), NULL, entries23_0, bits23_0},
+  {0xa112bf09, 8, 0, 4, 0, 5, 7, 4, 4, UINT64_C(0xd58fc2251bff6601), NULL, NULL, bits23_1},
+  {0xeb41cbb8, 9, 1, 4, 0, 6, 9, 4, 24, UINT64_C(0x0), positions23_2, NULL, bits23_2},
+  {0x5e58bd12, 9, 2, 4, 0, 3, 20, 1, 3, UINT64_C(0x0), positions23_3, NULL, bits23_3},
+  {0xa7b0796b, 10, 3, 4, 0, 30, 4, 5, 20, UINT64_C(0x0), positions23_4, NULL, bits23_4},
+  {0x33dbb563, 10, 1, 4, 0, 9, 4, 5, 20, UINT64_C(0x0), positions23_5, NULL, bits23_5},
+  {0xa42686e4, 11, 0, 4, 6, 5, 11, 55, 4, UINT64_C(0x0), NULL, entries23_6, bits23_6},
+  {0x10acda2b, 11, 0, 4, 20, 7, 11, 77, 3, UINT64_C(0x0), NULL, entries23_7, bits23_7},
+  {0x04650931, 11, 0, 4, 194, 2, 3, 6, 1, UINT64_C(0x0), NULL, entries23_8, bits23_8}
+};
+static const VectorMessage messages24[] = {
+  {0x00000000, 0, 0, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000003, 3, 0, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000008, 8, 0, 1, 0, 7, 3, 0, 0, UINT64_C(0x800000000000000), NULL, NULL, NULL},
+  {0x0000000b, 11, 0, 1, 4, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x00000009, 9, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL},
+  {0x0000000a, 10, 2, 1, 0, 7, 3, 0, 0, UINT64_C(0x0), NULL, NULL, NULL}
 };
 
 static const VectorPacket good_packets[] = {
-  {"example", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages0, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dd9a790c2363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"double", 0xfbb230bb, 0, 0, UINT64_C(0x97dae38d9d643c25), 4, messages1, "504d57310102380000000000bb30b2fb00000000000000000400000000000000253c649d8de3da971102000000000000d7f02bae4a766513f5b16522000000000f000000000000007800000000000000"
-   "4a58b791df6af1d8303e61cdc4bb86c3d1c427103c344c4189eb2f1e7bd5d47e446fcec2a3d811736110e5781bcccea696762e6116c6e9c92d99bf358c2e0718822ce47ca8c74107e66cb0e4b2b3f4d5"
-   "8d82ca6386d2c96e760e819b85c924c3597164c4a6058a00581a22b22de50472433d2e44fed8b6b8420c13f8010100000d000000000000006f000000000000004360100124020bf5d40f6ce079d1b987"
-   "376f07bcb81287fdc8c0388fe881c3a0661970ef3f6df0148ded7e8a34888d396cab3b80d27f58df111a3b3df245ada90802389a78cdc29492a875f74ac6f3aa202f4ad9892fed75598005bac48a6a9e"
-   "826bd6f0a890ea47ca738eb48c14ec1d8fa94d0102000009000000000000005a0000000000000066007b00be00c2002f015401b0010002070213abbe48a1ae6b96681c34f9c424eae11631d67fdf64a0"
-   "d8a5b4dff0c5475a81bcd2b26419dac896481471da57afd608bc27f07ae334243ecc2165be58af22ccbd6c7f67757b106aafa12caa020000000200000000000000700000000000000098364a2cd1d3fb"
-   "5d4f137e8cd7b9fae1a77afab3d84b9dc66b1aabac50b0fbbc8f89ec5f79bd221616ca5f700608eca9153d28821562a11be30348c7a421e82944385c857e1007d7b95dac64d892da5efc8d5c7d438a96"
-   "bb86399207685d2578acfb210bd6c8fb4e3cd910b4a24a2ad9"},
-  {"single", 0xd12982e4, 1, 0, UINT64_C(0x055455e8f9bddea5), 4, messages2, "504d57310102380000000000e48229d101000000000000000400000000000000a5debdf9e85554054501000000000000632ba42a70a5753e0d560394000001000f000000000000003c00000000000000"
-   "e3f2c2644e019c2bd4b49280fb5f69fb3d0141c56b5e248a64f33bdc07e56f3b298a868311e7d4f34e5cea932ba88975eb7fef44687c498c859205f5fa79eb91010101000d000000000000003b000000"
-   "00000000092180490b8004963ced8df442e6f0dd95d469ffcd37d0afb9176aa8db6700be9e448a436b54c99a6cc554041c90990444f8cd1faea7a2d15cfe8cdb33ba0301020100090000000000000036"
-   "0000000000000011002100480055005d00b9000501cf01340240aa0fc16a81fc4776b4c5443e0c1bcce59c422fdc12504a9a55df2aefd75541327fb3f30aa41aa8020001000200000000000000380000"
-   "00000000007db8dd45fec12ab67a53677423b56e52ab0e497963ea0c060c68f5628553c16b0c58233073ced71b49815ae6eaf59682a7fc863516ca0b9b"},
-  {"bf16", 0x0a57af35, 0, 0, UINT64_C(0x220d672b15ad9a9d), 4, messages3, "504d5731010238000000000035af570a000000000000000004000000000000009d9aad152b670d22df000000000000006b8cd73eb3ff05e9951cb239000002000f000000000000001e00000000000000"
-   "92047e2505b8042961b49cad718b7938c0f93dcc3f84233904a618656a9394fd734f010102000d00000000000000210000000000000018211808008d05ccea414c80289f9061218b8fbcd93097b4379b"
-   "e6fa75f2d3b0decc996697010202000900000000000000240000000000000026006500cd00d20063018301bb0109024b02b131bb1a7caacb4b495322df51e6a1046b3393d0e653020002000200000000"
-   "0000001c00000000000000a6cf37909822e26d3b44ae181561318c19ea73d6c98898c45388b810"},
-  {"natural", 0x301ba988, 1, 0, UINT64_C(0xc91752a33d589cab), 4, messages4, "504d5731010238000000000088a91b3001000000000000000400000000000000ab9c583da35217c9b40000000000000021987738262a93804313712b000003000f000000000000001100000000000000"
-   "55a44f6c9388b0aa99035d0be2d5ca950ecbcdbc12010103000d00000000000000160000000000000044811484682002c276ef9fbc043510573a74b284ac1d506109e40102030009000000000000001d"
-   "000000000000004e005300e500110175018301330243024802974046ccae43ddf246370006cb79c90200030002000000000000001000000000000000174e5f32a0f3ea0117d374982e4e9902"},
-  {"edges", 0x00000000, 1, 0, UINT64_C(0x0000000000000000), 8, messages5, "504d57310102380000000000000000000100000000000000080000000000000000000000000000005c010000000000004da0606610cbdfaed7217a290102030001000000000000000300000000000000"
-   "003b004bcf4eae010202000200000000000000060000000000000055e6cd3d77be48db27e901020200020000000000000008000000000000003400de00f6f675ce0b59eace0101020040000000000000"
-   "008800000000000000ffffffffffffffff673e84121b8d27123b13a8a2734accca467ed6dc78275d8084cbbd1300f3592cb5c622fc51d2dd515c1bac835aeb224bcde4452415e92108e95030e7c9cd3b"
-   "e839d705bf89b09b2dc16e6b28feb6f3aaa9407d10a0f6e9ce9c8c978aeed90c744d65b3560a423f067da5ab6a1392f40fdd5a66230820554235d4d665ad66c99c050000000101010000000000000000"
-   "0003000000000000000000000600000001020100000000000000000000000000000000000700000002000300000000000000000000000000000000000800000000000000000000000000000000000000"
-   "00000000"},
-  {"values", 0x00000001, 0, 0, UINT64_C(0x0000000000000001), 4, messages6, "504d5731010238000000000001000000000000000000000004000000000000000100000000000000b300000000000000b68347fdf2249fb0010000000000000006000000000000003000000000000000"
-   "000000000000000000000000000000800100000000000000ffffffffffffefff000000000000f03f555555555555d5bf0200000000000100040000000000000010000000000000000000008001000000"
-   "0000007f0000c0bf030000000000020004000000000000000800000000000000008001007f7fc0bf040000000000030009000000000000000b000000000000000002f80be8ffcf5f008001"},
-  {"poison", 0x00000002, 0, 4, UINT64_C(0x0000000000000009), 0, NULL, "504d5731010238000000000002000000000000000400000000000000000000000900000000000000000000000000000000000000a815e2a8"},
-  {"silent", 0x00000002, 0, 0, UINT64_C(0x0000000000000009), 0, NULL, "504d57310102380000000000020000000000000000000000000000000000000009000000000000000000000000000000000000008456795e"},
-  {"a row without entry", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages9, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e0000000000000052d1591c0e74c56a363f0cf20501010001000000000000000600000000000000"
-   "020400002040"},
-  {"steps of double", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages10, "504d5731010238000000000003000000010000000000000009000000000000000700000000000000b702000000000000aa5b1448732b77506b99c83b0400000002000000000000008000000000000000"
-   "a7476a7c3906ea015dc2752d4dff580762bf365106f53a80bbf69de4e3591aa6d3a9a1eb278a3570c48c1bee1053bfafb2c49ca30f783ebbb17ac939791f063df4c61f50050ebd7ed2e9dbaf0266947a"
-   "a5c9dff43cab9d393d157db668f688690374425687dc768f8a497d9cef2f2de84aac6cba9bd1eeea6dba45a75c2b7546342decf80500000005000000000000000c000000000000004140ba0000777ba5"
-   "e4212f38abc7784c0501000003000000000000000b000000000000001a7115dc694bb1c15eb04ca425e12705020000070000000000000018000000000000002b003f005a00c100ed0007012401f11e46"
-   "0527404cad3f6ded30528b060000000b000000000000000e000000000000008041412119074779daba792b8b7effabace80601000009000000000000000f00000000000000ee0736dd93780cb45feb7c"
-   "00d19c75d2ce42870602000003000000000000001000000000000000020061001e01000a9b6e53705ac23e14ba72e748070100000400000000000000e2000000000000005a00183afe25c4c1d60adc82"
-   "5033941ef2451196a64f55eef2155a41e6c142d13940643615d5aea2fbaedd0a4772caeb84caee4b7adc21fd03cfb220e7dacce73ef970b5002bd4d39d8b426e615b52ada57d5ced826b26010fdb0c49"
-   "2e1fa199e1c42e6f7d3563360f92c58c01e133171d6293326f344155b74851f780cfcf02af1befb56de78a89bbce92bc2e068eef391eeb34be9145c64cbf971f620345ef978b48b2e14b32a806f78f9f"
-   "85acfa32d5c27ac26cb9b09738f9320c3ea643d3f7220a3b3f13445818801a97ac5f947d949270dd33cef52cae4fca51ea6fbdbcc6802f4734c207020000010000000000000021000000000000000bc0"
+  {"example", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages0, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d85a0988d363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"double", 0xfbb230bb, 0, 0, UINT64_C(0x97dae38d9d643c25), 4, messages1, "504d57310103380000000000bb30b2fb00000000000000000400000000000000253c649d8de3da971102000000000000d7f02bae16716d5cf5b16522000000000f00000000000000"
+   "78000000000000004a58b791df6af1d8303e61cdc4bb86c3d1c427103c344c4189eb2f1e7bd5d47e446fcec2a3d811736110e5781bcccea696762e6116c6e9c92d99bf358c2e0718"
+   "822ce47ca8c74107e66cb0e4b2b3f4d58d82ca6386d2c96e760e819b85c924c3597164c4a6058a00581a22b22de50472433d2e44fed8b6b8420c13f8010100000d00000000000000"
+   "6f000000000000004360100124020bf5d40f6ce079d1b987376f07bcb81287fdc8c0388fe881c3a0661970ef3f6df0148ded7e8a34888d396cab3b80d27f58df111a3b3df245ada9"
+   "0802389a78cdc29492a875f74ac6f3aa202f4ad9892fed75598005bac48a6a9e826bd6f0a890ea47ca738eb48c14ec1d8fa94d0102000009000000000000005a0000000000000066"
+   "007b00be00c2002f015401b0010002070213abbe48a1ae6b96681c34f9c424eae11631d67fdf64a0d8a5b4dff0c5475a81bcd2b26419dac896481471da57afd608bc27f07ae33424"
+   "3ecc2165be58af22ccbd6c7f67757b106aafa12caa020000000200000000000000700000000000000098364a2cd1d3fb5d4f137e8cd7b9fae1a77afab3d84b9dc66b1aabac50b0fb"
+   "bc8f89ec5f79bd221616ca5f700608eca9153d28821562a11be30348c7a421e82944385c857e1007d7b95dac64d892da5efc8d5c7d438a96bb86399207685d2578acfb210bd6c8fb"
+   "4e3cd910b4a24a2ad9"},
+  {"single", 0xd12982e4, 1, 0, UINT64_C(0x055455e8f9bddea5), 4, messages2, "504d57310103380000000000e48229d101000000000000000400000000000000a5debdf9e85554054501000000000000632ba42a2ca27d710d560394000001000f00000000000000"
+   "3c00000000000000e3f2c2644e019c2bd4b49280fb5f69fb3d0141c56b5e248a64f33bdc07e56f3b298a868311e7d4f34e5cea932ba88975eb7fef44687c498c859205f5fa79eb91"
+   "010101000d000000000000003b00000000000000092180490b8004963ced8df442e6f0dd95d469ffcd37d0afb9176aa8db6700be9e448a436b54c99a6cc554041c90990444f8cd1f"
+   "aea7a2d15cfe8cdb33ba03010201000900000000000000360000000000000011002100480055005d00b9000501cf01340240aa0fc16a81fc4776b4c5443e0c1bcce59c422fdc1250"
+   "4a9a55df2aefd75541327fb3f30aa41aa802000100020000000000000038000000000000007db8dd45fec12ab67a53677423b56e52ab0e497963ea0c060c68f5628553c16b0c5823"
+   "3073ced71b49815ae6eaf59682a7fc863516ca0b9b"},
+  {"bf16", 0x0a57af35, 0, 0, UINT64_C(0x220d672b15ad9a9d), 4, messages3, "504d5731010338000000000035af570a000000000000000004000000000000009d9aad152b670d22df000000000000006b8cd73eeff80da6951cb239000002000f00000000000000"
+   "1e0000000000000092047e2505b8042961b49cad718b7938c0f93dcc3f84233904a618656a9394fd734f010102000d00000000000000210000000000000018211808008d05ccea41"
+   "4c80289f9061218b8fbcd93097b4379be6fa75f2d3b0decc996697010202000900000000000000240000000000000026006500cd00d20063018301bb0109024b02b131bb1a7caacb"
+   "4b495322df51e6a1046b3393d0e6530200020002000000000000001c00000000000000a6cf37909822e26d3b44ae181561318c19ea73d6c98898c45388b810"},
+  {"natural", 0x301ba988, 1, 0, UINT64_C(0xc91752a33d589cab), 4, messages4, "504d5731010338000000000088a91b3001000000000000000400000000000000ab9c583da35217c9b400000000000000219877387a2d9bcf4313712b000003000f00000000000000"
+   "110000000000000055a44f6c9388b0aa99035d0be2d5ca950ecbcdbc12010103000d00000000000000160000000000000044811484682002c276ef9fbc043510573a74b284ac1d50"
+   "6109e40102030009000000000000001d000000000000004e005300e500110175018301330243024802974046ccae43ddf246370006cb79c902000300020000000000000010000000"
+   "00000000174e5f32a0f3ea0117d374982e4e9902"},
+  {"edges", 0x00000000, 1, 0, UINT64_C(0x0000000000000000), 8, messages5, "504d57310103380000000000000000000100000000000000080000000000000000000000000000005c010000000000004da060664cccd7e1d7217a29010203000100000000000000"
+   "0300000000000000003b004bcf4eae010202000200000000000000060000000000000055e6cd3d77be48db27e901020200020000000000000008000000000000003400de00f6f675"
+   "ce0b59eace0101020040000000000000008800000000000000ffffffffffffffff673e84121b8d27123b13a8a2734accca467ed6dc78275d8084cbbd1300f3592cb5c622fc51d2dd"
+   "515c1bac835aeb224bcde4452415e92108e95030e7c9cd3be839d705bf89b09b2dc16e6b28feb6f3aaa9407d10a0f6e9ce9c8c978aeed90c744d65b3560a423f067da5ab6a1392f4"
+   "0fdd5a66230820554235d4d665ad66c99c05000000010101000000000000000000030000000000000000000006000000010201000000000000000000000000000000000007000000"
+   "0200030000000000000000000000000000000000080000000000000000000000000000000000000000000000"},
+  {"values", 0x00000001, 0, 0, UINT64_C(0x0000000000000001), 4, messages6, "504d5731010338000000000001000000000000000000000004000000000000000100000000000000b300000000000000b68347fdae2397ff01000000000000000600000000000000"
+   "3000000000000000000000000000000000000000000000800100000000000000ffffffffffffefff000000000000f03f555555555555d5bf02000000000001000400000000000000"
+   "100000000000000000000080010000000000007f0000c0bf030000000000020004000000000000000800000000000000008001007f7fc0bf04000000000003000900000000000000"
+   "0b000000000000000002f80be8ffcf5f008001"},
+  {"poison", 0x00000002, 0, 4, UINT64_C(0x0000000000000009), 0, NULL, "504d5731010338000000000002000000000000000400000000000000000000000900000000000000000000000000000000000000f412eae7"},
+  {"silent", 0x00000002, 0, 0, UINT64_C(0x0000000000000009), 0, NULL, "504d5731010338000000000002000000000000000000000000000000000000000900000000000000000000000000000000000000d8517111"},
+  {"a row without entry", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages9, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e0000000000000052d1591c5273cd25363f0cf2050101000100000000000000"
+   "0600000000000000020400002040"},
+  {"steps of double", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages10, "504d5731010338000000000003000000010000000000000009000000000000000700000000000000b702000000000000aa5b14482f2c7f1f6b99c83b040000000200000000000000"
+   "8000000000000000a7476a7c3906ea015dc2752d4dff580762bf365106f53a80bbf69de4e3591aa6d3a9a1eb278a3570c48c1bee1053bfafb2c49ca30f783ebbb17ac939791f063d"
+   "f4c61f50050ebd7ed2e9dbaf0266947aa5c9dff43cab9d393d157db668f688690374425687dc768f8a497d9cef2f2de84aac6cba9bd1eeea6dba45a75c2b7546342decf805000000"
+   "05000000000000000c000000000000004140ba0000777ba5e4212f38abc7784c0501000003000000000000000b000000000000001a7115dc694bb1c15eb04ca425e1270502000007"
+   "0000000000000018000000000000002b003f005a00c100ed0007012401f11e460527404cad3f6ded30528b060000000b000000000000000e000000000000008041412119074779da"
+   "ba792b8b7effabace80601000009000000000000000f00000000000000ee0736dd93780cb45feb7c00d19c75d2ce4287060200000300000000000000100000000000000002006100"
+   "1e01000a9b6e53705ac23e14ba72e748070100000400000000000000e2000000000000005a00183afe25c4c1d60adc825033941ef2451196a64f55eef2155a41e6c142d139406436"
+   "15d5aea2fbaedd0a4772caeb84caee4b7adc21fd03cfb220e7dacce73ef970b5002bd4d39d8b426e615b52ada57d5ced826b26010fdb0c492e1fa199e1c42e6f7d3563360f92c58c"
+   "01e133171d6293326f344155b74851f780cfcf02af1befb56de78a89bbce92bc2e068eef391eeb34be9145c64cbf971f620345ef978b48b2e14b32a806f78f9f85acfa32d5c27ac2"
+   "6cb9b09738f9320c3ea643d3f7220a3b3f13445818801a97ac5f947d949270dd33cef52cae4fca51ea6fbdbcc6802f4734c207020000010000000000000021000000000000000bc0"
    "d34487d634dd520d5c370028f6b71f1b833b7158baccb769d91573138ba759"},
-  {"steps of single", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages11, "504d5731010238000000000003000000010000000000000009000000000000000700000000000000df0100000000000096d26705f04362e4d751074e0400010002000000000000004000000000000000"
-   "83420f0a46a2e056c3922bbb9441489279d1f31c33c0f5eaa606e461d93f908eed3badfeab49b2a29bdfe7b8cd9612bda32577ba69c0e932c7f25deca726d09926605484050001000500000000000000"
-   "0800000000000000a9b85901c9f3b168016fb48605010100030000000000000007000000000000001a4c3605a3e600976732a1050201000700000000000000140000000000000022007e009400ac00cf"
-   "00fc002b016d20c0985105ca13a4e9060001000b000000000000000a0000000000000086244727870066babb4367ff042a0601010009000000000000000b00000000000000df05258c69760a3079d501"
-   "0572feb20602010003000000000000000c00000000000000230026008900a8055849a75400662fa707010100040000000000000072000000000000008700f59f2e3c91dc117fcfe4650ecd16195bc079"
-   "66bd54c17e64b7c353665dc8ce7bf60570422347439c10344fb7d0963e42dbb2259ca9b0853eded22ca978bc0dda438351dee7b01067c04091edea33e1eeeee0983fbd2de34406f091129b8e79bb7056"
-   "fdde62f3429447cdd894f0b1d4ee47d9339b07020100010000000000000011000000000000000405b30a72eeae9a752df29b29f95d49c7"},
-  {"steps of bf16", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages12, "504d57310102380000000000030000000100000000000000090000000000000007000000000000007301000000000000242ca27db58ba51186add4e40400020002000000000000002000000000000000"
-   "3b37705c5ac0903dd9b7eeb7344e3c1ba2650b7e9719cf2f2a0ef6988de37037d3fae2080500020005000000000000000600000000000000703a5501947e8da750b10501020003000000000000000500"
-   "00000000000015871d352c3c5e6b7605020200070000000000000012000000000000005600760078009100c100e600fd00b70e090cee24d4e8060002000b000000000000000800000000000000010057"
-   "963406be36dd3f266106010200090000000000000009000000000000009f07e20911140811412e1cab300602020003000000000000000a000000000000002e003c00dd002a0b12077c81c36307010200"
-   "04000000000000003a00000000000000b8006e5499448542b722d43e8296b8c9de2cb06db3b26ca319f8b1e7038cc0892eb651897febf1116044549cecf88112752db818070f0e34986ddb09850d0702"
-   "020001000000000000000900000000000000011a2390e949834980"},
-  {"steps of natural", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages13, "504d57310102380000000000030000000100000000000000090000000000000007000000000000004a01000000000000ada3a6c94549ee00848d6a190400030002000000000000001200000000000000"
-   "f840510002118238aa41942b33ac96f970722f7a4d0605000300050000000000000006000000000000001009a400790027f814dc0501030003000000000000000500000000000000150129c4004f1965"
-   "d7050203000700000000000000120000000000000030003b00420085009b00c200d900e9137d008f260fa7060003000b000000000000000800000000000000879888403205a1009a50ed4c0601030009"
-   "000000000000000900000000000000ef05daa98b0a03a1006a89e2c80602030003000000000000000a000000000000004c00a200a6001907a700ce5278ed070103000400000000000000220000000000"
-   "00009c007be0090b753c3b0aec283573208281e13e93b4f9038adce76c49bfad72ed170f34210f6707020300010000000000000006000000000000000b9ddac9ac0f"},
-  {"edges of steps", 0x00000000, 1, 0, UINT64_C(0x0000000000000000), 11, messages14, "504d573101023800000000000000000001000000000000000b00000000000000000000000000000058010000000000007babdca3c941de3e40d727570500010001000000000000000500000000000000"
-   "0010913908a5487107060000000100000000000000090000000000000038dd97fa25a9390840a10e12900500020009000000000000001a000000000000007b37a70f7a6d3ee9759a819a656a032204b6"
-   "d99f68a7bf102622d90c18110500020009000000000000001b000000000000001706453c2a0199dec8612c5ca79b7e5970f07899967cff2812d32127062be40702030001000000000000000400000000"
-   "0000000066640204000000040001000000000000000000000000000000000005000000050201000000000000000000000000000000000006000000060201000000000000000000000000000000000007"
-   "00000007020100000000000000000000000000000000000900000005000100000000000000000000000000000000000a0000000701010002000000000000000900000000000000050000803f00000040"},
-  {"compact", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 15, messages15, "504d573101023800000000000300000000000000000000000f0000000000000007000000000000002709000000000000dc192fa7faf5e3ecd924f4ac0103010004000000000000001700000000000000"
-   "040006008cce02f136fe5d58a2a1e9b0dd563006b86e7b992169fe010304001e000000000000003c000000000000001e0024009b30ec20208747f2b4d76358a21353e36b19220000007bf7f6e9dbf7ef"
-   "df3d7fffeed1a3d74f9f3f7bfbeeddbb974f5ebf7dfafeede3f72fd738285101030200a1000000000000006f01000000000000a10052003254e8f55d7058bb9758f9498ab028e59b575faa25f10f60a4"
-   "936d853280207d16c74ffeb8c312cf05bb3f95879c5c0c14feec3f5f55b8f9b007182d54090260e37df5b91c5fec7eca62b93a205fed654550179e93b2b9bf79316b13ef144d2a387b4d14229f99201c"
-   "963db0e545461d05f089e0f10143462078b5b2beae113bfaf65c348ef1cde281b094799e0b72d82108134b9436adacd3ec7b0dcd73c4765dd74ad5278ccb48d5d86709fa2825984bdcaf8da3fff38b89"
-   "7b02b2d0f0213abf3af1e419c607946ee3adac46c15ef8674476641975c765a586b2ebcfeed45f96cb8761c3108d6dc87791f6f73e5b52798db272ed2d9f041bb4f33bdfcc1d630a3cb4226c2ebae440"
-   "32a0fbe563eaf09d396ad65b00c15b5756ccf13c119cf5246c570e1d5683048b3ba0f8e4e9c1191f3195f27a8f35b0a1fdf3b165513a943f91f93c54c33e42ad34be9a5ec4a6c6a9d0ef966e1b66d31e"
-   "ff7c36440e200e03246a8bcc03a7fcf07375d549b49701030200a2000000000000007001000000000000a200500013b103fe25cf92cd682999e5095b0f1af395643efa29377634d2491add8c1841b8c8"
-   "914d7746fdfc601a645f8f714c9e540d00c8ef28e2215eec66d2cd1c6f6f2496a2be1581966582e957fc51367cf22da977845bd00e949eb9bbb701cf74fc0d90bda9848b0d3ba709f32aacabeb8dad3b"
-   "1269104660a90766757e56ab73d5c82f1004f8c00b7dd964e9ba85d21456543ebd1300bfadd871d55430582c8380ebd882624c5c933b9ca80796d4c10afc4e57420d500b509c2ae492da43f01a785495"
-   "9b10b0ddc0908c17626600838b92214d9644295a05f6900c99f22cdf7604fa4dbabf93cb9b98458e33ffdc106e9b76ca695c196413850c06ec9474099087d6190055d1ee12c0d208c25efc126ee57115"
-   "228aa0554aeb498b2fecece8605c69258894ef966b67e6ddbd6b2b5c67578042555e00b67ec4243f59ca2dc1a465aa482cc95e1567b586e7d0f3ee695320038d1fa41f3c4c19c1b80f0c1c8393c990cf"
-   "33342d8bfb8cf456c94b16d77325010304002c01000000000000c3000000000000002c011e00e4b4203ab147c6aa044141786e671dac00000010f0d4c658d4c658644ef9793a4fe13de2b5311663d363"
-   "1ecdaa090d20044109c253e79fb8d2f5b982212924b9152d8fe39c74a2c5c374d21c9739dc5746b303952eff215f2bb7bfbb00ff4dc88cb7d8ba90f1b3886e739be06ee9384f54f71d9fe0f1239aa0d9"
-   "e65e90dd120024665cc062cf75311f15101c63b77d6589aa259dae88d9000de1df0282bc6cf02a24f68fed2251776ec834dd651cccc254d09b52969287422d224c395fa0bf6c2cbc5a01030100000000"
-   "0000000000040000000000000000000000e6b66ce0010301000900000000000000280000000000000009000000c019b786d4c0cb53d895903b1069903f6a2db4c59ac7ba3744f8e4f42300584e21414b"
-   "89a5cbc6b60000040002040000000000000e020000000000000a02000010f0d4bc35cee2732eccc3b937cfe1b5f9fe7889ef7932cfe6e2dc05e1f68116b213020074db750ea8816a0001bd6595bfd2d8"
-   "51a554241e2000cde3221ced797ac2674e412a1fd23cc0040c1a2af497682df8501d868d273e90a82bdfea14031937d084a3d1ae6b82c6230eac4fb81d8db6001575cfd3844369e61cc105f6248e87a0"
-   "045a6ba206fc5ae5a5607241b75e6ec660eaef27f711bad5b6e5f9a59580469802444981cd7ef5c4472ba64683f19096e22a2fb2dadfe114f64c36ac4dfe6f7264a926115583ac3688c19b59cb9a6aa0"
-   "9af117b96f0b0fe7bb430a18071c5ee5dc0101736f40deda6e43f191eb125198a17766f5c49eac014ebb287a8d21bb6488114b8332227ac5595c7091ab91a28187ed91cc5af9c74e49abc59c719833c3"
-   "0cde9efe70386e0a374dc1928d37d364c3c1bb174fb59049e71b9f48e41b2aeeb7ce62b2a2456060a359920cf195b7e28fdab5eb7e4273b9e7e9803cd5e46df0a5619f871884c5a6d80ad022e10534f9"
-   "8f40204474f4380589cf3ff911b103a759b8b008fefd2719aee7882fc8a81f88180294310c9d99e0307ab6a0f3b2b906765b936a6b62de0b4fb8bac22c70b63392d83a36de8e83e46aa913f539d13ba9"
-   "336c90b70560482f9c044b6ba3cd152594e1583bcacc45bb92eb858d446eeee6d7a604990de9a8c9c24fa346132ec26454a80b31cbf67e84526fc9c6482d509c8d96aca8c3bfd56afe5ed30101040078"
-   "000000000000007200000000000000ecbcd7c1bceddf7996decd4f650c4ced9e7b2be57f747ac5e0550000000ff21c11117326aae66e053077e13de2111111995135efe66e4d01a40706005398c7d6d9"
-   "3ab084f2c80670be5dcf38b48d4611ed8f1228a2ad2020319363dbcd629623517833b39e9c097463567ced91837d3ca6deefe08d6f02000400020000000000000060000000000000005c0000000ff098"
-   "8e92f88acc493d3327f52491b77a757c4dbef935f92a05be633a02c042596f694103f21db7ada9a341804fc7913b2d5bbfd65e5f070358c53b56e6b5264faa3fee29d4cd9d87a62fa7638ed5103ebcae"
-   "7f2aa8f1ad13f44d9989b9198f04000400020000000000000064000000000000006000000010f0587e73cb732026a7dd9cac85e02d7e5634cf81d89a76b379da017747a80523202c9c7ec88e64ee5eac"
-   "6fb38c2f35b8c0c24a394a0ae39baf945fba08d8c730ec95b9965a3a621fb161e9524d199287eca22a8fef6d3bacf6f89a9c10f06165e04ed90000040001000000000000000600000000000000020000"
-   "007e013e7994da0000040000000000000000000000000000000000886e52f70103040000000000000000000000000000000000cfae89040703040003000000000000005400000000000000030002006a"
-   "4b0000000ff018a2e7a0991b913377a6cd74780d3d28221f347367d08c9ce17ab08d30a6ae4234d342dc25bf48f7f3351727915d860cea08e00f9710f522fedbe84d5d7b889b742c2db3d595c4f2c0"},
-  {"compact edges", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 6, messages16, "504d5731010238000000000003000000000000000000000006000000000000000700000000000000d00b000000000000db243ba9d6eed121010000000000040028000000000000000d00000000000000"
-   "0900000001fe34000000000100010000000000040000040000000000002c04000000000000280400007e041868a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68"
-   "a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68"
-   "a081061a68a081061a68a081061a68a081061a68a091461a69a491461a69a491461a69a491461a6904e74fe303c33fe303982fe303741fe303caae9e9e7a7e725ead9d8d8d657d456d25dc05ccfdbbdd"
-   "ab245b044bfc3adc2a2cda04cafcb9d4a933591349f338d328ab978b8762774267aa1682067af652e6b19591857975596521d401c4f9b3d9a320530043f832d82228d200c2f8b1d0a138511841f730d3"
-   "20b07f8c6f5b7f376f96de6ace426e1a5e657d456d255d054dedbbcdabad9b8d8bfc3ad42aac1a840ae3b9c3a9a399838973f853e833d813c862774267225702477af652e62ad602c661754165215501"
-   "45e9b3c9a3a9938983f832d022a8128002ffb1dfa1bf919f8178f054e029d005c0585f344f112fed1e4ebe26ae028eda7d255d054de53cc52cad9b8d8b647b446bac1a840a7cfa54eaa3998389637943"
-   "6933d813c8ebb7cba722570247fa36da262ad602c6fab5d2a521550145e134c124a993898360734063a812800278f250e2a79187816371436135c011b0e74fc33f1f1ff40ecaae9e9e05bec99dad9d8d"
-   "8d65fc45ec25dc05cc647b446b245b044b7cfa54ea2cda04ca7379536933591349ebb7cba7ab978b87fa36d226aa168206f1b5d1a5b195918561f441e421d401c4607340632053004378f250e228d200"
-   "c27871586138511841f99fd48fb07f8c6fca0e9efe96de6acea59d858d657d456d35dc15ccedbbcdab2c5b044bfc3ad42a24da04cae3b9c3a9b318930873f853e8ab978b8762774267aa1682067af652"
-   "e6a19581856175416531d411c4e9b3c9a328530043f832d02238d218c2ffb1dfa1b810980078f054e0ad7f826f585f344f92be6e9e4ebe26ae657d456d255d054dedbbcdabad9b8d8bfc3ad42aac1a84"
-   "0ae3b9c3a9a399838973f853e833d813c862774267225702477af652e62ad602c66175416521550145e9b3c9a3a9938983f832d022a8128002e7b1c7a1a79187817de059d035c011b0524f4a2f1f1ff4"
-   "0e361e1eee05bec99da51c850c65fc45ecad9b8d8b647b446bac1a840a7cfa54eab39993897379536933d813c8ebb7cba72a570247fa36d22632d612c6f1b5d1a5a114810461f441e4a9938983607340"
-   "63a812800278f250e2b79197817871586134d010c0f99fd48f213ff52eca0e9efee51dcdeda59d858d75fc55ec35dc15cc7c7b546b2c5b044b64fa44ea24da04caf338d328b3189308ebb7cba7ab978b"
-   "87fa36d226aa168206e1b5c1a5a195818571f451e431d411c4787350632853004378f258e238d218c2ff30df20bf109f00f4bfd0afac9f888fd88eb47e906e6c5e0100000000000400f4010000000000"
-   "003702000000000000330200007ffcf4e1b3474f1e3c77ecd4a133474e1c386fdcb461b3464d1a3467cc942133464c18305fbc74e1b2454b162c57ac54a132454a14284f9c3461b244491224478c1421"
-   "32444810203f7cf4e0b143470e1c376cd4a03143460c182f5cb460b142450a14274c942031424408101f3c74e0b04143060c172c54a030414204080f1c3460b040410204070c1420304040803f7efaf0"
-   "d9a3270f9e3b76ead09923270e9c376edab059a3260d9a3366ca901923260c982f5eba70d9a2250b962b56aa509922250a94274e9a3059a224099223468a1019222408901f3e7af0d8a123078e1b366a"
-   "d0982123068c172e5ab058a122058a13264a9018212204880f1e3a70d8a02103860b162a509820210284070e1a3058a020018203060a10182020c01f3f7df8ecd19307cf1d3b75e8cc911307ce1b376d"
-   "d8ac519306cd193365c88c111306cc172f5db86cd19205cb152b55a84c911205ca13274d982c519204c9112345880c111204c80f1f3d78ecd09103c70d1b3568cc901103c60b172d58ac509102c50913"
-   "25488c101102c4070f1d386cd09001c3050b15284c901001c203070d182c509000c1010305080c1010e08f9f3e7cf6e8c983e78e9d3a74e6c88903e78d9b366cd6a84983e68c993264c6880903e68b97"
-   "2e5cb668c982e58a952a54a6488902e58993264c96284982e48891224486080902e4878f1e3c76e8c881e3868d1a3466c88801e3858b162c56a84881e28489122446880801e283870e1c3668c880e182"
-   "850a1426488800e18183060c16284800020000000103010003000000000000001400000000000000030008008100ac000000803f0000803f0000803f030000000103010001000000000000000a000000"
-   "00000000010004001a030000803f04000000010301002b01000000000000b2040000000000002b0104001a030000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"}
+  {"steps of single", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages11, "504d5731010338000000000003000000010000000000000009000000000000000700000000000000df0100000000000096d26705ac446aabd751074e040001000200000000000000"
+   "400000000000000083420f0a46a2e056c3922bbb9441489279d1f31c33c0f5eaa606e461d93f908eed3badfeab49b2a29bdfe7b8cd9612bda32577ba69c0e932c7f25deca726d099"
+   "266054840500010005000000000000000800000000000000a9b85901c9f3b168016fb48605010100030000000000000007000000000000001a4c3605a3e600976732a10502010007"
+   "00000000000000140000000000000022007e009400ac00cf00fc002b016d20c0985105ca13a4e9060001000b000000000000000a0000000000000086244727870066babb4367ff04"
+   "2a0601010009000000000000000b00000000000000df05258c69760a3079d5010572feb20602010003000000000000000c00000000000000230026008900a8055849a75400662fa7"
+   "07010100040000000000000072000000000000008700f59f2e3c91dc117fcfe4650ecd16195bc07966bd54c17e64b7c353665dc8ce7bf60570422347439c10344fb7d0963e42dbb2"
+   "259ca9b0853eded22ca978bc0dda438351dee7b01067c04091edea33e1eeeee0983fbd2de34406f091129b8e79bb7056fdde62f3429447cdd894f0b1d4ee47d9339b070201000100"
+   "00000000000011000000000000000405b30a72eeae9a752df29b29f95d49c7"},
+  {"steps of bf16", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages12, "504d57310103380000000000030000000100000000000000090000000000000007000000000000007301000000000000242ca27de98cad5e86add4e4040002000200000000000000"
+   "20000000000000003b37705c5ac0903dd9b7eeb7344e3c1ba2650b7e9719cf2f2a0ef6988de37037d3fae2080500020005000000000000000600000000000000703a5501947e8da7"
+   "50b1050102000300000000000000050000000000000015871d352c3c5e6b7605020200070000000000000012000000000000005600760078009100c100e600fd00b70e090cee24d4"
+   "e8060002000b000000000000000800000000000000010057963406be36dd3f266106010200090000000000000009000000000000009f07e20911140811412e1cab30060202000300"
+   "0000000000000a000000000000002e003c00dd002a0b12077c81c3630701020004000000000000003a00000000000000b8006e5499448542b722d43e8296b8c9de2cb06db3b26ca3"
+   "19f8b1e7038cc0892eb651897febf1116044549cecf88112752db818070f0e34986ddb09850d0702020001000000000000000900000000000000011a2390e949834980"},
+  {"steps of natural", 0x00000003, 1, 0, UINT64_C(0x0000000000000007), 9, messages13, "504d57310103380000000000030000000100000000000000090000000000000007000000000000004a01000000000000ada3a6c9194ee64f848d6a19040003000200000000000000"
+   "1200000000000000f840510002118238aa41942b33ac96f970722f7a4d0605000300050000000000000006000000000000001009a400790027f814dc050103000300000000000000"
+   "0500000000000000150129c4004f1965d7050203000700000000000000120000000000000030003b00420085009b00c200d900e9137d008f260fa7060003000b0000000000000008"
+   "00000000000000879888403205a1009a50ed4c0601030009000000000000000900000000000000ef05daa98b0a03a1006a89e2c80602030003000000000000000a00000000000000"
+   "4c00a200a6001907a700ce5278ed07010300040000000000000022000000000000009c007be0090b753c3b0aec283573208281e13e93b4f9038adce76c49bfad72ed170f34210f67"
+   "07020300010000000000000006000000000000000b9ddac9ac0f"},
+  {"edges of steps", 0x00000000, 1, 0, UINT64_C(0x0000000000000000), 11, messages14, "504d573101033800000000000000000001000000000000000b00000000000000000000000000000058010000000000007babdca39546d67140d72757050001000100000000000000"
+   "05000000000000000010913908a5487107060000000100000000000000090000000000000038dd97fa25a9390840a10e12900500020009000000000000001a000000000000007b37"
+   "a70f7a6d3ee9759a819a656a032204b6d99f68a7bf102622d90c18110500020009000000000000001b000000000000001706453c2a0199dec8612c5ca79b7e5970f07899967cff28"
+   "12d32127062be40702030001000000000000000400000000000000006664020400000004000100000000000000000000000000000000000500000005020100000000000000000000"
+   "000000000000000600000006020100000000000000000000000000000000000700000007020100000000000000000000000000000000000900000005000100000000000000000000"
+   "000000000000000a0000000701010002000000000000000900000000000000050000803f00000040"},
+  {"compact", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 15, messages15, "504d573101033800000000000300000000000000000000000f0000000000000007000000000000002709000000000000dc192fa7a6f2eba3d924f4ac010301000400000000000000"
+   "1700000000000000040006008cce02f136fe5d58a2a1e9b0dd563006b86e7b992169fe010304001e000000000000003c000000000000001e0024009b30ec20208747f2b4d76358a2"
+   "1353e36b19220000007bf7f6e9dbf7efdf3d7fffeed1a3d74f9f3f7bfbeeddbb974f5ebf7dfafeede3f72fd738285101030200a1000000000000006f01000000000000a100520032"
+   "54e8f55d7058bb9758f9498ab028e59b575faa25f10f60a4936d853280207d16c74ffeb8c312cf05bb3f95879c5c0c14feec3f5f55b8f9b007182d54090260e37df5b91c5fec7eca"
+   "62b93a205fed654550179e93b2b9bf79316b13ef144d2a387b4d14229f99201c963db0e545461d05f089e0f10143462078b5b2beae113bfaf65c348ef1cde281b094799e0b72d821"
+   "08134b9436adacd3ec7b0dcd73c4765dd74ad5278ccb48d5d86709fa2825984bdcaf8da3fff38b897b02b2d0f0213abf3af1e419c607946ee3adac46c15ef8674476641975c765a5"
+   "86b2ebcfeed45f96cb8761c3108d6dc87791f6f73e5b52798db272ed2d9f041bb4f33bdfcc1d630a3cb4226c2ebae44032a0fbe563eaf09d396ad65b00c15b5756ccf13c119cf524"
+   "6c570e1d5683048b3ba0f8e4e9c1191f3195f27a8f35b0a1fdf3b165513a943f91f93c54c33e42ad34be9a5ec4a6c6a9d0ef966e1b66d31eff7c36440e200e03246a8bcc03a7fcf0"
+   "7375d549b49701030200a2000000000000007001000000000000a200500013b103fe25cf92cd682999e5095b0f1af395643efa29377634d2491add8c1841b8c8914d7746fdfc601a"
+   "645f8f714c9e540d00c8ef28e2215eec66d2cd1c6f6f2496a2be1581966582e957fc51367cf22da977845bd00e949eb9bbb701cf74fc0d90bda9848b0d3ba709f32aacabeb8dad3b"
+   "1269104660a90766757e56ab73d5c82f1004f8c00b7dd964e9ba85d21456543ebd1300bfadd871d55430582c8380ebd882624c5c933b9ca80796d4c10afc4e57420d500b509c2ae4"
+   "92da43f01a7854959b10b0ddc0908c17626600838b92214d9644295a05f6900c99f22cdf7604fa4dbabf93cb9b98458e33ffdc106e9b76ca695c196413850c06ec9474099087d619"
+   "0055d1ee12c0d208c25efc126ee57115228aa0554aeb498b2fecece8605c69258894ef966b67e6ddbd6b2b5c67578042555e00b67ec4243f59ca2dc1a465aa482cc95e1567b586e7"
+   "d0f3ee695320038d1fa41f3c4c19c1b80f0c1c8393c990cf33342d8bfb8cf456c94b16d77325010304002c01000000000000c3000000000000002c011e00e4b4203ab147c6aa0441"
+   "41786e671dac00000010f0d4c658d4c658644ef9793a4fe13de2b5311663d3631ecdaa090d20044109c253e79fb8d2f5b982212924b9152d8fe39c74a2c5c374d21c9739dc5746b3"
+   "03952eff215f2bb7bfbb00ff4dc88cb7d8ba90f1b3886e739be06ee9384f54f71d9fe0f1239aa0d9e65e90dd120024665cc062cf75311f15101c63b77d6589aa259dae88d9000de1"
+   "df0282bc6cf02a24f68fed2251776ec834dd651cccc254d09b52969287422d224c395fa0bf6c2cbc5a010301000000000000000000040000000000000000000000e6b66ce0010301"
+   "000900000000000000280000000000000009000000c019b786d4c0cb53d895903b1069903f6a2db4c59ac7ba3744f8e4f42300584e21414b89a5cbc6b60000040002040000000000"
+   "000e020000000000000a02000010f0d4bc35cee2732eccc3b937cfe1b5f9fe7889ef7932cfe6e2dc05e1f68116b213020074db750ea8816a0001bd6595bfd2d851a554241e2000cd"
+   "e3221ced797ac2674e412a1fd23cc0040c1a2af497682df8501d868d273e90a82bdfea14031937d084a3d1ae6b82c6230eac4fb81d8db6001575cfd3844369e61cc105f6248e87a0"
+   "045a6ba206fc5ae5a5607241b75e6ec660eaef27f711bad5b6e5f9a59580469802444981cd7ef5c4472ba64683f19096e22a2fb2dadfe114f64c36ac4dfe6f7264a926115583ac36"
+   "88c19b59cb9a6aa09af117b96f0b0fe7bb430a18071c5ee5dc0101736f40deda6e43f191eb125198a17766f5c49eac014ebb287a8d21bb6488114b8332227ac5595c7091ab91a281"
+   "87ed91cc5af9c74e49abc59c719833c30cde9efe70386e0a374dc1928d37d364c3c1bb174fb59049e71b9f48e41b2aeeb7ce62b2a2456060a359920cf195b7e28fdab5eb7e4273b9"
+   "e7e9803cd5e46df0a5619f871884c5a6d80ad022e10534f98f40204474f4380589cf3ff911b103a759b8b008fefd2719aee7882fc8a81f88180294310c9d99e0307ab6a0f3b2b906"
+   "765b936a6b62de0b4fb8bac22c70b63392d83a36de8e83e46aa913f539d13ba9336c90b70560482f9c044b6ba3cd152594e1583bcacc45bb92eb858d446eeee6d7a604990de9a8c9"
+   "c24fa346132ec26454a80b31cbf67e84526fc9c6482d509c8d96aca8c3bfd56afe5ed30101040078000000000000007200000000000000ecbcd7c1bceddf7996decd4f650c4ced9e"
+   "7b2be57f747ac5e0550000000ff21c11117326aae66e053077e13de2111111995135efe66e4d01a40706005398c7d6d93ab084f2c80670be5dcf38b48d4611ed8f1228a2ad202031"
+   "9363dbcd629623517833b39e9c097463567ced91837d3ca6deefe08d6f02000400020000000000000060000000000000005c0000000ff0988e92f88acc493d3327f52491b77a757c"
+   "4dbef935f92a05be633a02c042596f694103f21db7ada9a341804fc7913b2d5bbfd65e5f070358c53b56e6b5264faa3fee29d4cd9d87a62fa7638ed5103ebcae7f2aa8f1ad13f44d"
+   "9989b9198f04000400020000000000000064000000000000006000000010f0587e73cb732026a7dd9cac85e02d7e5634cf81d89a76b379da017747a80523202c9c7ec88e64ee5eac"
+   "6fb38c2f35b8c0c24a394a0ae39baf945fba08d8c730ec95b9965a3a621fb161e9524d199287eca22a8fef6d3bacf6f89a9c10f06165e04ed9000004000100000000000000060000"
+   "0000000000020000007e013e7994da0000040000000000000000000000000000000000886e52f70103040000000000000000000000000000000000cfae8904070304000300000000"
+   "0000005400000000000000030002006a4b0000000ff018a2e7a0991b913377a6cd74780d3d28221f347367d08c9ce17ab08d30a6ae4234d342dc25bf48f7f3351727915d860cea08"
+   "e00f9710f522fedbe84d5d7b889b742c2db3d595c4f2c0"},
+  {"compact edges", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 6, messages16, "504d5731010338000000000003000000000000000000000006000000000000000700000000000000d00b000000000000db243ba98ae9d96e01000000000004002800000000000000"
+   "0d000000000000000900000001fe34000000000100010000000000040000040000000000002c04000000000000280400007e041868a081061a68a081061a68a081061a68a081061a"
+   "68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a0"
+   "81061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a081061a68a091461a69a491461a69a491461a69a491461a6904e74fe303c33fe3"
+   "03982fe303741fe303caae9e9e7a7e725ead9d8d8d657d456d25dc05ccfdbbddab245b044bfc3adc2a2cda04cafcb9d4a933591349f338d328ab978b8762774267aa1682067af652"
+   "e6b19591857975596521d401c4f9b3d9a320530043f832d82228d200c2f8b1d0a138511841f730d320b07f8c6f5b7f376f96de6ace426e1a5e657d456d255d054dedbbcdabad9b8d"
+   "8bfc3ad42aac1a840ae3b9c3a9a399838973f853e833d813c862774267225702477af652e62ad602c66175416521550145e9b3c9a3a9938983f832d022a8128002ffb1dfa1bf919f"
+   "8178f054e029d005c0585f344f112fed1e4ebe26ae028eda7d255d054de53cc52cad9b8d8b647b446bac1a840a7cfa54eaa39983896379436933d813c8ebb7cba722570247fa36da"
+   "262ad602c6fab5d2a521550145e134c124a993898360734063a812800278f250e2a79187816371436135c011b0e74fc33f1f1ff40ecaae9e9e05bec99dad9d8d8d65fc45ec25dc05"
+   "cc647b446b245b044b7cfa54ea2cda04ca7379536933591349ebb7cba7ab978b87fa36d226aa168206f1b5d1a5b195918561f441e421d401c4607340632053004378f250e228d200"
+   "c27871586138511841f99fd48fb07f8c6fca0e9efe96de6acea59d858d657d456d35dc15ccedbbcdab2c5b044bfc3ad42a24da04cae3b9c3a9b318930873f853e8ab978b87627742"
+   "67aa1682067af652e6a19581856175416531d411c4e9b3c9a328530043f832d02238d218c2ffb1dfa1b810980078f054e0ad7f826f585f344f92be6e9e4ebe26ae657d456d255d05"
+   "4dedbbcdabad9b8d8bfc3ad42aac1a840ae3b9c3a9a399838973f853e833d813c862774267225702477af652e62ad602c66175416521550145e9b3c9a3a9938983f832d022a81280"
+   "02e7b1c7a1a79187817de059d035c011b0524f4a2f1f1ff40e361e1eee05bec99da51c850c65fc45ecad9b8d8b647b446bac1a840a7cfa54eab39993897379536933d813c8ebb7cb"
+   "a72a570247fa36d22632d612c6f1b5d1a5a114810461f441e4a993898360734063a812800278f250e2b79197817871586134d010c0f99fd48f213ff52eca0e9efee51dcdeda59d85"
+   "8d75fc55ec35dc15cc7c7b546b2c5b044b64fa44ea24da04caf338d328b3189308ebb7cba7ab978b87fa36d226aa168206e1b5c1a5a195818571f451e431d411c478735063285300"
+   "4378f258e238d218c2ff30df20bf109f00f4bfd0afac9f888fd88eb47e906e6c5e0100000000000400f4010000000000003702000000000000330200007ffcf4e1b3474f1e3c77ec"
+   "d4a133474e1c386fdcb461b3464d1a3467cc942133464c18305fbc74e1b2454b162c57ac54a132454a14284f9c3461b244491224478c142132444810203f7cf4e0b143470e1c376c"
+   "d4a03143460c182f5cb460b142450a14274c942031424408101f3c74e0b04143060c172c54a030414204080f1c3460b040410204070c1420304040803f7efaf0d9a3270f9e3b76ea"
+   "d09923270e9c376edab059a3260d9a3366ca901923260c982f5eba70d9a2250b962b56aa509922250a94274e9a3059a224099223468a1019222408901f3e7af0d8a123078e1b366a"
+   "d0982123068c172e5ab058a122058a13264a9018212204880f1e3a70d8a02103860b162a509820210284070e1a3058a020018203060a10182020c01f3f7df8ecd19307cf1d3b75e8"
+   "cc911307ce1b376dd8ac519306cd193365c88c111306cc172f5db86cd19205cb152b55a84c911205ca13274d982c519204c9112345880c111204c80f1f3d78ecd09103c70d1b3568"
+   "cc901103c60b172d58ac509102c5091325488c101102c4070f1d386cd09001c3050b15284c901001c203070d182c509000c1010305080c1010e08f9f3e7cf6e8c983e78e9d3a74e6"
+   "c88903e78d9b366cd6a84983e68c993264c6880903e68b972e5cb668c982e58a952a54a6488902e58993264c96284982e48891224486080902e4878f1e3c76e8c881e3868d1a3466"
+   "c88801e3858b162c56a84881e28489122446880801e283870e1c3668c880e182850a1426488800e18183060c16284800020000000103010003000000000000001400000000000000"
+   "030008008100ac000000803f0000803f0000803f030000000103010001000000000000000a00000000000000010004001a030000803f04000000010301002b01000000000000b204"
+   "0000000000002b0104001a030000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"signs", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages17, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000c63e5e6d9a0e80ae363f0cf2030001000800000000000000"
+   "0500000000000000cb0000403f"},
+  {"blocks", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 1, messages18, "504d573101033800000000000300000000000000000000000100000000000000070000000000000023000000000000002c244c85b2ab49bd363f0cf20b0002031200000000000000"
+   "0b00000000000000f035160000c007c03f0040"},
+  {"signs and lines of double", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 9, messages19, "504d5731010338000000000003000000000000000000000009000000000000000700000000000000ce030000000000004fd5dd2b47ca7b5981257b76030000002300000000000000"
+   "0d00000000000000686a0df407bfcca4e68ffa8636debdba830800000004000000000000002800000000000000c6bb4d4c3515d68aa3a6445b3c282efeea7db2d50118be304908db"
+   "233e64ddf2e2c8db89e01e2ba1c52efab7090100000400000000000000c2000000000000008e00f31ad0d1440f4c2f6b0605a9659b74082076bd15c2c00b7e3829a8f8ccf5a6ec7b"
+   "1713ecbb3f2cafdbfc540fad7386648cd69c27dfe1e3f87b018294a14ab6bcbfa43ef65bf617239835f52e89686a8327c9a311ca27c4bdb8f7bf6489d71f8f750577314f39568560"
+   "5a6764f21373c456afea5a21b913b28bee6a968d9c0b6ab91c902c258f89ec627e296861c9e597a6acc7ee281b41465a13c53b260cf7c5155ea4bdcd1d4297546af85f613905ddb6"
+   "a7959c0bcb02852d301202afdc77c8d031a4490902000001000000000000001900000000000000096c724a801cbdbac3e6cfb7d04ad88144ed92f5d5d83bb0eb0012f4090a030000"
+   "0500000000000000a7000000000000000500060052a707bb6ec8cb287b57c591ab5c45b2c9661d05eff0b88af184acfe517416aa4e290d90be1da315ee63a60fcf0811ee68707f2a"
+   "4ea0224fe19c7c93b849762a33c29d78edb16393f7de39f1dd7ded1d3351ae74bf970d41df446a7119682b471a7e0dff014cea64aa9efa2ea2604a390c10f136764b74efe97d0b45"
+   "c3c4270253d180a819afe7bbc618a781ba11a60ab9db3076a8453559deaba0e5e93ab37d864a295c0de2fb0a0100000500000000000000a2000000000000004d01286002c049e7b9"
+   "67f8eecb9c9a562d5e41bf5e5c2be16255e09943dbe395ba261c167952be209f52fadc2188bc5658b01c33eb5600f994a15c660a0fd7a6e352d34a3af768270974779702c47ca9c1"
+   "dd1e7d84c3b5cc8d296ca9c917a11912ebdd33d10342278db93a8cd5060857c87c3461f8af662ca6ed360288d0fe54d4db106b8a1a85d03930e328cf63d9183d9ff0d4de86782462"
+   "69105ae5d20ed2e7d4cdfcb69b0b00000237000000000000002e0000000000000080a323c0000000002b0008c00a307525141c8a0a29430000000000000000112a3e0bd262104aff"
+   "f63fc0d5878775fc991c130b0000184d000000000000006500000000000000168e03f4d56239b4ab84549197f9a5db381821209fd7c5bea82d4be1d57381d4000000000000000000"
+   "000000000000000000000000000000000000000000000007dba99c7db54a2460115ab7df5bf3305f18fc520700000000000000006dd41ac566926a0f8f26ccf30b0000c206000000"
+   "000000000a0000000000000002032f7503aec3d27278"},
+  {"signs and lines of single", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 9, messages20, "504d57310103380000000000030000000000000000000000090000000000000007000000000000008c02000000000000ea8c9956bb5d56be6c7cc42c030001002300000000000000"
+   "09000000000000006d84965c055bfe323de9e6bba108000100040000000000000018000000000000007c9397c431eb1a0ba6d4f9c61da8f99cc455711651b51a0260768b5e090101"
+   "0004000000000000006200000000000000430135542734a80c5473681e0eb401bfba38c80f5a4cfd0a098f7c0fc62d6226d8d3b7131ed4c4ad125fcd2102370958af2246d0bdb516"
+   "dd9d1942e30b29edaedfcd967bf376afbda5de385ad98abfa55911e6aa4874ed509d92cf38a0ea086984588aed38b40902010001000000000000000d00000000000000045139cd1f"
+   "28a77b76cde784e0ef6359fe0a03010005000000000000005700000000000000050006000c4b033f692bd8f33795a53c479162906685fa2a01aa71f65d44aa70f3469ba770e04b11"
+   "0afb47a4244a0fef449879f00e7a91edd42ecdcf90417f74846969b36b503e56b2c6ba9f3a02acafc8ae89fe4d2e07c64de1870a01010005000000000000005200000000000000d3"
+   "000c6e7ddfbafd18b7902b9162d514b8a0b05f8bb91dca6701888a979d0dc182b8ce98ae360f27dc73c1acdbc499be05e18a798cdd0117888a6fc43d459525bf08b9dc23d92e67d2"
+   "18323d711814f7500cd60bc7ef0b00010337000000000000002500000000000000c0a15e2f7911000000000000b8819ffe6db8806e0033fc4019000000003d7e3e338cbf2040f74d"
+   "50bb0b0001174d00000000000000500000000000000006c09c356fa227b476b4df261f34abf32978f38fae1a949ff04c608800000000000000000000000000000000000000000000"
+   "0000000000008a356a6af3ed91c57d2e0501f47467630000000037498754b9b76ffb0b0001c206000000000000000600000000000000330036aac210"},
+  {"signs and lines of bf16", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 9, messages21, "504d5731010338000000000003000000000000000000000009000000000000000700000000000000e901000000000000902d1b1724971adc15fbf1bc030002002300000000000000"
+   "0700000000000000f673c80c01980e3bdb8e0a080002000400000000000000100000000000000067a763e0f3475e9cfcf01e9a66bba2362e20c2ae09010200040000000000000032"
+   "000000000000008e00e64a29ae9d8576e20b165d2affecc1064d34a2e267b3a0ba946e424f662f531b24f5ae864902b99c1b11e7282d349dc9083db7cd0902020001000000000000"
+   "0007000000000000000aaf3ae658b7b7ee187eae0a03020005000000000000002f000000000000000500060015a705171c3fe7c0631c35d956ef7e1f66e2f41c014e77aba431a236"
+   "7b020e7f64b99b7694c97944b5a149ae32f4f30a01020005000000000000002a000000000000008701cda572737244a78a9db991d8bd019b90e27afc4a30ea8ec60fcc774296e80f"
+   "c1ec0b708dc7b290f5bc7c0bb20b000204370000000000000024000000000000008f58cc7fd72e0c600000000000000000080460a5540ca060f22e85001d7900005d37d752815df3"
+   "ca0b0002164d000000000000004000000000000000d98532a59939c0a86d5ef6a373dfbcc90ef287a0f6c007190000000000000000000000000000000000000000000000008884ca"
+   "67eafa92566f0dfc690000461534619fc00b0002c2060000000000000004000000000000000003c214"},
+  {"signs and lines of natural", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 9, messages22, "504d5731010338000000000003000000000000000000000009000000000000000700000000000000a601000000000000277c3abd0c516d6250e5872f030003002300000000000000"
+   "070000000000000094cbacc803b70010cacadc0800030004000000000000000d00000000000000a4efff03ef29a2d6631e034d01f06835370901030004000000000000001d000000"
+   "00000000b400fec6274af643e00819b1ac94f1aacd5334ec83162b247abd4f30685dee380a0902030001000000000000000500000000000000017fe78a01be79c0460a0303000500"
+   "0000000000001e00000000000000050006002c0903e7d422cb12842c375968b7eec26f1b65e25fde22f0220c1ab682ee0a010300050000000000000019000000000000003301b7b6"
+   "702cac92aef7d6923c66c1c6ebf7685feb813fa8024a44cad10b000305370000000000000028000000000000009eb343c1767cea58183f000000000000000000007cd7314b77aa49"
+   "2fa3816aa93d73065d00dcaa0430325e3b0b0003154d000000000000003500000000000000aabe962421ef4c80721e67a09ee553de39a8bb44000000000000000000000000000000"
+   "00000000007f9c79ed6b90a91a01d1004803b966eddc0b0003c2060000000000000004000000000000000a00bb00"},
+  {"signs and lines of coded", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 9, messages23, "504d5731010338000000000003000000000000000000000009000000000000000700000000000000c7010000000000004eaa3bbc17b0f25eca44d164030004002300000000000000"
+   "0b000000000000007e79a91a02020000007c0009bf12a108000400040000000000000011000000000000000166ff1b25c28fd5050000007ffefcfd0bb8cb41eb0901040004000000"
+   "0000000021000000000000008d001b0000007dfdeaf1cbb78fde3d7ef8fce5bb97ef1e3e7cf5fce9d3474f1f3e12bd585e0902040001000000000000000900000000000000120400"
+   "00007fffe0016b79b0a70a030400050000000000000022000000000000000500060009e305170000007ef5e4f1d3474f1fbd7dfcf8cdfbd78f5f3e7cfbfafd0b63b5db330a010400"
+   "05000000000000001d000000000000005501170000007cfffac5c3d74f5e3f7af1f0edfb678fdfbe7cf7f4e10be48626a40b000406370000000000000033000000000000006eb1eb"
+   "e53caba0af08138ab8000000000000000000000000fcecefa1b0e7babdb97765e9adb0396f9103050000007c00fcf9032bdaac100b0004144d000000000000002f00000000000000"
+   "747b780c80f8f38d03fb8bd65c2b9ebf0000000000000000000000000000000098a4e302b63e06040000007e00f801310965040b0004c20600000000000000080000000000000032"
+   "02020000007f00"},
+  {"nothing", 0x00000003, 0, 0, UINT64_C(0x0000000000000007), 6, messages24, "504d573101033800000000000300000000000000000000000600000000000000070000000000000098000000000000003b53607e506c34f600000000000001000000000000000000"
+   "000000000000000003000000030001000000000000000000000000000000000008000000080001000000000000000000080000000000000000000000000000080b0000000b000104"
+   "000000000000000000000000000000000900000009020100000000000000000000000000000000000a0000000a02010000000000000000000000000000000000"}
 };
 
 /* Each breaks one rule; the receiver expects one message of 2 x 4 entries of the layer F20C3F36 */
 static const VectorPacket bad_packets[] = {
-  {"magic", 3, 0, 0, 7, 1, NULL, "504d57320102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d2e13f78f363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"major 0", 3, 0, 0, 7, 1, NULL, "504d57310002380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dddbab9de363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"major 2", 3, 0, 0, 7, 1, NULL, "504d57310202380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dd580ebe6363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"header length 0", 3, 0, 0, 7, 1, NULL, "504d57310102000000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d270a13f2363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"header length 55", 3, 0, 0, 7, 1, NULL, "504d57310102370000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d3016560c363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"header length 64", 3, 0, 0, 7, 1, NULL, "504d57310102400000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179db71ecca8363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"flag", 3, 0, 0, 7, 1, NULL, "504d57310102380001000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179de683c1a2363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"last flag", 3, 0, 0, 7, 1, NULL, "504d57310102380000000080030000000000000000000000010000000000000007000000000000001c000000000000004d81179d3496862e363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"reserved", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000100000007000000000000001c000000000000004d81179d5765df78363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"sender", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000040000000000000000000000010000000000000007000000000000001c000000000000004d81179dea2108d8363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"direction", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000100000000000000010000000000000007000000000000001c000000000000004d81179d651c5cf1363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"step", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000008000000000000001c000000000000004d81179df3aaa8f9363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"status with messages", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000001000000010000000000000007000000000000001c000000000000004d81179d127736ff363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"status with bytes", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000001000000000000000000000007000000000000001c000000000000004d81179d26fc235d363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"no message announced", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000000000000000000007000000000000001c000000000000004d81179ded2c8560363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"two messages announced", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000020000000000000007000000000000001c000000000000004d81179d744c4221363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"most messages", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000ffffffff0000000007000000000000001c000000000000004d81179d7b14b368363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"bytes too few", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001b000000000000004d81179d498bc554363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"bytes too many", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d000000000000004d81179de973e1f3363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"no bytes", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000000000000000000004d81179d7bf81c90363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"most bytes", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000ffffffffffffffff4d81179dacff5437363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"bytes that wrap", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000c8ffffffffffffff4d81179d09bb7b8a363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"a byte behind", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000bf15b3ac407fd0e6363f0cf20101030002000000000000000400000000000000"
-   "4280fd0000"},
-  {"half a header behind", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000028000000000000004b45d4140eaa83f0363f0cf20101030002000000000000000400000000000000"
-   "4280fd00363f0cf20101030002000000"},
-  {"payload too long by one", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000007d5566ac27aa9c30363f0cf20101030002000000000000000500000000000000"
-   "4280fd00"},
-  {"payload too short by one", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000ddad420bc16b6c17363f0cf20101030002000000000000000300000000000000"
-   "4280fd00"},
-  {"no payload", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000008dd1d058320b9404363f0cf20101030002000000000000000000000000000000"
-   "4280fd00"},
-  {"most payload", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000005ad698ff8524846d363f0cf2010103000200000000000000ffffffffffffffff"
-   "4280fd00"},
-  {"payload that wraps", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000d922e47022c05eae363f0cf2010103000200000000000000e8ffffffffffffff"
-   "4280fd00"},
-  {"layer", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000790a023f127736ff373f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"parameter", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000a0fc1d90446ca4ec363f0cf20101030102000000000000000400000000000000"
-   "4280fd00"},
-  {"sign form", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000a07264ec40c75783363f0cf20301030002000000000000000400000000000000"
-   "4280fd00"},
-  {"form 255", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000051522c6261249c34363f0cf2ff01030002000000000000000400000000000000"
-   "4280fd00"},
-  {"bitmap as gaps", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000003d61b0769982ed7e363f0cf20103030002000000000000000400000000000000"
-   "4280fd00"},
-  {"gaps without directory", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001b00000000000000c11cb71c8bb39d87363f0cf20103030002000000000000000300000000000000"
-   "020002"},
-  {"gaps of three", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002000000000000000a9ae990acaaad113363f0cf20103030002000000000000000800000000000000"
-   "030002004280fd00"},
-  {"gaps without a byte", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001f00000000000000f18780c2c8376910363f0cf20103030002000000000000000700000000000000"
-   "0200000080fd00"},
-  {"gaps with a byte more", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000210000000000000077e1f9d5770a5b86363f0cf20103030002000000000000000900000000000000"
-   "02000400420080fd00"},
-  {"gaps of none in a byte", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d000000000000008c72d0737b1cd9d1363f0cf20103030000000000000000000500000000000000"
-   "0000020000"},
-  {"dense with gaps", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000250000000000000067a615d4a2f1c743363f0cf20003030008000000000000000d00000000000000"
-   "08000000000000000000000000"},
-  {"all rows with gaps", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000021000000000000002e3547e350d7b214363f0cf20503010002000000000000000900000000000000"
-   "02000000210000803f"},
-  {"ANS positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000064c7673a0809b8e1363f0cf20104030002000000000000000400000000000000"
-   "4280fd00"},
-  {"positions 255", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f18479f01cc721b2363f0cf201ff030002000000000000000400000000000000"
-   "4280fd00"},
-  {"natural as coded", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000b07e920cf43bd902363f0cf20101040002000000000000000400000000000000"
-   "4280fd00"},
-  {"coded in two bytes", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001f00000000000000f4e06c4a0bad3144363f0cf20101040002000000000000000700000000000000"
-   "420200000080fd"},
-  {"coded in four bytes", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000021000000000000000c126c9ac5781636363f0cf20101040002000000000000000900000000000000"
-   "420400000080fd0000"},
-  {"coded with a byte behind", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000210000000000000008173560555443a0363f0cf20101040002000000000000000900000000000000"
-   "420300000080fd0000"},
-  {"coded negative zero", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000020000000000000008b8922197db557ff363f0cf20101040002000000000000000800000000000000"
-   "4203000000010002"},
-  {"coded padding", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002000000000000000339f439556786a98363f0cf20101040002000000000000000800000000000000"
-   "420300000080fd04"},
-  {"rows of coded magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001f000000000000004a70b852df89480e363f0cf20500040002000000000000000700000000000000"
-   "21020000000000"},
-  {"sign values", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000004908750fbbf772f363f0cf20101050002000000000000000400000000000000"
-   "4280fd00"},
-  {"values 255", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000009ee78b5461115b5363f0cf20101ff0002000000000000000400000000000000"
-   "4280fd00"},
-  {"sparse without positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001b00000000000000c96e5c59593913ce363f0cf20100030002000000000000000300000000000000"
-   "80fd00"},
-  {"dense with positions", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000022000000000000009e9df828631a037f363f0cf20001030008000000000000000a00000000000000"
-   "ff000000000000000000"},
-  {"low rank with positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002000000000000000a1ff83b1247d1b59363f0cf20201030001000000000000000800000000000000"
-   "8000000000000000"},
-  {"count 0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000376e90f33454e3b3363f0cf20101030000000000000000000400000000000000"
-   "4280fd00"},
-  {"count 1", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000008a99d3c4ba96ac09363f0cf20101030001000000000000000400000000000000"
-   "4280fd00"},
-  {"count 3", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f07654aa5765df78363f0cf20101030003000000000000000400000000000000"
-   "4280fd00"},
-  {"count 9", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000024000000000000006d1c07c0ff692e99363f0cf20101030009000000000000000c00000000000000"
-   "ff0000000000000000000000"},
-  {"most count", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000e3a2250de4eedd8b363f0cf201010300ffffffffffffffff0400000000000000"
-   "4280fd00"},
-  {"count that wraps", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002900000000000000de56d2772a11845d363f0cf20101000002000000000000201100000000000000"
-   "42000000000000f03f0000000000000040"},
-  {"dense count", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002000000000000000cb8fef090cddf651363f0cf20000030007000000000000000800000000000000"
+  {"magic", 3, 0, 0, 7, 1, NULL, "504d57320103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d7214ffc0363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"major 0", 3, 0, 0, 7, 1, NULL, "504d57310003380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d81bdb191363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"major 2", 3, 0, 0, 7, 1, NULL, "504d57310203380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d8987e3a9363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"header length 0", 3, 0, 0, 7, 1, NULL, "504d57310103000000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d7b0d1bbd363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"header length 55", 3, 0, 0, 7, 1, NULL, "504d57310103370000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d6c115e43363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"header length 64", 3, 0, 0, 7, 1, NULL, "504d57310103400000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179deb19c4e7363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"flag", 3, 0, 0, 7, 1, NULL, "504d57310103380001000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dba84c9ed363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"last flag", 3, 0, 0, 7, 1, NULL, "504d57310103380000000080030000000000000000000000010000000000000007000000000000001c000000000000004d81179d68918e61363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"reserved", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000100000007000000000000001c000000000000004d81179d0b62d737363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"sender", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000040000000000000000000000010000000000000007000000000000001c000000000000004d81179db6260097363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"direction", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000100000000000000010000000000000007000000000000001c000000000000004d81179d391b54be363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"step", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000008000000000000001c000000000000004d81179dafada0b6363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"status with messages", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000001000000010000000000000007000000000000001c000000000000004d81179d4e703eb0363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"status with bytes", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000001000000000000000000000007000000000000001c000000000000004d81179d7afb2b12363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"no message announced", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000000000000000000007000000000000001c000000000000004d81179db12b8d2f363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"two messages announced", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000020000000000000007000000000000001c000000000000004d81179d284b4a6e363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"most messages", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000ffffffff0000000007000000000000001c000000000000004d81179d2713bb27363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"bytes too few", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001b000000000000004d81179d158ccd1b363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"bytes too many", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d000000000000004d81179db574e9bc363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"no bytes", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000000000000000000004d81179d27ff14df363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"most bytes", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000ffffffffffffffff4d81179df0f85c78363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"bytes that wrap", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000c8ffffffffffffff4d81179d55bc73c5363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"a byte behind", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000bf15b3ac1c78d8a9363f0cf2010103000200000000000000"
+   "04000000000000004280fd0000"},
+  {"half a header behind", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000028000000000000004b45d41452ad8bbf363f0cf2010103000200000000000000"
+   "04000000000000004280fd00363f0cf20101030002000000"},
+  {"payload too long by one", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000007d5566ac7bad947f363f0cf2010103000200000000000000"
+   "05000000000000004280fd00"},
+  {"payload too short by one", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000ddad420b9d6c6458363f0cf2010103000200000000000000"
+   "03000000000000004280fd00"},
+  {"no payload", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000008dd1d0586e0c9c4b363f0cf2010103000200000000000000"
+   "00000000000000004280fd00"},
+  {"most payload", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000005ad698ffd9238c22363f0cf2010103000200000000000000"
+   "ffffffffffffffff4280fd00"},
+  {"payload that wraps", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000d922e4707ec756e1363f0cf2010103000200000000000000"
+   "e8ffffffffffffff4280fd00"},
+  {"layer", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000790a023f4e703eb0373f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"parameter", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000a0fc1d90186baca3363f0cf2010103010200000000000000"
+   "04000000000000004280fd00"},
+  {"signs with positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e00000000000000ed4b1e20d62b09d2363f0cf2030101000800000000000000"
+   "0600000000000000ff420000803f"},
+  {"signs of seven", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000b12d3ab1599b6de8363f0cf2030001000700000000000000"
+   "0500000000000000420000803f"},
+  {"signs of magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000363c6d6f14a53ab3363f0cf2030001000800000000000000"
+   "05000000000000004200000000"},
+  {"signs of magnitude -1", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d000000000000002288a878cf160b38363f0cf2030001000800000000000000"
+   "050000000000000042000080bf"},
+  {"signs without magnitude", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001900000000000000adad97d56778a720363f0cf2030001000800000000000000"
+   "010000000000000042"},
+  {"magnitude of no signs", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000ae2068c1bf7efd4a363f0cf2030001000000000000000000"
+   "04000000000000000000803f"},
+  {"seeds with positions", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000240000000000000035bb3963facdbd79363f0cf2080103000200000000000000"
+   "0c0000000000000042000000000000000080fd00"},
+  {"seven bytes of seed", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001f000000000000006c3b412441302fda363f0cf2080003000000000000000000"
+   "070000000000000000000000000000"},
+  {"seeds of nine", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000032000000000000004e8d03c5d53e93f8363f0cf2080002000900000000000000"
+   "1a000000000000000000000000000000000000000000000000000000000000000000"},
+  {"seeds with a parameter", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000024000000000000003486bbd6bf45b26d363f0cf2080002040200000000000000"
+   "0c00000000000000000000000000000000000000"},
+  {"whole columns without positions", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000200000000000000031510ddc3df1a2ff363f0cf2090002000200000000000000"
+   "08000000000000000000000000000000"},
+  {"five whole columns", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000031000000000000008c4c6bb58b207368363f0cf2090202000500000000000000"
+   "190000000000000000000000000000000000000000000000000000000000000000"},
+  {"whole columns twice", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002200000000000000fb3122ca573d48a5363f0cf2090202000200000000000000"
+   "0a0000000000000001010000000000000000"},
+  {"whole columns past the end", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d0000000000000073fb266a724b5ce5363f0cf2090202000100000000000000"
+   "05000000000000000400000000"},
+  {"whole rows past the end", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000021000000000000002c85460c190e9d50363f0cf20a0202000100000000000000"
+   "0900000000000000020000000000000000"},
+  {"padding of whole rows", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000021000000000000009ba0f4287fd64884363f0cf20a0102000100000000000000"
+   "0900000000000000050000000000000000"},
+  {"blocks with positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002100000000000000178dfc6cfbf7f1a2363f0cf20b0101040800000000000000"
+   "0900000000000000ff0000000000000000"},
+  {"blocks without parameter", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000200000000000000011f7695abc0714f9363f0cf20b0001000800000000000000"
+   "08000000000000000000000000000000"},
+  {"blocks of one bit", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d000000000000006d4d410008db9c05363f0cf20b0001010800000000000000"
+   "05000000000000000000000000"},
+  {"blocks of nine bits", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000025000000000000005323f66cfc7e608e363f0cf20b0001090800000000000000"
+   "0d0000000000000000000000000000000000000000"},
+  {"blocks of 2^17", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000cba76cfb63529a1a363f0cf20b0001d40800000000000000"
+   "08000000000000000000000000000000"},
+  {"blocks of seven", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000200000000000000099b6420b316ee24a363f0cf20b0001040700000000000000"
+   "08000000000000000000000000000000"},
+  {"blocks with a negative zero", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000bd5ffff3af0ef5d4363f0cf20b0001040800000000000000"
+   "0800000000000000100000000000803f"},
+  {"blocks of scale -1", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000e8087ff8c6b32d91363f0cf20b0001040800000000000000"
+   "080000000000000020000000000080bf"},
+  {"blocks of scale -0", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000020000000000000001de24c606765ed46363f0cf20b0001040800000000000000"
+   "08000000000000000000000000000080"},
+  {"blocks of scale 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000326c12f9859758c2363f0cf20b0001040800000000000000"
+   "08000000000000000000002000000000"},
+  {"blocks of infinite scale", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000020000000000000002c2ef23b340cdec8363f0cf20b0001040800000000000000"
+   "0800000000000000200000000000807f"},
+  {"a byte behind blocks", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000020000000000000008bc42404d7e04db2363f0cf20b0001030800000000000000"
+   "08000000000000000000000000803f00"},
+  {"form 255", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000051522c623d23947b363f0cf2ff0103000200000000000000"
+   "04000000000000004280fd00"},
+  {"bitmap as gaps", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000003d61b076c585e531363f0cf2010303000200000000000000"
+   "04000000000000004280fd00"},
+  {"gaps without directory", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001b00000000000000c11cb71cd7b495c8363f0cf2010303000200000000000000"
+   "0300000000000000020002"},
+  {"gaps of three", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000a9ae990a96add95c363f0cf2010303000200000000000000"
+   "0800000000000000030002004280fd00"},
+  {"gaps without a byte", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001f00000000000000f18780c29430615f363f0cf2010303000200000000000000"
+   "07000000000000000200000080fd00"},
+  {"gaps with a byte more", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000210000000000000077e1f9d52b0d53c9363f0cf2010303000200000000000000"
+   "090000000000000002000400420080fd00"},
+  {"gaps of none in a byte", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d000000000000008c72d073271bd19e363f0cf2010303000000000000000000"
+   "05000000000000000000020000"},
+  {"dense with gaps", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000250000000000000067a615d4fef6cf0c363f0cf2000303000800000000000000"
+   "0d0000000000000008000000000000000000000000"},
+  {"all rows with gaps", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000021000000000000002e3547e30cd0ba5b363f0cf2050301000200000000000000"
+   "090000000000000002000000210000803f"},
+  {"ANS positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000064c7673a540eb0ae363f0cf2010403000200000000000000"
+   "04000000000000004280fd00"},
+  {"positions 255", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f18479f040c029fd363f0cf201ff03000200000000000000"
+   "04000000000000004280fd00"},
+  {"natural as coded", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000b07e920ca83cd14d363f0cf2010104000200000000000000"
+   "04000000000000004280fd00"},
+  {"coded in two bytes", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001f00000000000000f4e06c4a57aa390b363f0cf2010104000200000000000000"
+   "0700000000000000420200000080fd"},
+  {"coded in four bytes", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000021000000000000000c126c9a997f1e79363f0cf2010104000200000000000000"
+   "0900000000000000420400000080fd0000"},
+  {"coded with a byte behind", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000021000000000000000817356009534bef363f0cf2010104000200000000000000"
+   "0900000000000000420300000080fd0000"},
+  {"coded negative zero", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000020000000000000008b89221921b25fb0363f0cf2010104000200000000000000"
+   "08000000000000004203000000010002"},
+  {"coded padding", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000339f43950a7f62d7363f0cf2010104000200000000000000"
+   "0800000000000000420300000080fd04"},
+  {"rows of coded magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001f000000000000004a70b852838e4041363f0cf2050004000200000000000000"
+   "070000000000000021020000000000"},
+  {"sign values", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000004908750a7b87f60363f0cf2010105000200000000000000"
+   "04000000000000004280fd00"},
+  {"values 255", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000009ee78b51a161dfa363f0cf20101ff000200000000000000"
+   "04000000000000004280fd00"},
+  {"sparse without positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001b00000000000000c96e5c59053e1b81363f0cf2010003000200000000000000"
+   "030000000000000080fd00"},
+  {"dense with positions", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000022000000000000009e9df8283f1d0b30363f0cf2000103000800000000000000"
+   "0a00000000000000ff000000000000000000"},
+  {"low rank with positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000a1ff83b1787a1316363f0cf2020103000100000000000000"
+   "08000000000000008000000000000000"},
+  {"count 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000376e90f36853ebfc363f0cf2010103000000000000000000"
+   "04000000000000004280fd00"},
+  {"count 1", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000008a99d3c4e691a446363f0cf2010103000100000000000000"
+   "04000000000000004280fd00"},
+  {"count 3", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f07654aa0b62d737363f0cf2010103000300000000000000"
+   "04000000000000004280fd00"},
+  {"count 9", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000024000000000000006d1c07c0a36e26d6363f0cf2010103000900000000000000"
+   "0c00000000000000ff0000000000000000000000"},
+  {"most count", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000e3a2250db8e9d5c4363f0cf201010300ffffffffffffffff"
+   "04000000000000004280fd00"},
+  {"count that wraps", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002900000000000000de56d27776168c12363f0cf2010100000200000000000020"
+   "110000000000000042000000000000f03f0000000000000040"},
+  {"dense count", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002000000000000000cb8fef0950dafe1e363f0cf2000003000700000000000000"
+   "08000000000000000000000000000000"},
+  {"rank 3", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000003c00000000000000153a0e462a72da38363f0cf2020002000300000000000000"
+   "2400000000000000000000000000000000000000000000000000000000000000000000000000000000000000"},
+  {"rank that wraps", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001800000000000000dc8fd14ebd95a66a363f0cf2020002000000000000000080"
    "0000000000000000"},
-  {"rank 3", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000003c00000000000000153a0e467675d277363f0cf20200020003000000000000002400000000000000"
-   "000000000000000000000000000000000000000000000000000000000000000000000000"},
-  {"rank that wraps", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001800000000000000dc8fd14ee192ae25363f0cf20200020000000000000000800000000000000000"},
-  {"one bit", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000cca27022975de850363f0cf20101030002000000000000000400000000000000"
-   "4080fd00"},
-  {"three bits", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f52b5240fedaac8b363f0cf20101030002000000000000000400000000000000"
-   "4380fd00"},
-  {"padding of natural", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000052168d5a6919d522363f0cf20101030002000000000000000400000000000000"
-   "4280fd04"},
-  {"last padding of natural", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000035bae11f857232ac363f0cf20101030002000000000000000400000000000000"
-   "4280fd80"},
-  {"raw decreasing", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000abb147de9bbc981a363f0cf20102030002000000000000000500000000000000"
-   "060180fd00"},
-  {"raw twice", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000610947c79fb9c1e0363f0cf20102030002000000000000000500000000000000"
-   "060680fd00"},
-  {"raw past the end", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000b176305d7c0bffd6363f0cf20102030002000000000000000500000000000000"
-   "010880fd00"},
-  {"raw 255", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d0000000000000015fd7783033fd18b363f0cf20102030002000000000000000500000000000000"
-   "01ff80fd00"},
-  {"code 255", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c0000000000000025f9d6245eba54fb363f0cf20101030002000000000000000400000000000000"
-   "42ff0200"},
-  {"code 511", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000001d3fc694cbfe7223363f0cf20101030002000000000000000400000000000000"
-   "4201fe03"},
-  {"negative zero", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000ea00ecd642d4e845363f0cf20101030002000000000000000400000000000000"
-   "42010002"},
-  {"double NaN", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000290000000000000058e2216728de5d2f363f0cf20101000002000000000000001100000000000000"
-   "42000000000000f03f000000000000f87f"},
-  {"double infinity", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000029000000000000003a00e4cc8d33ee6c363f0cf20101000002000000000000001100000000000000"
-   "42000000000000f0ff000000000000f03f"},
-  {"single NaN", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000210000000000000024ff6d8f8340b28f363f0cf20101010002000000000000000900000000000000"
-   "420100807f00000000"},
-  {"single infinity", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000210000000000000082272d4283977149363f0cf20101010002000000000000000900000000000000"
-   "4200000000000080ff"},
-  {"bf16 NaN", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000ac39274ec694daa2363f0cf20101020002000000000000000500000000000000"
-   "420000c07f"},
-  {"bf16 infinity", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000acf8fa2ddb6662c2363f0cf20101020002000000000000000500000000000000"
-   "42807f0000"},
-  {"triples with positions", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000350000000000000004491a7d51d96898363f0cf20401010001000000000000001d00000000000000"
-   "800000803f0000803f0000803f0000803f0000803f0000803f0000803f"},
-  {"triples without magnitude", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000030000000000000002ec92c80191e381c363f0cf20400010001000000000000001800000000000000"
-   "0000803f0000803f0000803f0000803f0000803f0000803f"},
-  {"triples of magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000003400000000000000a0e28b1f5de3fbb8363f0cf20400010001000000000000001c00000000000000"
-   "000000000000803f0000803f0000803f0000803f0000803f0000803f"},
-  {"triples of rank 3", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000006c0000000000000095543069fa85065d363f0cf20400010003000000000000005400000000000000"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
-   "0000803f"},
-  {"triples that wrap", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000018000000000000004984489b1e2ae046363f0cf20400010000000000000000400000000000000000"},
-  {"all rows with positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e000000000000000e9c687fdbaab040363f0cf20501010002000000000000000600000000000000"
-   "03210000803f"},
-  {"a row missing without positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000cb42df04d347b2b0363f0cf20500010001000000000000000500000000000000"
-   "010000803f"},
-  {"three rows", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e000000000000001fc37cf5bc95ac17363f0cf20500010003000000000000000600000000000000"
-   "01000000803f"},
-  {"row past the end", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e000000000000003b2d931d4f51820a363f0cf20502010001000000000000000600000000000000"
-   "02010000803f"},
-  {"padding of entries", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000051b383f47053af9363f0cf20500010002000000000000000500000000000000"
-   "610000803f"},
-  {"rows of magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000c7fe5a9d4d5a6bcd363f0cf20500010002000000000000000500000000000000"
-   "2100000000"},
-  {"rows of magnitude -1", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000d34a9f8a96e95a46363f0cf20500010002000000000000000500000000000000"
-   "21000080bf"},
-  {"rows of magnitude -0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000bfc5ac1f118fc9a3363f0cf20500010002000000000000000500000000000000"
-   "2100000080"},
-  {"rows of infinite magnitude", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001d00000000000000176c12496456a91f363f0cf20500010002000000000000000500000000000000"
-   "210000807f"},
-  {"magnitude of no row", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c00000000000000e9d45bb908fdc17b363f0cf20502010000000000000000000400000000000000"
-   "0000803f"},
-  {"rows of natural magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001b000000000000009cd27bc0562a0479363f0cf20500030002000000000000000300000000000000"
-   "210000"},
-  {"columns past the end", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e000000000000009e36190268666284363f0cf20602010001000000000000000600000000000000"
-   "04010000803f"},
-  {"five columns", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001e00000000000000475e1f4e854e86c4363f0cf20600010005000000000000000600000000000000"
-   "01000000803f"},
-  {"columns without positions", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000004800000000000000dd6f7f45c2ac79c1363f0cf20700010004000000000000003000000000000000"
-   "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"},
-  {"columns of magnitude -2", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000002500000000000000619a9b7f7f893184363f0cf20702010001000000000000000d00000000000000"
-   "01000000c00000803f0000803f"},
-  {"columns twice", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000320000000000000035b113cefc6f3f27363f0cf20702010002000000000000001a00000000000000"
-   "01010000803f0000803f0000803f0000803f0000803f0000803f"},
-  {"columns with NaN", 3, 0, 0, 7, 1, NULL, "504d5731010238000000000003000000000000000000000001000000000000000700000000000000250000000000000032449f672252dca5363f0cf20702010001000000000000000d00000000000000"
-   "01000000400000803f0000c07f"},
-  {"form 8", 3, 0, 0, 7, 1, NULL, "504d573101023800000000000300000000000000000000000100000000000000070000000000000018000000000000007faca436e5dc53d0363f0cf20800030000000000000000000000000000000000"},
-  {"header checksum", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d00000000363f0cf20101030002000000000000000400000000000000"
-   "4280fd00"},
-  {"payload checksum", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dd9a790c2363f0cf20101030002000000000000000400000000000000"
-   "4280fb00"},
+  {"one bit", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000cca27022cb5ae01f363f0cf2010103000200000000000000"
+   "04000000000000004080fd00"},
+  {"three bits", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000f52b5240a2dda4c4363f0cf2010103000200000000000000"
+   "04000000000000004380fd00"},
+  {"padding of natural", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000052168d5a351edd6d363f0cf2010103000200000000000000"
+   "04000000000000004280fd04"},
+  {"last padding of natural", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000035bae11fd9753ae3363f0cf2010103000200000000000000"
+   "04000000000000004280fd80"},
+  {"raw decreasing", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000abb147dec7bb9055363f0cf2010203000200000000000000"
+   "0500000000000000060180fd00"},
+  {"raw twice", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000610947c7c3bec9af363f0cf2010203000200000000000000"
+   "0500000000000000060680fd00"},
+  {"raw past the end", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000b176305d200cf799363f0cf2010203000200000000000000"
+   "0500000000000000010880fd00"},
+  {"raw 255", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d0000000000000015fd77835f38d9c4363f0cf2010203000200000000000000"
+   "050000000000000001ff80fd00"},
+  {"code 255", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c0000000000000025f9d62402bd5cb4363f0cf2010103000200000000000000"
+   "040000000000000042ff0200"},
+  {"code 511", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000001d3fc69497f97a6c363f0cf2010103000200000000000000"
+   "04000000000000004201fe03"},
+  {"negative zero", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000ea00ecd61ed3e00a363f0cf2010103000200000000000000"
+   "040000000000000042010002"},
+  {"double NaN", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000290000000000000058e2216774d95560363f0cf2010100000200000000000000"
+   "110000000000000042000000000000f03f000000000000f87f"},
+  {"double infinity", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000029000000000000003a00e4ccd134e623363f0cf2010100000200000000000000"
+   "110000000000000042000000000000f0ff000000000000f03f"},
+  {"single NaN", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000210000000000000024ff6d8fdf47bac0363f0cf2010101000200000000000000"
+   "0900000000000000420100807f00000000"},
+  {"single infinity", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000210000000000000082272d42df907906363f0cf2010101000200000000000000"
+   "09000000000000004200000000000080ff"},
+  {"bf16 NaN", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000ac39274e9a93d2ed363f0cf2010102000200000000000000"
+   "0500000000000000420000c07f"},
+  {"bf16 infinity", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000acf8fa2d87616a8d363f0cf2010102000200000000000000"
+   "050000000000000042807f0000"},
+  {"triples with positions", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000350000000000000004491a7d0dde60d7363f0cf2040101000100000000000000"
+   "1d00000000000000800000803f0000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"triples without magnitude", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000030000000000000002ec92c8045193053363f0cf2040001000100000000000000"
+   "18000000000000000000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"triples of magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000003400000000000000a0e28b1f01e4f3f7363f0cf2040001000100000000000000"
+   "1c00000000000000000000000000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"triples of rank 3", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000006c0000000000000095543069a6820e12363f0cf2040001000300000000000000"
+   "54000000000000000000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+   "0000803f0000803f0000803f0000803f0000803f"},
+  {"triples that wrap", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000018000000000000004984489b422de809363f0cf2040001000000000000000040"
+   "0000000000000000"},
+  {"all rows with positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e000000000000000e9c687f87adb80f363f0cf2050101000200000000000000"
+   "060000000000000003210000803f"},
+  {"a row missing without positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000cb42df048f40baff363f0cf2050001000100000000000000"
+   "0500000000000000010000803f"},
+  {"three rows", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e000000000000001fc37cf5e092a458363f0cf2050001000300000000000000"
+   "060000000000000001000000803f"},
+  {"row past the end", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e000000000000003b2d931d13568a45363f0cf2050201000100000000000000"
+   "060000000000000002010000803f"},
+  {"padding of entries", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000051b383f1b0232b6363f0cf2050001000200000000000000"
+   "0500000000000000610000803f"},
+  {"rows of magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000c7fe5a9d115d6382363f0cf2050001000200000000000000"
+   "05000000000000002100000000"},
+  {"rows of magnitude -1", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000d34a9f8acaee5209363f0cf2050001000200000000000000"
+   "050000000000000021000080bf"},
+  {"rows of magnitude -0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000bfc5ac1f4d88c1ec363f0cf2050001000200000000000000"
+   "05000000000000002100000080"},
+  {"rows of infinite magnitude", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001d00000000000000176c12493851a150363f0cf2050001000200000000000000"
+   "0500000000000000210000807f"},
+  {"magnitude of no row", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c00000000000000e9d45bb954fac934363f0cf2050201000000000000000000"
+   "04000000000000000000803f"},
+  {"rows of natural magnitude 0", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001b000000000000009cd27bc00a2d0c36363f0cf2050003000200000000000000"
+   "0300000000000000210000"},
+  {"columns past the end", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e000000000000009e36190234616acb363f0cf2060201000100000000000000"
+   "060000000000000004010000803f"},
+  {"five columns", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001e00000000000000475e1f4ed9498e8b363f0cf2060001000500000000000000"
+   "060000000000000001000000803f"},
+  {"columns without positions", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000004800000000000000dd6f7f459eab718e363f0cf2070001000400000000000000"
+   "30000000000000000000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"columns of magnitude -2", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000002500000000000000619a9b7f238e39cb363f0cf2070201000100000000000000"
+   "0d0000000000000001000000c00000803f0000803f"},
+  {"columns twice", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000320000000000000035b113cea0683768363f0cf2070201000200000000000000"
+   "1a0000000000000001010000803f0000803f0000803f0000803f0000803f0000803f"},
+  {"columns with NaN", 3, 0, 0, 7, 1, NULL, "504d5731010338000000000003000000000000000000000001000000000000000700000000000000250000000000000032449f677e55d4ea363f0cf2070201000100000000000000"
+   "0d0000000000000001000000400000803f0000c07f"},
+  {"form 12", 3, 0, 0, 7, 1, NULL, "504d573101033800000000000300000000000000000000000100000000000000070000000000000018000000000000008b72abeb633cbc7d363f0cf20c0003000000000000000000"
+   "0000000000000000"},
+  {"header checksum", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d00000000363f0cf2010103000200000000000000"
+   "04000000000000004280fd00"},
+  {"payload checksum", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d85a0988d363f0cf2010103000200000000000000"
+   "04000000000000004280fb00"},
   {"empty", 3, 0, 0, 7, 1, NULL, ""},
-  {"header alone", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dd9a790c2"},
-  {"header cut", 3, 0, 0, 7, 1, NULL, "504d57310102380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179dd9a790"}
+  {"header alone", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d85a0988d"},
+  {"header cut", 3, 0, 0, 7, 1, NULL, "504d57310103380000000000030000000000000000000000010000000000000007000000000000001c000000000000004d81179d85a098"}
 };
 
 /* Sections of gaps and of coded values, each breaks one rule */
