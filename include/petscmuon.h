@@ -197,6 +197,26 @@ typedef struct {
   PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
 } MuonTraffic;
 
+/*S
+   MuonEF21Compression - What compression did to a layer in one step
+
+   Level: intermediate
+
+   Notes:
+   Index 0 is the Frobenius norm, index 1 the dual norm of the layer on the way up and its norm on the way down, the two of which the theory of EF21-Muon speaks.
+
+   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known.
+
+.seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
+S*/
+typedef struct {
+  PetscInt  step;                      /* of which the figures are, -1 where there are none */
+  PetscReal up_mean[2], up_worst[2];   /* contraction of x = M_j - G_j */
+  PetscReal lag_mean[2], lag_worst[2]; /* ||M_j - G_j|| after the step */
+  PetscReal down[2], gap[2];           /* contraction of x = X - W, and ||X - W|| after the step */
+  PetscReal up_bound, down_bound;
+} MuonEF21Compression;
+
 PETSC_EXTERN PetscClassId      MUON_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonList;
 
@@ -287,5 +307,9 @@ PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerState(Muon, MuonLayer, Mat *, Mat *, Mat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
+PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
 PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);

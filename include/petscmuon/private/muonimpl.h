@@ -89,6 +89,10 @@ PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok)
 PETSC_INTERN PetscErrorCode MuonWorse_Private(MuonStatus, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonCountMessage_Private(const MuonCompressorCost *, PetscLogDouble[3]);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
+/* Whether monitors speak of this step: every interval-th one, and the last */
+PETSC_INTERN PetscBool MuonMonitorSpeaks_Private(Muon, PetscInt step);
+/* A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not given twice */
+PETSC_INTERN PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon, const char key[], MuonMonitorFn *, PetscBool *set);
 
 /*
    The ways of a step's messages, for the active layer i or all of them; c[i] is the compressor of layer i, reference[i] what its message is relative to.

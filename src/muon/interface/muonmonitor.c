@@ -101,8 +101,7 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether monitors speak of this step: every interval-th one, and the last */
-static PetscBool MuonMonitorSpeaks_Private(Muon muon, PetscInt step)
+PetscBool MuonMonitorSpeaks_Private(Muon muon, PetscInt step)
 {
   return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -312,34 +311,41 @@ PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called inside MuonSetFromOptions(), after the optimizer's own keys; a second call replaces nothing twice */
-PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
+PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
 {
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
   PetscViewerFormat     format;
-  char                  file[PETSC_MAX_PATH_LEN];
-  const char           *prefix  = ((PetscObject)muon)->prefix;
-  PetscOptions          options = ((PetscObject)muon)->options;
-  PetscBool             flg, same = PETSC_FALSE;
+  PetscBool             same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, &viewer, &format, set));
+  if (*set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitor[i] == monitor && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
+  }
+  if (same == PETSC_FALSE) {
+    PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
+    PetscCall(MuonMonitorSet(muon, monitor, vf, MuonMonitorViewerDestroy_Private));
+  }
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called inside MuonSetFromOptions(), after the optimizer's own keys; a second call replaces nothing twice */
+PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
+{
+  char         file[PETSC_MAX_PATH_LEN];
+  const char  *prefix  = ((PetscObject)muon)->prefix;
+  PetscOptions options = ((PetscObject)muon)->options;
+  PetscBool    flg, same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
   if (flg) PetscCall(MuonMonitorCancel(muon));
-  PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), options, prefix, "-muon_monitor", &viewer, &format, &flg));
-  if (flg) {
-    for (PetscInt i = 0; i < muon->nmonitors; i++) {
-      if (muon->monitor[i] == MuonMonitorDefault_Private && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
-    }
-    if (same == PETSC_FALSE) {
-      PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
-      PetscCall(MuonMonitorSet(muon, MuonMonitorDefault_Private, vf, MuonMonitorViewerDestroy_Private));
-    }
-    PetscCall(PetscViewerDestroy(&viewer));
-  }
+  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
   PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
   if (flg) {
-    same = PETSC_FALSE;
     if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));
     if (same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, file));
   }

@@ -1,5 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
-#include <petscmuon/private/muoncompressorimpl.h>
+#include "ef21compression.h" /*I "petscmuon.h" I*/
 
 const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
 
@@ -23,6 +22,7 @@ typedef struct {
   MuonExchangeMode mode;
   PetscBool        started; /* a step was committed */
   PetscBool        direct;  /* every rank computes the new weights of every layer: no message down */
+  EF21Meter        meter;
 } Muon_EF21;
 
 static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
@@ -86,6 +86,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
     PetscCall(MatDestroy(&s->Gnew));
   }
   PetscCall(PetscFree(ef21->layer));
+  PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->n       = 0;
   ef21->started = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,6 +105,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscCall(MuonReset_EF21(muon));
   ef21->n = muon->nactive;
   PetscCall(PetscCalloc1(ef21->n, &ef21->layer));
+  PetscCall(EF21MeterCreate_Private(&ef21->meter, ef21->n));
   /* The paper charges every index what the largest matrix needs */
   for (PetscInt i = 0; i < ef21->n; i++) entries = PetscMax(entries, (PetscLogDouble)muon->active[i]->m * (PetscLogDouble)muon->active[i]->n);
   while (entries > 1) {
@@ -282,29 +284,34 @@ static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EF21Commit_Private(Muon muon)
+static PetscErrorCode EF21Commit_Private(Muon muon, const MuonCompressor up[], const MuonCompressor down[])
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
+  PetscCall(EF21MeterBegin_Private(muon, &ef21->meter));
   for (PetscInt i = 0; i < ef21->n; i++) {
     EF21Layer           *s     = &ef21->layer[i];
     MuonLayer            layer = muon->active[i];
-    MuonCompressor       c     = EF21Up(ef21, s);
     const unsigned char *message;
     size_t               bytes;
+    const PetscBool      gap = s->X != NULL && (layer->owner >= 0 || muon->rank == 0) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server measures it */
     Mat                  W, swap;
 
     if (s->M != NULL) PetscCall(MuonMatAxpby_Private(1, layer->gradient, 0, s->M));
     if (s->Gj != NULL) {
       PetscCall(MuonExchangeUpOwn(muon->exchange, i, &bytes, &message));
-      PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, s->Gj));
+      PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_FALSE, layer->gradient, s->Gj));
+      PetscCall(MuonCompressorDecodeAdd(up[i], 1, bytes, message, s->Gj));
+      PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_TRUE, layer->gradient, s->Gj));
     }
-    PetscCall(MuonCompressorCommit(c));
+    PetscCall(MuonCompressorCommit(up[i]));
     PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
+    if (gap == PETSC_TRUE) PetscCall(EF21MeterDown_Private(muon, &ef21->meter, i, PETSC_FALSE, s->Xnew, W));
     if (ef21->direct) PetscCall(MuonMatAxpby_Private(1, s->Xnew, 0, W));
     else if (s->sharp) PetscCall(MuonDecodeStep_Private(muon, i, W));
     else PetscCall(MuonDecodeDown_Private(muon, i, s->down, s->down_assigns, W));
+    if (gap == PETSC_TRUE) PetscCall(EF21MeterDown_Private(muon, &ef21->meter, i, PETSC_TRUE, s->Xnew, W));
     PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_TRUE));
     if (s->serves == PETSC_FALSE) continue;
     PetscCall(MuonCompressorCommit(s->down));
@@ -321,6 +328,7 @@ static PetscErrorCode EF21Commit_Private(Muon muon)
     }
     layer->X = s->X != NULL ? s->X : layer->W;
   }
+  PetscCall(EF21MeterEnd_Private(muon, &ef21->meter, up, down));
   ef21->started = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -348,7 +356,6 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
   PetscCall(MuonSendUp_Private(muon, ef21->mode, up, Gj, sum, &status));
   PetscCall(EF21Serve_Private(muon, record, &status));
   if (ef21->direct == PETSC_FALSE) PetscCall(MuonReceiveDown_Private(muon, down, &status));
-  PetscCall(PetscFree5(M, Gj, sum, up, down));
   /* Each worker multiplies a step that it got by what it makes of rate, schedule and decay */
   for (PetscInt i = 0; i < ef21->n && ef21->direct == PETSC_FALSE; i++) {
     if (ef21->layer[i].sharp) PetscCall(MuonHashStep_Private(muon, i, record));
@@ -357,7 +364,8 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
   record->up     = muon->traffic.up[1];
   record->down   = muon->traffic.down[1];
   PetscCall(MuonAgree_Private(muon, record, &ok));
-  if (ok) PetscCall(EF21Commit_Private(muon));
+  if (ok) PetscCall(EF21Commit_Private(muon, up, down));
+  PetscCall(PetscFree5(M, Gj, sum, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -601,16 +609,43 @@ static PetscErrorCode MuonEF21GetInit_EF21(Muon muon, MuonEF21Init *init)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonEF21SetMonitorCompression_EF21(Muon muon, PetscBool measure)
+{
+  PetscFunctionBegin;
+  ((Muon_EF21 *)muon->data)->meter.wanted = measure;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEF21GetMonitorCompression_EF21(Muon muon, PetscBool *measure)
+{
+  PetscFunctionBegin;
+  *measure = ((Muon_EF21 *)muon->data)->meter.wanted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEF21GetLayerCompression_EF21(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
+{
+  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+  EF21Layer *s;
+
+  PetscFunctionBegin;
+  PetscCall(EF21FindLayer_Private(muon, layer, &s));
+  *compression = ef21->meter.result[s - ef21->layer];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsObject)
 {
   Muon_EF21   *ef21 = (Muon_EF21 *)muon->data;
   MuonEF21Init init = ef21->init;
+  char         viewer[PETSC_MAX_PATH_LEN];
   PetscBool    flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "EF21-Muon options");
   PetscCall(PetscOptionsEnum("-ef21_init", "What EF21 starts from", "MuonEF21SetInit", MuonEF21Inits, (PetscEnum)init, (PetscEnum *)&init, &flg));
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
+  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -629,6 +664,7 @@ static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%sef21_server_", before));
   PetscCall(MuonCompressorSetOptionsPrefix(ef21->down, prefix));
   PetscCall(MuonCompressorSetFromOptions(ef21->down));
+  PetscCall(EF21MeterSetFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -687,6 +723,9 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetServerCompressor_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompressors_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerState_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetMonitorCompression_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetMonitorCompression_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetInit_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetInit_C", NULL));
   PetscCall(PetscFree(muon->data));
@@ -699,7 +738,8 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   Options Database Keys:
 + -ef21_compressor type        - compressor from workers to servers, with the keys of `MuonCompressor` behind it
 . -ef21_server_compressor type - compressor from servers to workers, likewise
-- -ef21_init init              - what EF21 starts from (zero|gradient)
+. -ef21_init init              - what EF21 starts from (zero|gradient)
+- -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 
@@ -758,6 +798,9 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetServerCompressor_C", MuonEF21GetServerCompressor_EF21));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompressors_C", MuonEF21GetLayerCompressors_EF21));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerState_C", MuonEF21GetLayerState_EF21));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetMonitorCompression_C", MuonEF21SetMonitorCompression_EF21));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetMonitorCompression_C", MuonEF21GetMonitorCompression_EF21));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", MuonEF21GetLayerCompression_EF21));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetInit_C", MuonEF21SetInit_EF21));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetInit_C", MuonEF21GetInit_EF21));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));

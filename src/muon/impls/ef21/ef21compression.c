@@ -1,0 +1,303 @@
+#include "ef21compression.h" /*I "petscmuon.h" I*/
+
+PetscErrorCode EF21MeterCreate_Private(EF21Meter *meter, PetscInt n)
+{
+  PetscFunctionBegin;
+  meter->n = n;
+  PetscCall(PetscCalloc2(n, &meter->mine, n, &meter->result));
+  for (PetscInt i = 0; i < n; i++) meter->result[i].step = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterDestroy_Private(EF21Meter *meter)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(meter->mine, meter->result));
+  meter->n      = 0;
+  meter->active = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter)
+{
+  PetscFunctionBegin;
+  meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks_Private(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
+  if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, meter->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. A layer whose rule knows no norm has the Frobenius norm only */
+static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool dual, Mat A, Mat B, double distance[2])
+{
+  PetscBool     lmo;
+  MuonLayerRule rule;
+  PetscReal     norm;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_A, layer, &D));
+  PetscCall(MuonMatAxpby_Private(1, A, 0, D));
+  PetscCall(MuonMatAxpby_Private(-1, B, 1, D));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
+  distance[0] = (double)norm;
+  PetscCall(MuonLayerGetRule(layer, &rule));
+  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
+  if (lmo == PETSC_TRUE) {
+    if (dual == PETSC_TRUE) PetscCall(MuonLMOComputeDualNorm(layer->lmo, D, &norm));
+    else PetscCall(MuonLMOComputeNorm(layer->lmo, D, &norm));
+  }
+  distance[1] = (double)norm;
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* rest holds what was missing before the message, and then what still is; nothing of nothing is nothing */
+static PetscErrorCode EF21Measure_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool dual, PetscBool after, Mat A, Mat B, double contraction[2], double rest[2])
+{
+  double before[2];
+
+  PetscFunctionBegin;
+  if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  before[0] = rest[0];
+  before[1] = rest[1];
+  PetscCall(EF21Distance_Private(muon, muon->active[i], dual, A, B, rest));
+  for (int k = 0; k < 2 && after == PETSC_TRUE; k++) {
+    const double ratio = rest[k] / before[k];
+
+    contraction[k] = before[k] == 0 ? 0 : ratio * ratio;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterUp_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool after, Mat A, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(EF21Measure_Private(muon, meter, i, PETSC_TRUE, after, A, B, meter->mine[i].up, meter->mine[i].lag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterDown_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool after, Mat A, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(EF21Measure_Private(muon, meter, i, PETSC_FALSE, after, A, B, meter->mine[i].down, meter->mine[i].gap));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* NaN is the worst of all */
+static double EF21Worse_Private(double a, double b)
+{
+  return b > a || b != b ? b : a;
+}
+
+static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *bound)
+{
+  PetscReal alpha;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
+  *bound = alpha < 0 ? -1 : 1 - alpha;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter, const MuonCompressor up[], const MuonCompressor down[])
+{
+  EF21Figures *all;
+
+  PetscFunctionBegin;
+  if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
+  PetscCall(MuonExchangeAgree(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
+  for (PetscInt i = 0; i < meter->n; i++) {
+    MuonLayer            layer  = muon->active[i];
+    MuonEF21Compression *result = &meter->result[i];
+    const EF21Figures   *server = &all[(size_t)PetscMax(layer->owner, 0) * (size_t)meter->n + (size_t)i];
+
+    PetscCall(PetscMemzero(result, sizeof(*result)));
+    result->step = muon->step;
+    for (int k = 0; k < 2; k++) {
+      double up_mean = 0, up_worst = 0, lag_mean = 0, lag_worst = 0;
+
+      for (PetscMPIInt j = 0; j < muon->size; j++) {
+        const EF21Figures *worker = &all[(size_t)j * (size_t)meter->n + (size_t)i];
+
+        up_mean += worker->up[k] / muon->size;
+        lag_mean += worker->lag[k] / muon->size;
+        up_worst  = EF21Worse_Private(up_worst, worker->up[k]);
+        lag_worst = EF21Worse_Private(lag_worst, worker->lag[k]);
+      }
+      result->up_mean[k]   = (PetscReal)up_mean;
+      result->up_worst[k]  = (PetscReal)up_worst;
+      result->lag_mean[k]  = (PetscReal)lag_mean;
+      result->lag_worst[k] = (PetscReal)lag_worst;
+      result->down[k]      = (PetscReal)server->down[k];
+      result->gap[k]       = (PetscReal)server->gap[k];
+    }
+    PetscCall(EF21Bound_Private(up[i], layer->m, layer->n, &result->up_bound));
+    PetscCall(EF21Bound_Private(down[i], layer->m, layer->n, &result->down_bound));
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21SetMonitorCompression - Sets whether an optimizer measures what compression does to its layers
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon    - an optimizer of type `MUONEF21`, else the call is ignored
+- measure - whether it does, in the steps of `MuonMonitorSetInterval()`
+
+  Options Database Key:
+. -ef21_monitor_compression [viewer] - measures and prints, see `MuonEF21MonitorCompression()`
+
+  Level: intermediate
+
+  Notes:
+  `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm or its dual, singular value decompositions for the norms of singular values, which take longer than the
+  step itself, one more sum over the ranks of eight numbers a layer, and no memory that the step does not have already. Where this is off nothing is computed.
+
+  It is off by default. The option adds the monitor that prints the figures too.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`, `MuonMonitorSetInterval()`
+@*/
+PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscTryMethod(muon, "MuonEF21SetMonitorCompression_C", (Muon, PetscBool), (muon, measure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetMonitorCompression - Gets whether an optimizer measures what compression does to its layers
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. measure - whether it does
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`
+@*/
+PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(measure, 2);
+  PetscUseMethod(muon, "MuonEF21GetMonitorCompression_C", (Muon, PetscBool *), (muon, measure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonEF21GetLayerCompression - Gets what compression did to a layer in the last step that was measured
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - an optimizer of type `MUONEF21`, set up
+- layer - one of its layers that is not frozen
+
+  Output Parameter:
+. compression - the figures, the same on every rank; their step is -1 where none was measured
+
+  Level: intermediate
+
+  Note:
+  A step is measured after `MuonEF21SetMonitorCompression()`, if `MuonMonitorSetInterval()` has it and if it did not diverge.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
+@*/
+PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(compression, 3);
+  PetscUseMethod(muon, "MuonEF21GetLayerCompression_C", (Muon, MuonLayer, MuonEF21Compression *), (muon, layer, compression));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonEF21MonitorCompression - Prints what compression did to each layer: two lines, one for each direction
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - an optimizer of type `MUONEF21`
+. step - the step
+. loss - the loss
+- vf   - viewer and format
+
+  Options Database Key:
+. -ef21_monitor_compression [viewer] - measures and prints, in the steps of `-muon_monitor_interval`
+
+  Level: intermediate
+
+  Notes:
+  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for the Frobenius norm and for the dual norm of the layer the measured contraction
+  $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
+  of the layer, with the gap $\|X - W\|$ that is left.
+
+  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
+  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLMOComputeDualNorm()` and `MuonLMOComputeNorm()`, without the layer's scale and
+  shape factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
+
+  What the compressors identity and sharp send is exact\: contraction, lag and gap are 0. A single step of a random compressor may be above 1 - alpha, which bounds the expectation.
+
+  Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonMonitorSet()`, `MuonMonitorSetInterval()`
+@*/
+PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
+{
+  PetscViewer viewer = vf->viewer;
+  PetscInt    tablevel;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
+  PetscCall(PetscViewerPushFormat(viewer, vf->format));
+  PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    const char         *name = ((PetscObject)muon->active[i])->name;
+    MuonEF21Compression c;
+    char                bound[2][32];
+
+    PetscCall(MuonEF21GetLayerCompression(muon, muon->active[i], &c));
+    if (c.step != step) continue;
+    for (int k = 0; k < 2; k++) {
+      const PetscReal known = k == 0 ? c.up_bound : c.down_bound;
+
+      if (known < 0) PetscCall(PetscStrncpy(bound[k], "unknown", sizeof(bound[k])));
+      else PetscCall(PetscSNPrintf(bound[k], sizeof(bound[k]), "%.6f", (double)known));
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s up   1-alpha %s Frobenius %.4e worst %.4e lag %.4e worst %.4e dual norm %.4e worst %.4e lag %.4e worst %.4e\n", step, name, bound[0], (double)c.up_mean[0],
+                                     (double)c.up_worst[0], (double)c.lag_mean[0], (double)c.lag_worst[0], (double)c.up_mean[1], (double)c.up_worst[1], (double)c.lag_mean[1], (double)c.lag_worst[1]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s down 1-alpha %s Frobenius %.4e gap %.4e norm %.4e gap %.4e\n", step, name, bound[1], (double)c.down[0], (double)c.gap[0], (double)c.down[1], (double)c.gap[1]));
+  }
+  PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterSetFromOptions_Private(Muon muon)
+{
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-ef21_monitor_compression", EF21MonitorCompression_Private, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonEF21SetMonitorCompression(muon, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,199 @@
+static char help[] = "Contraction, lag and gap of every layer: written beside the matrices that they are of, for tests/oracle/ef21_compression.py to compute them again.\n";
+
+#include "ef21_common.h"
+#include <stdio.h>
+
+static PetscErrorCode WriteRows(FILE *file, PetscInt d, const PetscReal rows[])
+{
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < d; e++) {
+    const double x = (double)rows[e];
+
+    PetscCheck(fwrite(&x, sizeof(x), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there; which tells them by a bit each */
+static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
+{
+  const PetscInt d    = TestEntries(&p->shape[l]);
+  double         here = 0;
+  Mat            A[3];
+  PetscReal     *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(d, &rows));
+  PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[0], &A[1], NULL));
+  PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[2]));
+  if (A[0] == NULL) PetscCall(MuonLayerGetGradient(p->layer[l], &A[0])); /* a momentum that is not stored is what the step leaves there */
+  for (int k = 0; k < 3; k++) here += A[k] != NULL ? 1 << k : 0;
+  PetscCheck(fwrite(&here, sizeof(here), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
+  for (int k = 0; k < 3; k++) {
+    if (A[k] == NULL) continue;
+    PetscCall(TestMatGetRows(A[k], rows));
+    PetscCall(WriteRows(file, d, rows));
+  }
+  PetscCall(TestGetWeights(p, l, rows));
+  PetscCall(WriteRows(file, d, rows));
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The figures of a layer, which all ranks have and which name the constants of its compressors */
+static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FILE *file)
+{
+  const MPI_Comm      comm = PetscObjectComm((PetscObject)p->muon);
+  MuonEF21Compression c, first;
+  MuonCompressor      up, down;
+  PetscReal           alpha[2];
+  PetscInt            measured;
+  MuonLayerRule       rule;
+  MuonLMO             lmo;
+  MuonLMOType         norm;
+  MuonEF21Init        init;
+  PetscBool           equal;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&c, sizeof(c)));
+  PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[l], &c));
+  first = c;
+  PetscCallMPI(MPI_Bcast(&first, (PetscMPIInt)sizeof(first), MPI_BYTE, 0, comm));
+  PetscCall(PetscMemcmp(&first, &c, sizeof(c), &equal));
+  PetscCheck(equal == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": the ranks have different figures", l);
+  PetscCall(MuonMonitorGetInterval(p->muon, &measured));
+  measured = step == 5 ? 5 : step / measured * measured;
+  PetscCheck(c.step == measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": figures of step %" PetscInt_FMT " after step %" PetscInt_FMT, l, c.step, step);
+  PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
+  PetscCall(MuonCompressorGetAlpha(up, p->shape[l].m, p->shape[l].n, &alpha[0]));
+  PetscCall(MuonCompressorGetAlpha(down, p->shape[l].m, p->shape[l].n, &alpha[1]));
+  PetscCall(MuonEF21GetInit(p->muon, &init));
+  PetscCheck((init == MUON_EF21_INIT_GRADIENT && c.step == 0) || c.up_bound == (alpha[0] < 0 ? -1 : 1 - alpha[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.up_bound, (double)alpha[0]);
+  PetscCheck(c.down_bound == (alpha[1] < 0 ? -1 : 1 - alpha[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.down_bound, (double)alpha[1]);
+  PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+  PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+  PetscCall(MuonLMOGetType(lmo, &norm));
+  if (p->rank > 0 || c.step != step) PetscFunctionReturn(PETSC_SUCCESS);
+  fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm);
+  for (int k = 0; k < 2; k++) {
+    fprintf(file, " %.17g %.17g %.17g %.17g %.17g %.17g", (double)c.up_mean[k], (double)c.up_worst[k], (double)c.lag_mean[k], (double)c.lag_worst[k], (double)c.down[k], (double)c.gap[k]);
+  }
+  fprintf(file, "\n");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char                dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
+  const PetscInt      steps                   = 6;
+  FILE               *figures                 = NULL, *file;
+  TestProblem         p, plain;
+  MuonEF21Compression c;
+  PetscReal           difference;
+  PetscBool           on;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &plain));
+  p.noise = plain.noise = 2;
+  PetscCall(MuonSetMaxSteps(p.muon, steps));
+  PetscCall(MuonSetMaxSteps(plain.muon, steps));
+  PetscCall(MuonSetFromOptions(plain.muon));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonEF21GetMonitorCompression(p.muon, &on));
+  if (on == PETSC_FALSE) PetscCall(MuonEF21SetMonitorCompression(p.muon, PETSC_TRUE));
+  else PetscCall(MuonMonitorCancel(plain.muon));
+  PetscCall(MuonEF21SetMonitorCompression(plain.muon, PETSC_FALSE));
+  PetscCall(MuonSetUp(p.muon));
+  if (p.rank == 0) {
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/figures", dir));
+    figures = fopen(path, "w");
+    PetscCheck(figures != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+    fprintf(figures, "%s %d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", p.size);
+  }
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%d.states", dir, p.rank));
+  file = fopen(path, "wb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  for (PetscInt s = 0; s <= steps; s++) {
+    for (PetscInt l = 0; l < p.n; l++) {
+      MuonLayerRule rule;
+      PetscBool     frozen;
+
+      PetscCall(MuonLayerGetRule(p.layer[l], &rule));
+      PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+      if (frozen == PETSC_TRUE) continue;
+      PetscCall(WriteState(&p, l, file));
+      if (s > 0) PetscCall(WriteFigures(&p, l, s - 1, figures));
+      else {
+        PetscCall(MuonEF21GetLayerCompression(p.muon, p.layer[l], &c));
+        PetscCheck(c.step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Figures of step %" PetscInt_FMT " before the first", c.step);
+      }
+    }
+    if (s == steps) break;
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonStep(plain.muon));
+  }
+  PetscCheck(fclose(file) == 0 && (figures == NULL || fclose(figures) == 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
+
+  /* Who looks changes nothing, and who does not look has no figures */
+  PetscCall(TestCompareWeights(&p, &plain, &difference));
+  PetscCheck(difference == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Measuring changed weights by %g", (double)difference);
+  PetscCall(MuonEF21GetLayerCompression(plain.muon, plain.layer[0], &c));
+  PetscCheck(c.step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Figures of step %" PetscInt_FMT " that nobody asked for", c.step);
+  PetscCall(TestDestroy(&plain));
+  PetscCall(TestDestroy(&p));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: numpy
+    oracle: ef21_compression.py lossy
+    test:
+      suffix: topk
+      nsize: {{1 2 3 4}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural -muon_exchange_type {{star sharded replicated}}
+    # Other norms, a rule without a norm, a layer that is frozen, a first gradient that is sent whole
+    test:
+      suffix: norms
+      nsize: 3
+      args: -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
+      args: -muon_layer_row_rule frozen -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+    test:
+      suffix: interval
+      nsize: 2
+      args: -ef21_compressor topk -ef21_server_compressor topk -muon_monitor_interval 2
+
+  testset:
+    requires: numpy
+    nsize: 2
+    # Both directions, or one, are exact, by either of the two types that are
+    test:
+      suffix: identity
+      oracle: ef21_compression.py
+      args: -muon_exchange_mode {{reduce gather}}
+    test:
+      suffix: up
+      oracle: ef21_compression.py up
+      args: -ef21_compressor natural
+    test:
+      suffix: down
+      oracle: ef21_compression.py down
+      args: -ef21_server_compressor topk
+    test:
+      suffix: sharp
+      oracle: ef21_compression.py up
+      args: -ef21_compressor topk -ef21_server_compressor sharp -lmo_type rowsum
+
+  # The lines of the option, of the steps that monitors speak of; the figures themselves are compared above
+  test:
+    suffix: monitor
+    nsize: 2
+    args: -ef21_monitor_compression -muon_monitor_interval 4 -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor natural -muon_layer_gain_ef21_compressor identity
+    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g'
+
+TEST*/
