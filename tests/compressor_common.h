@@ -176,3 +176,102 @@ static inline PetscErrorCode TestEncode(MuonCompressor c, Mat T, Mat R, unsigned
   PetscCall(MuonCompressorEncode(c, T, R, most, *buf, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* A compressor with what can be chosen of it; 0 bits are those of the type */
+typedef struct {
+  const char          *type;
+  PetscReal            ratio;
+  PetscInt             rank;
+  MuonCompressorValues values;
+  PetscInt             bits;
+} TestChoice;
+
+static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(MuonCompressorSetType(*c, choice->type));
+  PetscCall(MuonCompressorSetRatio(*c, choice->ratio));
+  PetscCall(MuonCompressorSetRank(*c, choice->rank));
+  PetscCall(MuonCompressorSetValues(*c, choice->values));
+  if (choice->bits > 0) PetscCall(MuonCompressorSetBits(*c, choice->bits));
+  PetscCall(MuonCompressorSetStream(*c, 11, "attn.qkv", 3, 1));
+  PetscCall(MuonCompressorSetStep(*c, 5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode TestIs(const TestChoice *choice, const char type[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(choice->type, type, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define TEST_MOST_CHOICES 256
+
+/*
+   Choices that cover every type that is registered: those below, and for a type that is not among them one for each kind of values. Dropout is sent in some and dropped in others.
+   The names stay valid until the types are destroyed
+*/
+static inline PetscErrorCode TestGetChoices(PetscInt *count, TestChoice choices[TEST_MOST_CHOICES])
+{
+  static const TestChoice known[] = {{MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORNATURAL, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORDAMPING, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORDAMPING, 0.7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORDAMPING, 0.7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
+                                     {MUONCOMPRESSORDAMPING, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORDAMPING, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
+                                     {MUONCOMPRESSORDAMPING, 0.9, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1e-7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
+                                     {MUONCOMPRESSORDROPOUT, 1e-7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
+                                     {MUONCOMPRESSORTOPK, 0.001, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
+                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORTOPK, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
+                                     {MUONCOMPRESSORTOPK, 0.02, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
+                                     {MUONCOMPRESSORTOPK, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
+                                     {MUONCOMPRESSORRANKK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
+                                     {MUONCOMPRESSORRANKK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
+                                     {MUONCOMPRESSORRANKK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
+                                     {MUONCOMPRESSORRANKK, 0.3, 2, MUON_COMPRESSOR_VALUES_BF16, 0},
+                                     {MUONCOMPRESSORRANKK, 0.3, 1000, MUON_COMPRESSOR_VALUES_NATURAL, 0}};
+  const PetscInt          rows    = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(known);
+  const char            **types;
+  int                     ntypes;
+  PetscBool               same;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorInitializePackage());
+  PetscCall(PetscArraycpy(choices, known, rows));
+  *count = rows;
+  PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
+  /* Some releases count an empty name at the end */
+  for (int t = 0; t < ntypes && types[t] != NULL; t++) {
+    PetscBool listed = PETSC_FALSE;
+
+    for (PetscInt k = 0; k < rows && listed == PETSC_FALSE; k++) PetscCall(TestIs(&known[k], types[t], &listed));
+    /* The steps of a norm are made of an oracle, and tested with it */
+    PetscCall(PetscStrcmp(types[t], MUONCOMPRESSORSHARP, &same));
+    for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL && listed == PETSC_FALSE && same == PETSC_FALSE; values++) {
+      TestChoice *choice = &choices[(*count)++];
+
+      TestCheck(*count <= TEST_MOST_CHOICES, "More than %d choices", TEST_MOST_CHOICES);
+      choice->type   = types[t];
+      choice->ratio  = (PetscReal)(values % 2 == 0 ? 0.1 : 0.4);
+      choice->rank   = PETSC_DETERMINE;
+      choice->values = (MuonCompressorValues)values;
+      choice->bits   = 2 + values;
+    }
+  }
+  PetscCall(PetscFree(types));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -42,6 +42,7 @@ typedef enum {
 } MuonCompressorRounding;
 PETSC_INTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, PetscReal factor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr,
                                                               unsigned char payload[]);
+PETSC_INTERN PetscErrorCode MuonCompressorDenseIsFinite_Private(MuonCompressor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr); /* sets the status where T - R is not */
 PETSC_INTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
 
 /* The entropy of the payload of a message whose header fits */

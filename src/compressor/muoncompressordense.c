@@ -72,6 +72,20 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorDenseIsFinite_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr)
+{
+  PetscScalar *column;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
+  for (PetscInt j = 0; j < n; j++) {
+    MuonKernelResidualRows((size_t)m, 1, T + (size_t)j * ldt, (size_t)ldt, R != NULL ? R + (size_t)j * ldr : NULL, (size_t)ldr, column);
+    if (!MuonKernelIsFinite((size_t)m, 1, column, (size_t)m)) c->status = MUON_STATUS_NANORINF;
+  }
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)m * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
   const size_t stride  = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);

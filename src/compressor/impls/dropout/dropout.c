@@ -17,7 +17,7 @@ static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m,
   *count = 0;
   /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What is not finite is told whether it is sent or not */
   if ((double)MuonCompressorWord_Private(c) >= 4294967296.0 * (double)c->ratio) {
-    if (!MuonKernelIsFinite((size_t)m, (size_t)n, T, (size_t)ldt) || (R != NULL && !MuonKernelIsFinite((size_t)m, (size_t)n, R, (size_t)ldr))) c->status = MUON_STATUS_NANORINF;
+    PetscCall(MuonCompressorDenseIsFinite_Private(c, m, n, T, ldt, R, ldr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *count = (PetscInt64)m * n;
