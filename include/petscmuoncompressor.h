@@ -114,6 +114,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetValues(MuonCompressor, MuonCompress
 PETSC_EXTERN PetscErrorCode MuonCompressorGetValues(MuonCompressor, MuonCompressorValues *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, const char[], PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStep(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetBlocks(MuonCompressor, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetBlocks(MuonCompressor, PetscInt *, const PetscInt *[], PetscInt *, const PetscInt *[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);

@@ -28,6 +28,7 @@ typedef struct {
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
    decode() does Y = Y + scale C where add is true, and Y = C else.
    validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
+   Types know nothing of blocks: m and n are those of a block, T, R and Y point into the layer. Where the layer has blocks commit() is called for each.
    copy() gives another object of the type the choices that the interface does not know of; describe() says in few words how much is kept, for tables. A type may do without both.
 */
 struct _MuonCompressorOps {
@@ -58,6 +59,8 @@ struct _p_MuonCompressor {
   char        *layer; /* NULL until known */
   unsigned int layerhash;
   PetscInt     sender, direction, step;
+  MuonBlocks   blocks;
+  PetscInt     block; /* the one at work: a type that has state keeps one for each of these numbers, 0 where the layer is whole */
 
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
   MuonStatus    status;
@@ -66,13 +69,20 @@ struct _p_MuonCompressor {
 };
 
 PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
+/*
+   The blocks of an m x n layer: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. Between Begin and End the object is that of one block, by its hash and its number;
+   Begin may follow Begin.
+*/
+PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, PetscInt m, PetscInt n, PetscInt *count);
+PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, PetscInt m, PetscInt n, MuonBlock *);
+PETSC_INTERN PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor);
 /* Type and choices of one object for another, not whose messages it writes */
 PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
-/* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; Y stays as it was where valid is not true */
+/* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; where valid is not true Y stays as it was, but for the blocks before the one that is not */
 PETSC_INTERN PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid);
 /* MuonCompressorEncode() and MuonCompressorValidate() that tell the cost of a message, where there is one, from the plain payload that they have at hand; cost may be NULL */
 PETSC_INTERN PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost);

@@ -36,6 +36,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   c->values    = MUON_COMPRESSOR_VALUES_SINGLE;
   c->paperbits = PETSC_DETERMINE;
   c->status    = MUON_STATUS_OK;
+  PetscCall(MuonBlocksSet_Private(&c->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonNameHash_Private("", &c->layerhash));
   *newc = c;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -654,6 +655,7 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)c, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     if (c->layer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "layer: %s, sender: %s %" PetscInt_FMT "\n", c->layer, c->direction == 0 ? "worker" : "server", c->sender));
+    if (MuonBlocksCount_Private(&c->blocks) > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT "\n", c->blocks.nrows, c->blocks.ncolumns));
     PetscTryTypeMethod(c, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)c)->type_name));
@@ -706,6 +708,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonCompressorReset(*c));
   PetscTryTypeMethod(*c, destroy);
   PetscCall(PetscFree((*c)->layer));
+  PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

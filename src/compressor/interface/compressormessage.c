@@ -114,6 +114,92 @@ static PetscErrorCode MuonCompressorCost_Private(MuonCompressor c, PetscInt m, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The most bytes of the message of a layer that is not cut, or of one block */
+static PetscErrorCode MuonCompressorPartMaxBytes_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      header, fewer;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
+  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
+  fewer.bytes = 0;
+  /* A message that leaves out one line of all may be longer, by the positions of the others */
+  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
+  *bytes = (size_t)PetscMax(header.bytes, fewer.bytes) + MUON_WIRE_MESSAGE_HEADER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes such a message, unless the status says that it cannot */
+static PetscErrorCode MuonCompressorPartEncode_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar t[], PetscInt ldt, const PetscScalar r[], PetscInt ldr, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+  PetscInt64           count = 0;
+  size_t               most;
+  unsigned char       *plain = buf;
+  PetscBool            compacts;
+
+  PetscFunctionBegin;
+  /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
+  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
+  compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
+  if (compacts == PETSC_TRUE) {
+    PetscCall(MuonCompressorPartMaxBytes_Private(c, m, n, &most));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_E, most, &plain));
+  }
+  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + MUON_WIRE_MESSAGE_HEADER);
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
+  MuonWireMessageWrite(plain, &header);
+  *bytes = compacts == PETSC_TRUE ? (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf) : (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
+  if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + MUON_WIRE_MESSAGE_HEADER, *bytes, cost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a block costs, added to what those before it do; the headers of a group are in no block */
+static void MuonCompressorAddCost_Private(const MuonCompressorCost *part, MuonCompressorCost *cost)
+{
+  cost->paper += part->paper;
+  cost->entropy += part->entropy;
+}
+
+/*
+   What a receiver does with a message: its blocks one after the other, each checked, then counted where cost is not NULL, then added to or put into y where y is not NULL.
+   y is as it was where valid is not true, but for the blocks before the one that is not
+*/
+static PetscErrorCode MuonCompressorReceive_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost, PetscBool add, PetscReal scale, PetscScalar y[], PetscInt ldy)
+{
+  PetscInt           count;
+  MuonWireGroup      group;
+  MuonCompressorCost sum = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
+  *valid = count == 1 || MuonWireGroupOpen(buf, bytes, (uint32_t)c->layerhash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt b = 0; b < count && *valid == PETSC_TRUE; b++) {
+    const unsigned char *part = buf, *payload = NULL;
+    size_t               some = bytes;
+    MuonBlock            block;
+    MuonWireMessage      header;
+    MuonCompressorCost   one;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
+    if (count > 1) part = MuonWireGroupNext(&group, &some);
+    PetscCall(MuonCompressorExpand_Private(c, block.m, block.n, some, part, &header, &payload, valid));
+    if (*valid == PETSC_FALSE) break;
+    if (cost != NULL) {
+      PetscCall(MuonCompressorCost_Private(c, block.m, block.n, &header, payload, some, &one));
+      MuonCompressorAddCost_Private(&one, &sum);
+    }
+    if (y != NULL) PetscUseTypeMethod(c, decode, block.m, block.n, (PetscInt64)header.count, payload, add, scale, y + block.row + (size_t)block.column * (size_t)ldy, ldy);
+  }
+  PetscCall(MuonCompressorEndBlocks_Private(c));
+  sum.encoded = 8.0 * (PetscLogDouble)bytes;
+  if (*valid == PETSC_TRUE && cost != NULL) *cost = sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    MuonCompressorIsAssignment - Tells whether a receiver gets the matrix itself, to be assigned, and not a difference to be added
 
@@ -158,19 +244,23 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 @*/
 PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
 {
-  MuonCompressorLayout layout;
-  MuonWireMessage      header, fewer;
+  PetscInt count;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(bytes, 4);
-  PetscCall(MuonCompressorSetUp_Private(c));
-  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
-  fewer.bytes = 0;
-  /* A message that leaves out one line of all may be longer, by the positions of the others */
-  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
-  *bytes = (size_t)PetscMax(header.bytes, fewer.bytes) + MUON_WIRE_MESSAGE_HEADER;
+  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER : 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock block;
+    size_t    part;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
+    PetscCall(MuonCompressorPartMaxBytes_Private(c, block.m, block.n, &part));
+    MuonCompressorCheck(c, part <= SIZE_MAX - *bytes, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+    *bytes += part;
+  }
+  PetscCall(MuonCompressorEndBlocks_Private(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,15 +300,11 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 
 PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost)
 {
-  const PetscScalar   *t, *r = NULL;
-  MuonCompressorLayout layout;
-  MuonWireMessage      header;
-  MuonWorkspace        work;
-  PetscInt             m, n, ldt, ldr = 0;
-  PetscInt64           count = 0;
-  size_t               most;
-  unsigned char       *plain = buf;
-  PetscBool            compacts;
+  const PetscScalar *t, *r = NULL;
+  MuonCompressorCost sum = {0, 0, 0};
+  MuonWorkspace      work;
+  PetscInt           m, n, count, ldt, ldr = 0;
+  size_t             most;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -239,19 +325,28 @@ PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, 
     PetscCall(MatDenseGetLDA(R, &ldr));
     PetscCall(MatDenseGetArrayRead(R, &r));
   }
-  /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
-  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
-  if (compacts == PETSC_TRUE) PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, most, &plain));
-  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + MUON_WIRE_MESSAGE_HEADER);
+  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER : 0;
+  for (PetscInt b = 0; b < count && c->status == MUON_STATUS_OK; b++) {
+    const PetscScalar *tb, *rb = NULL;
+    MuonBlock          block;
+    MuonCompressorCost one;
+    size_t             part = 0;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
+    tb = t + block.row + (size_t)block.column * (size_t)ldt;
+    if (r != NULL) rb = r + block.row + (size_t)block.column * (size_t)ldr;
+    PetscCall(MuonCompressorPartEncode_Private(c, block.m, block.n, tb, ldt, rb, ldr, buf + *bytes, &part, cost != NULL ? &one : NULL));
+    *bytes += part;
+    if (cost != NULL && c->status == MUON_STATUS_OK) MuonCompressorAddCost_Private(&one, &sum);
+  }
+  PetscCall(MuonCompressorEndBlocks_Private(c));
   if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
   PetscCall(MatDenseRestoreArrayRead(T, &t));
-  if (c->status == MUON_STATUS_OK) {
-    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
-    MuonWireMessageWrite(plain, &header);
-    *bytes = compacts == PETSC_TRUE ? (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf) : (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
-    if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + MUON_WIRE_MESSAGE_HEADER, *bytes, cost));
-  } else *bytes = 0;
+  if (c->status != MUON_STATUS_OK) *bytes = 0;
+  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER, buf);
+  sum.encoded = 8.0 * (PetscLogDouble)*bytes;
+  if (c->status == MUON_STATUS_OK && cost != NULL) *cost = sum;
   PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -289,36 +384,27 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
 
 PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost)
 {
-  const unsigned char *payload;
-  MuonWireMessage      header;
-
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
-  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, valid));
-  if (*valid == PETSC_TRUE && cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, payload, bytes, cost));
+  PetscCall(MuonCompressorReceive_Private(c, m, n, bytes, buf, valid, cost, PETSC_FALSE, 1.0, NULL, 0));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
 {
-  const unsigned char *payload;
-  MuonWireMessage      header;
-  PetscScalar         *y;
-  PetscInt             m, n, ldy;
+  PetscScalar *y;
+  PetscInt     m, n, ldy;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
   PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
-  PetscCall(MuonCompressorExpand_Private(c, m, n, bytes, buf, &header, &payload, valid));
-  if (*valid == PETSC_TRUE) {
-    PetscCall(MatDenseGetLDA(Y, &ldy));
-    if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
-    else PetscCall(MatDenseGetArrayWrite(Y, &y));
-    PetscUseTypeMethod(c, decode, m, n, (PetscInt64)header.count, payload, add, scale, y, ldy);
-    if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
-    else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
-  }
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
+  else PetscCall(MatDenseGetArrayWrite(Y, &y));
+  PetscCall(MuonCompressorReceive_Private(c, m, n, bytes, buf, valid, NULL, add, scale, y, ldy));
+  if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
+  else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, Y, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -457,6 +543,8 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    sign for sparse natural values, the entropy of sign and exponent for dense ones and for each factor of a low-rank message, and the full width of all other values. A row or a column with one entry has
    as many possible places as it has entries, and two signs.
 
+   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the group besides.
+
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressorGetMaxBytes()`
 @*/
 PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
@@ -490,7 +578,8 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscTryTypeMethod(c, commit);
+  for (c->block = 0; c->block < MuonBlocksCount_Private(&c->blocks); c->block++) PetscTryTypeMethod(c, commit);
+  c->block = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,17 +599,27 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
    Level: advanced
 
    Note:
-   It holds for entries in the normal range of how values are written.
+   It holds for entries in the normal range of how values are written. Of blocks (`MuonCompressorSetBlocks()`) it is the smallest.
 
 .seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
 @*/
 PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
+  PetscInt count;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(alpha, 4);
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
   *alpha = -1.0;
-  PetscTryTypeMethod(c, alpha, m, n, alpha);
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock block;
+    PetscReal one = -1.0;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
+    PetscTryTypeMethod(c, alpha, block.m, block.n, &one);
+    *alpha = b == 0 ? one : PetscMin(*alpha, one);
+  }
+  PetscCall(MuonCompressorEndBlocks_Private(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

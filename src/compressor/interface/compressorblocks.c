@@ -1,0 +1,126 @@
+#include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
+
+/*@
+   MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks, each of which is compressed by itself
+
+   Logically Collective; No Fortran Support
+
+   Input Parameters:
++  c        - the compressor
+.  nrows    - how many parts the rows are cut into
+.  rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
+.  ncolumns - how many parts the columns are cut into
+-  columns  - their sizes, likewise
+
+   Level: advanced
+
+   Notes:
+   The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number k = i ncolumns + j. 1 and 1 mean no cut, as without this call.
+
+   Ratio and rank are parts of each block, and state, where a type has any, is kept for each. The message holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages and the random numbers of a
+   layer by the name that was given to `MuonCompressorSetStream()` with [k] behind it, as in qkv[2].
+
+   Whether the sizes fit is seen when there is a matrix. State that there is already is dropped.
+
+   A compressor of type `MUONCOMPRESSORIDENTITY` sends its matrix whole, with blocks or without.
+
+   `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's compressors.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetBlocks()`, `MuonLayerSetBlocks()`, `MuonCompressorSetStream()`
+@*/
+PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
+{
+  char reason[512];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(c, nrows, 2);
+  PetscValidLogicalCollectiveInt(c, ncolumns, 4);
+  PetscCall(MuonBlocksCheckSide_Private(nrows, rows, -1, "rows", sizeof(reason), reason));
+  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
+  PetscCall(MuonBlocksCheckSide_Private(ncolumns, columns, -1, "columns", sizeof(reason), reason));
+  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
+  MuonCompressorCheck(c, (PetscInt64)nrows * ncolumns <= PETSC_MPI_INT_MAX, PETSC_ERR_ARG_OUTOFRANGE, "", "%" PetscInt_FMT " x %" PetscInt_FMT " blocks, expected at most %d", nrows, ncolumns, PETSC_MPI_INT_MAX);
+  PetscTryTypeMethod(c, reset);
+  PetscCall(MuonBlocksSet_Private(&c->blocks, nrows, rows, ncolumns, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetBlocks - Gets the grid of blocks that are compressed by themselves
+
+   Not Collective; No Fortran Support
+
+   Input Parameter:
+.  c - the compressor
+
+   Output Parameters:
++  nrows    - how many parts the rows are cut into
+.  rows     - their sizes, borrowed, `NULL` where all are equal
+.  ncolumns - how many parts the columns are cut into
+-  columns  - their sizes, likewise
+
+   Level: advanced
+
+   Note:
+   Any of the arguments may be `NULL`.
+
+.seealso: `MuonCompressor`, `MuonCompressorSetBlocks()`, `MuonLayerGetBlocks()`
+@*/
+PetscErrorCode MuonCompressorGetBlocks(MuonCompressor c, PetscInt *nrows, const PetscInt *rows[], PetscInt *ncolumns, const PetscInt *columns[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  if (nrows != NULL) *nrows = c->blocks.nrows;
+  if (rows != NULL) *rows = c->blocks.rows;
+  if (ncolumns != NULL) *ncolumns = c->blocks.ncolumns;
+  if (columns != NULL) *columns = c->blocks.columns;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscInt *count)
+{
+  char reason[512];
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetUp_Private(c));
+  *count = 1;
+  if (c->assignment == PETSC_TRUE || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonBlocksCheckSide_Private(c->blocks.nrows, c->blocks.rows, m, "rows", sizeof(reason), reason));
+  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
+  PetscCall(MuonBlocksCheckSide_Private(c->blocks.ncolumns, c->blocks.columns, n, "columns", sizeof(reason), reason));
+  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
+  *count = MuonBlocksCount_Private(&c->blocks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, PetscInt m, PetscInt n, MuonBlock *block)
+{
+  char  *name;
+  size_t length;
+
+  PetscFunctionBegin;
+  if (count == 1) {
+    block->row    = 0;
+    block->column = 0;
+    block->m      = m;
+    block->n      = n;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonBlocksGet_Private(&c->blocks, b, m, n, block));
+  PetscCall(PetscStrlen(c->layer != NULL ? c->layer : "", &length));
+  PetscCall(PetscMalloc1(length + 32, &name));
+  PetscCall(MuonBlockName_Private(c->layer != NULL ? c->layer : "", b, length + 32, name));
+  PetscCall(MuonNameHash_Private(name, &c->layerhash));
+  PetscCall(PetscFree(name));
+  c->block = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonNameHash_Private(c->layer != NULL ? c->layer : "", &c->layerhash));
+  c->block = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,397 @@
+/*
+   A compressor with blocks is one compressor for each block, to the last bit: messages, what is decoded, costs, constants and state. What the message of the blocks is refused for, and that a grid of one block is none.
+*/
+#include "compressor_common.h"
+#include "muonwire.h"
+
+enum {
+  M    = 12,
+  N    = 10,
+  STEP = 3 /* messages in a row, for types with state */
+};
+
+typedef struct {
+  PetscInt        nrows, ncolumns;
+  const PetscInt *rows, *columns;
+  PetscInt        rowstart[8], columnstart[8];
+} Grid;
+
+static void GridStarts(PetscInt count, const PetscInt sizes[], PetscInt whole, PetscInt start[])
+{
+  start[0] = 0;
+  for (PetscInt i = 0; i < count; i++) start[i + 1] = start[i] + (sizes != NULL ? sizes[i] : whole / count);
+}
+
+/* Entries of a block of A to B, or of B to that block of A */
+static PetscErrorCode CopyBlock(const Grid *grid, PetscInt k, Mat A, Mat B, PetscBool back)
+{
+  const PetscInt i0 = grid->rowstart[k / grid->ncolumns], j0 = grid->columnstart[k % grid->ncolumns];
+  PetscScalar   *a, *b;
+  PetscInt       m, n, lda, ldb;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, &m, &n));
+  PetscCall(MatDenseGetLDA(A, &lda));
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(MatDenseGetArray(A, &a));
+  PetscCall(MatDenseGetArray(B, &b));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < m; i++) {
+      if (back) a[i0 + i + (j0 + j) * lda] = b[i + j * ldb];
+      else b[i + j * ldb] = a[i0 + i + (j0 + j) * lda];
+    }
+  }
+  PetscCall(MatDenseRestoreArray(A, &a));
+  PetscCall(MatDenseRestoreArray(B, &b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateCompressor(const char type[], const char name[], PetscReal ratio, MuonCompressorValues values, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(MuonCompressorSetType(*c, type));
+  PetscCall(MuonCompressorSetRatio(*c, ratio));
+  PetscCall(MuonCompressorSetValues(*c, values));
+  PetscCall(MuonCompressorSetStream(*c, 11, name, 3, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSame(Mat X, Mat Y, const char type[], const char what[])
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatSame(X, Y, &same));
+  TestCheck(same, "%s: %s is not that of the blocks", type, what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The object with blocks beside one object for each of them */
+static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, const Grid *grid, unsigned long long *state)
+{
+  const PetscInt count = grid->nrows * grid->ncolumns;
+  MuonCompressor whole, *part;
+  Mat            T, R, Y, Z;
+  PetscReal      alpha, least = 2;
+  size_t         most, sum    = 0, bytes, partbytes;
+  unsigned char *buf, *partbuf;
+  MuonStatus     status;
+
+  PetscFunctionBegin;
+  PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, values, &whole));
+  PetscCall(MuonCompressorSetBlocks(whole, grid->nrows, grid->rows, grid->ncolumns, grid->columns));
+  PetscCall(TestMatCreate(M, N, 3, &T));
+  PetscCall(TestMatCreate(M, N, 1, &R));
+  PetscCall(TestMatCreate(M, N, 2, &Y));
+  PetscCall(TestMatCreate(M, N, 0, &Z));
+  PetscCall(PetscMalloc1(count, &part));
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscInt m = grid->rowstart[k / grid->ncolumns + 1] - grid->rowstart[k / grid->ncolumns], n = grid->columnstart[k % grid->ncolumns + 1] - grid->columnstart[k % grid->ncolumns];
+    char           name[16];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "w[%" PetscInt_FMT "]", k));
+    PetscCall(CreateCompressor(type, name, (PetscReal)0.3, values, &part[k]));
+    PetscCall(MuonCompressorGetAlpha(part[k], m, n, &alpha));
+    least = PetscMin(least, alpha);
+    PetscCall(MuonCompressorGetMaxBytes(part[k], m, n, &partbytes));
+    sum += partbytes;
+  }
+  PetscCall(MuonCompressorGetAlpha(whole, M, N, &alpha));
+  TestCheck(alpha == least, "%s: alpha %g, the least of the blocks is %g", type, (double)alpha, (double)least);
+  PetscCall(MuonCompressorGetMaxBytes(whole, M, N, &most));
+  TestCheck(most == sum + MUON_WIRE_MESSAGE_HEADER, "%s: at most %zu bytes, %zu in the blocks", type, most, sum);
+  for (PetscInt step = 0; step < STEP; step++) {
+    MuonCompressorCost cost, total = {0, 0, 0}, one;
+    MuonWireGroup      group;
+    unsigned int       hash = 2166136261u;
+    PetscBool          valid;
+
+    PetscCall(TestMatNormal(T, 1, state));
+    PetscCall(TestMatNormal(R, step == 1 ? (PetscReal)1e-3 : 1, state));
+    PetscCall(TestMatNormal(Y, 1, state));
+    PetscCall(TestMatAxpby(1, Y, 0, Z));
+    PetscCall(MuonCompressorSetStep(whole, step));
+    PetscCall(TestEncode(whole, T, R, &buf, &bytes));
+    PetscCall(MuonCompressorGetStatus(whole, &status));
+    TestCheck(status == MUON_STATUS_OK && bytes <= most, "%s: status %d, %zu bytes of %zu", type, (int)status, bytes, most);
+    PetscCall(MuonCompressorValidate(whole, M, N, bytes, buf, &valid));
+    TestCheck(valid, "%s: not valid", type);
+    hash = (hash ^ 'w') * 16777619u;
+    TestCheck(MuonWireGroupOpen(buf, bytes, hash, (uint64_t)count, &group) == MUON_WIRE_OK, "%s: no group", type);
+    PetscCall(MuonCompressorDecodeAdd(whole, (PetscReal)0.7, bytes, buf, Y));
+    PetscCall(MuonCompressorGetCost(whole, M, N, bytes, buf, &cost));
+    PetscCall(MuonCompressorCommit(whole));
+    for (PetscInt k = 0; k < count; k++) {
+      const PetscInt       m = grid->rowstart[k / grid->ncolumns + 1] - grid->rowstart[k / grid->ncolumns], n = grid->columnstart[k % grid->ncolumns + 1] - grid->columnstart[k % grid->ncolumns];
+      const unsigned char *from;
+      size_t               length;
+      PetscBool            same;
+      Mat                  t, r, z;
+
+      PetscCall(TestMatCreate(m, n, 0, &t));
+      PetscCall(TestMatCreate(m, n, 0, &r));
+      PetscCall(TestMatCreate(m, n, 0, &z));
+      PetscCall(CopyBlock(grid, k, T, t, PETSC_FALSE));
+      PetscCall(CopyBlock(grid, k, R, r, PETSC_FALSE));
+      PetscCall(CopyBlock(grid, k, Z, z, PETSC_FALSE));
+      PetscCall(MuonCompressorSetStep(part[k], step));
+      PetscCall(TestEncode(part[k], t, r, &partbuf, &partbytes));
+      from = MuonWireGroupNext(&group, &length);
+      PetscCall(PetscMemcmp(from, partbuf, PetscMin(length, partbytes), &same));
+      TestCheck(same && length == partbytes, "%s: message of block %" PetscInt_FMT " in step %" PetscInt_FMT " differs", type, k, step);
+      PetscCall(MuonCompressorDecodeAdd(part[k], (PetscReal)0.7, partbytes, partbuf, z));
+      PetscCall(MuonCompressorGetCost(part[k], m, n, partbytes, partbuf, &one));
+      total.paper += one.paper;
+      total.encoded += one.encoded;
+      total.entropy += one.entropy;
+      PetscCall(MuonCompressorCommit(part[k]));
+      PetscCall(CopyBlock(grid, k, Z, z, PETSC_TRUE));
+      PetscCall(PetscFree(partbuf));
+      PetscCall(TestMatDestroy(&t));
+      PetscCall(TestMatDestroy(&r));
+      PetscCall(TestMatDestroy(&z));
+    }
+    PetscCall(CheckSame(Y, Z, type, "what is added"));
+    TestCheck(cost.paper == total.paper && cost.entropy == total.entropy, "%s: %g and %g bits, %g and %g in the blocks", type, cost.paper, cost.entropy, total.paper, total.entropy);
+    TestCheck(cost.encoded == 8.0 * (double)bytes && cost.encoded > total.encoded && cost.encoded <= total.encoded + 8 * MUON_WIRE_MESSAGE_HEADER, "%s: %g bits are sent, %g in the blocks", type, cost.encoded, total.encoded);
+    PetscCall(MuonCompressorDecode(whole, bytes, buf, Y));
+    PetscCall(PetscFree(buf));
+    if (step == STEP - 1) {
+      PetscCall(MuonCompressorReset(whole));
+      PetscCall(TestEncode(whole, T, NULL, &buf, &bytes));
+      PetscCall(MuonCompressorDecode(whole, bytes, buf, Y));
+      PetscCall(MuonCompressorApply(whole, T, Z));
+      PetscCall(CheckSame(Y, Z, type, "what Apply() gives"));
+      PetscCall(PetscFree(buf));
+    }
+  }
+  /* A number that is none, in the last block */
+  PetscCall(TestMatSet(T, M - 1, N - 1, NAN));
+  PetscCall(TestEncode(whole, T, NULL, &buf, &bytes));
+  PetscCall(MuonCompressorGetStatus(whole, &status));
+  TestCheck(status == MUON_STATUS_NANORINF && bytes == 0, "%s: status %d and %zu bytes for a NaN", type, (int)status, bytes);
+  PetscCall(PetscFree(buf));
+  for (PetscInt k = 0; k < count; k++) PetscCall(MuonCompressorDestroy(&part[k]));
+  PetscCall(PetscFree(part));
+  PetscCall(MuonCompressorDestroy(&whole));
+  PetscCall(TestMatDestroy(&T));
+  PetscCall(TestMatDestroy(&R));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(TestMatDestroy(&Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A grid of one block, and blocks of what is sent whole, leave the bytes as they were */
+static PetscErrorCode CheckWhole(const char type[], PetscInt nrows, unsigned long long *state)
+{
+  MuonCompressor without, with;
+  Mat            T;
+  size_t         bytes, again;
+  unsigned char *buf, *other;
+  const PetscInt all[1] = {M};
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 1, &T));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &without));
+  PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &with));
+  PetscCall(MuonCompressorSetBlocks(with, nrows, nrows == 1 ? all : NULL, 1, NULL));
+  PetscCall(TestEncode(without, T, NULL, &buf, &bytes));
+  PetscCall(TestEncode(with, T, NULL, &other, &again));
+  PetscCall(PetscMemcmp(buf, other, PetscMin(bytes, again), &same));
+  TestCheck(same && bytes == again, "%s: %zu bytes with one block, %zu without", type, again, bytes);
+  PetscCall(PetscFree(buf));
+  PetscCall(PetscFree(other));
+  PetscCall(MuonCompressorDestroy(&with));
+  PetscCall(MuonCompressorDestroy(&without));
+  PetscCall(TestMatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckValid(MuonCompressor c, size_t bytes, const unsigned char buf[], PetscBool expected, const char what[])
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorValidate(c, M, N, bytes, buf, &valid));
+  TestCheck(valid == expected, "%s: %s", what, valid ? "accepted" : "refused");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckRefused(unsigned long long *state)
+{
+  const PetscInt       rows[2] = {5, 7}, columns[2] = {4, 6};
+  MuonCompressor       c, other;
+  Mat                  T, Y;
+  size_t               bytes, length[2], wholebytes;
+  unsigned char       *buf, *copy, *whole;
+  const unsigned char *from[2];
+  MuonWireGroup        group;
+  unsigned int         hash    = (2166136261u ^ 'w') * 16777619u;
+  PetscInt             refused = 0, accepted = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 1, &T));
+  PetscCall(TestMatCreate(M, N, 1, &Y));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_NATURAL, &c));
+  PetscCall(TestEncode(c, T, NULL, &whole, &wholebytes));
+  PetscCall(MuonCompressorSetBlocks(c, 2, NULL, 2, NULL));
+  PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
+  PetscCall(PetscMalloc1(bytes + 1, &copy));
+  PetscCall(CheckValid(c, bytes, buf, PETSC_TRUE, "as it is"));
+  PetscCall(CheckValid(c, wholebytes, whole, PETSC_FALSE, "a message without blocks"));
+  for (size_t cut = 0; cut < bytes; cut++) PetscCall(CheckValid(c, cut, buf, PETSC_FALSE, "a message that was cut"));
+  PetscCall(PetscArraycpy(copy, buf, bytes));
+  copy[bytes] = 0;
+  PetscCall(CheckValid(c, bytes + 1, copy, PETSC_FALSE, "a byte more"));
+  for (size_t bit = 0; bit < 8 * bytes; bit++) {
+    PetscBool valid;
+
+    copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
+    PetscCall(MuonCompressorValidate(c, M, N, bytes, copy, &valid));
+    if (valid) PetscCall(MuonCompressorDecode(c, bytes, copy, Y));
+    if (valid) accepted++;
+    else refused++;
+    copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
+  }
+  TestCheck(refused > accepted && accepted > 0, "%" PetscInt_FMT " flipped bits were refused, %" PetscInt_FMT " gave other values", refused, accepted);
+  /* Blocks of one shape are known by their names */
+  TestCheck(MuonWireGroupOpen(buf, bytes, hash, 4, &group) == MUON_WIRE_OK, "no group");
+  for (PetscInt k = 0; k < 2; k++) from[k] = MuonWireGroupNext(&group, &length[k]);
+  PetscCall(PetscArraycpy(copy + (from[0] - buf), from[1], length[1]));
+  PetscCall(PetscArraycpy(copy + (from[0] - buf) + length[1], from[0], length[0]));
+  PetscCall(CheckValid(c, bytes, copy, PETSC_FALSE, "two blocks in each other's place"));
+  /* Other grids, another layer, no grid */
+  PetscCall(MuonCompressorSetBlocks(c, 2, NULL, 1, NULL));
+  PetscCall(CheckValid(c, bytes, buf, PETSC_FALSE, "four blocks for two"));
+  PetscCall(MuonCompressorSetBlocks(c, 2, rows, 2, columns));
+  PetscCall(CheckValid(c, bytes, buf, PETSC_FALSE, "blocks of 6 x 5 for others"));
+  PetscCall(MuonCompressorSetBlocks(c, 1, NULL, 1, NULL));
+  PetscCall(CheckValid(c, bytes, buf, PETSC_FALSE, "blocks where there are none"));
+  PetscCall(CheckValid(c, wholebytes, whole, PETSC_TRUE, "none again"));
+  PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "v", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_NATURAL, &other));
+  PetscCall(MuonCompressorSetBlocks(other, 2, NULL, 2, NULL));
+  PetscCall(CheckValid(other, bytes, buf, PETSC_FALSE, "another layer"));
+  PetscCall(MuonCompressorDestroy(&other));
+  PetscCall(PetscFree(copy));
+  PetscCall(PetscFree(buf));
+  PetscCall(PetscFree(whole));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&T));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was set is what is got, and shown */
+static PetscErrorCode CheckGet(void)
+{
+  const PetscInt rows[3] = {5, 4, 3}, *r, *n;
+  PetscInt       nrows, ncolumns;
+  MuonCompressor c;
+
+  PetscFunctionBegin;
+  PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
+  PetscCall(MuonCompressorGetBlocks(c, &nrows, &r, &ncolumns, &n));
+  TestCheck(nrows == 1 && ncolumns == 1 && r == NULL && n == NULL, "%" PetscInt_FMT " x %" PetscInt_FMT " blocks without a call", nrows, ncolumns);
+  PetscCall(MuonCompressorSetBlocks(c, 3, rows, 2, NULL));
+  PetscCall(MuonCompressorGetBlocks(c, &nrows, &r, &ncolumns, &n));
+  TestCheck(nrows == 3 && ncolumns == 2 && r[0] == 5 && r[1] == 4 && r[2] == 3 && n == NULL, "%" PetscInt_FMT " x %" PetscInt_FMT " blocks", nrows, ncolumns);
+  PetscCall(MuonCompressorView(c, NULL));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt     rows[3] = {5, 4, 3}, columns[2] = {7, 3};
+  const char       **types;
+  int                ntypes, tried = 0;
+  unsigned long long state = 7;
+  PetscBool          wrong = PETSC_FALSE;
+  PetscInt           r     = 1;
+  Grid               grids[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(MuonCompressorInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &r, &wrong));
+  if (wrong) {
+    /* Sizes that do not fit, seen where there is a matrix or at once */
+    MuonCompressor c;
+    PetscInt       sizes[2] = {5, 6};
+    size_t         most;
+
+    PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
+    if (r == 2) PetscCall(MuonCompressorSetBlocks(c, 2, sizes, 1, NULL));
+    else PetscCall(MuonCompressorSetBlocks(c, r, NULL, 1, NULL));
+    PetscCall(MuonCompressorGetMaxBytes(c, M, N, &most));
+    PetscCall(MuonCompressorDestroy(&c));
+  }
+  grids[0].nrows    = 3;
+  grids[0].rows     = rows;
+  grids[0].ncolumns = 2;
+  grids[0].columns  = columns;
+  grids[1].nrows    = 4;
+  grids[1].rows     = NULL;
+  grids[1].ncolumns = 1;
+  grids[1].columns  = NULL;
+  grids[2].nrows    = 1;
+  grids[2].rows     = NULL;
+  grids[2].ncolumns = 5;
+  grids[2].columns  = NULL;
+  for (PetscInt g = 0; g < 3; g++) {
+    GridStarts(grids[g].nrows, grids[g].rows, M, grids[g].rowstart);
+    GridStarts(grids[g].ncolumns, grids[g].columns, N, grids[g].columnstart);
+  }
+  PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
+  for (int i = 0; i < ntypes && types[i] != NULL; i++) {
+    MuonCompressor c;
+    PetscBool      assigns;
+
+    PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
+    PetscCall(MuonCompressorSetType(c, types[i]));
+    PetscCall(MuonCompressorIsAssignment(c, &assigns));
+    PetscCall(MuonCompressorDestroy(&c));
+    PetscCall(CheckWhole(types[i], assigns ? 4 : 1, &state));
+    if (assigns) continue;
+    tried++;
+    for (PetscInt g = 0; g < 3; g++) {
+      PetscCall(CheckGrid(types[i], MUON_COMPRESSOR_VALUES_SINGLE, &grids[g], &state));
+      PetscCall(CheckGrid(types[i], MUON_COMPRESSOR_VALUES_NATURAL, &grids[g], &state));
+    }
+  }
+  PetscCall(PetscFree(types));
+  TestCheck(tried >= 3, "%d types were tried", tried);
+  PetscCall(CheckRefused(&state));
+  PetscCall(CheckGet());
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    link: internal
+
+  test:
+
+  test:
+    suffix: sum
+    args: -rows 2
+    error: of layer w: 5,6 has the sum 11, expected the number of rows, 12
+
+  test:
+    suffix: divisor
+    args: -rows 5
+    error: of layer w: 5 equal blocks of the 12 rows, expected a divisor of that number
+
+  test:
+    suffix: none
+    args: -rows 0
+    error: of layer w: 0 blocks of rows, expected at least 1
+
+TEST*/
