@@ -29,6 +29,7 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORBF16`      - rounds every entry to bfloat16
 .  `MUONCOMPRESSORDAMPING`   - a multiple of everything
 .  `MUONCOMPRESSORDROPOUT`   - everything with some probability, else nothing
+.  `MUONCOMPRESSORSIGN`      - the signs, and one magnitude for all
 .  `MUONCOMPRESSORTOPK`      - the entries of largest absolute value
 .  `MUONCOMPRESSORRANKK`     - the leading singular triples
 -  `MUONCOMPRESSORSHARP`     - the sharp operator of a norm whose steps have a natural format, for servers
@@ -45,6 +46,7 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORBF16      "bf16"
 #define MUONCOMPRESSORDAMPING   "damping"
 #define MUONCOMPRESSORDROPOUT   "dropout"
+#define MUONCOMPRESSORSIGN      "sign"
 #define MUONCOMPRESSORTOPK      "topk"
 #define MUONCOMPRESSORRANKK     "rankk"
 #define MUONCOMPRESSORSHARP     "sharp"

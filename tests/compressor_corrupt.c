@@ -127,6 +127,7 @@ static PetscErrorCode CheckMessage(const char type[], PetscReal ratio, MuonCompr
   PetscCall(MuonCompressorSetValues(other, values));
   PetscCall(MuonCompressorSetRatio(other, ratio / 2));
   PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
+  if (!zero) PetscCall(PetscStrcmp(type, MUONCOMPRESSORSIGN, &zero));
   TestCheck(valid == zero, "%s: a message that keeps more", type);
   PetscCall(MuonCompressorDestroy(&other));
 
@@ -137,8 +138,8 @@ static PetscErrorCode CheckMessage(const char type[], PetscReal ratio, MuonCompr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A low-rank message of a zero matrix is a header alone: each of its bits matters all the same */
-static PetscErrorCode CheckEmpty(void)
+/* The message of a zero matrix is a header alone: each of its bits matters all the same */
+static PetscErrorCode CheckEmpty(const char type[])
 {
   MuonCompressor c;
   Mat            X, Y;
@@ -148,15 +149,15 @@ static PetscErrorCode CheckEmpty(void)
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
+  PetscCall(MuonCompressorSetType(c, type));
   PetscCall(TestMatCreate(6, 5, 0, &X));
   PetscCall(TestMatCreate(6, 5, 0, &Y));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  TestCheck(bytes == 24, "%zu bytes for a zero matrix", bytes);
+  TestCheck(bytes == 24, "%s: %zu bytes for a zero matrix", type, bytes);
   for (size_t bit = 0; bit < 8 * bytes; bit++) {
     buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
     PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
-    TestCheck(!valid, "Bit %zu of the header does not matter", bit);
+    TestCheck(!valid, "%s: bit %zu of the header of a zero matrix does not matter", type, bit);
     buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
   PetscCall(PetscFree(buf));
@@ -220,12 +221,14 @@ int main(int argc, char **argv)
   PetscCall(CheckMessage(MUONCOMPRESSORIDENTITY, 0.1, MUON_COMPRESSOR_VALUES_SINGLE, 5, 7));
   PetscCall(CheckMessage(MUONCOMPRESSORNATURAL, 0.1, MUON_COMPRESSOR_VALUES_SINGLE, 9, 13));
   for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+    PetscCall(CheckMessage(MUONCOMPRESSORSIGN, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.05, (MuonCompressorValues)values, 21, 33));
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.5, (MuonCompressorValues)values, 13, 4));
   }
-  PetscCall(CheckEmpty());
+  PetscCall(CheckEmpty(MUONCOMPRESSORRANKK));
+  PetscCall(CheckEmpty(MUONCOMPRESSORSIGN));
   PetscCall(CheckOverflow(MUONCOMPRESSORRANKK, 1));
   PetscCall(PetscFinalize());
   return 0;

@@ -122,6 +122,7 @@ int main(int argc, char **argv)
     PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
     PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
     for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+      PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
       for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));

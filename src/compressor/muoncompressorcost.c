@@ -71,12 +71,13 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
     } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)(count * (rows + columns)));
     break;
   case MUON_WIRE_TRIPLES:
+  case MUON_WIRE_SIGNS:
   case MUON_WIRE_PERROW:
   case MUON_WIRE_PERCOLUMN:
   case MUON_WIRE_COLUMNS:
     (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
     *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, sections.values);
-    if (message->form != MUON_WIRE_TRIPLES) *bits += Log2Binomial(lines, count);
+    if (message->form != MUON_WIRE_TRIPLES && message->form != MUON_WIRE_SIGNS) *bits += Log2Binomial(lines, count);
     if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
     break;
   default:
@@ -118,6 +119,9 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
     break;
   case MUON_WIRE_TRIPLES:
     *bits = (double)layout.count * (1.0 + (double)m + (double)n) * value;
+    break;
+  case MUON_WIRE_SIGNS:
+    *bits = layout.count > 0 ? (double)layout.count + value : 0.0;
     break;
   case MUON_WIRE_PERROW:
     *bits = (double)layout.count * (1.0 + NumberBits(n)) + value;

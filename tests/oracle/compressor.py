@@ -89,6 +89,12 @@ class Message:
             self.matrix = np.zeros(d)
             self.matrix[self.positions] = self.values
             self.matrix = self.matrix.reshape(m, n)
+        elif self.form == 3:
+            assert self.indices == 0 and self.count == d, 'signs header'
+            signs = fields(payload[:-(-d // 8)], 1, d)
+            self.values = read_values(codec, payload[-(-d // 8):], 1)
+            assert self.values[0] > 0, 'magnitude'
+            self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
         else:
             assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
             self.values = read_values(codec, payload, self.count * (m + n))
@@ -169,6 +175,8 @@ def signed_exponents(values):
 
 def entropy(message, m, n):
     d, count, width = m * n, message.count, WIDTHS[message.codec]
+    if message.form == 3:
+        return d + 8 * -(-width // 8)
     if message.codec != 3:
         bits = width * len(message.values)
         return bits + math.log2(math.comb(d, count)) if message.form == 1 else bits
@@ -187,6 +195,8 @@ def paper(kind, values, ratio, rank, m, n, bits):
         return 16 * m * n
     if kind == 'damping':
         return value * m * n
+    if kind == 'sign':
+        return m * n + value
     if kind == 'dropout':
         return ratio * (value * m * n)
     if kind == 'topk':
@@ -279,6 +289,20 @@ class Case:
         else:
             assert message.form == 0 and message.count == 0 and len(self.data) == 24 and not self.decoded.any(), 'dropped'
             assert abs(float(self.alpha) - alpha) <= 4 * self.epsilon, 'alpha'
+
+    def check_sign(self, message, residual):
+        assert message.form == 3 and np.array_equal(message.matrix, self.decoded), 'sign'
+        assert np.array_equal(message.matrix > 0, residual >= 0), 'signs'
+        # The sum of d numbers in double is known up to d roundings, which may cross the border of a decision
+        mean = math.fsum(abs(residual.ravel())) / residual.size
+        around = [mean * (1 + k * residual.size * 2.0 ** -53) for k in (-1, 0, 1)]
+        if message.codec == 0:
+            low, high = (around[0], around[2]) if self.native == 'double' else (np.float32(mean), np.float32(mean))
+            assert low <= message.values[0] <= high, 'magnitude'
+        else:
+            around = [float(np.float32(a)) for a in around] if self.native == 'single' else around
+            assert message.values[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
+        assert abs(float(self.alpha) * residual.size - (1 - self.rounding())) <= 4 * self.epsilon, 'alpha'
 
     def check_topk(self, message, residual):
         flat = residual.ravel()

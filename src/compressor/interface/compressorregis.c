@@ -33,6 +33,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor);
 
 /*@C
    MuonCompressorRegister - Adds a type of compressor
@@ -81,6 +82,7 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORDROPOUT, MuonCompressorCreate_Dropout));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
