@@ -10,13 +10,13 @@ enum {
 };
 
 /* sum over the symbols of n log2(total / n): the bits of an ideal order-0 code that knows the counts */
-static PetscLogDouble EntropyOfCounts(PetscInt symbols, const PetscInt64 counts[])
+static PetscLogDouble EntropyOfCounts(const PetscInt64 counts[CODES])
 {
   PetscLogDouble bits  = 0;
   PetscInt64     total = 0;
 
-  for (PetscInt s = 0; s < symbols; s++) total += counts[s];
-  for (PetscInt s = 0; s < symbols; s++) {
+  for (PetscInt s = 0; s < CODES; s++) total += counts[s];
+  for (PetscInt s = 0; s < CODES; s++) {
     if (counts[s] > 0) bits += (double)counts[s] * log2((double)total / (double)counts[s]);
   }
   return bits;
@@ -44,48 +44,48 @@ static PetscLogDouble Log2Binomial(PetscInt64 n, PetscInt64 k)
   return (lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1)) / log(2.0);
 }
 
-PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *bits)
+/* Values first ... first + count - 1 of a section. Natural ones are symbols: a sign and an exponent, or an exponent with a bit for the sign beside it; others and magnitudes are so many bits */
+static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign, const unsigned char from[], PetscInt64 first, PetscInt64 count, PetscLogDouble *bits)
 {
-  const PetscInt64     d = rows * columns, count = (PetscInt64)message->count, lines = message->form == MUON_WIRE_PERROW ? rows : columns;
-  const PetscBool      natural = message->values == MUON_WIRE_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE;
-  const unsigned char *values  = payload + MuonWireIndicesBytes((MuonWireIndices)message->indices, (uint64_t)d, (uint64_t)count);
-  PetscInt64           counts[CODES];
-  MuonWireLayout       sections;
+  PetscInt64 counts[CODES];
 
   PetscFunctionBegin;
-  switch (message->form) {
-  case MUON_WIRE_SPARSE:
-    *bits = Log2Binomial(d, count);
-    if (natural == PETSC_TRUE) {
-      PetscCall(CountCodes(count, values, 0, counts));
-      for (PetscInt e = 0; e < CODES / 2; e++) counts[e] += counts[CODES / 2 + e];
-      *bits += EntropyOfCounts(CODES / 2, counts) + (double)count;
-    } else *bits += 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)count);
-    break;
-  case MUON_WIRE_LOWRANK:
-    if (natural == PETSC_TRUE) {
-      PetscCall(CountCodes(count * rows, values, 0, counts));
-      *bits = EntropyOfCounts(CODES, counts);
-      PetscCall(CountCodes(count * columns, values, count * rows, counts));
-      *bits += EntropyOfCounts(CODES, counts);
-    } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)(count * (rows + columns)));
-    break;
-  case MUON_WIRE_TRIPLES:
-  case MUON_WIRE_SIGNS:
-  case MUON_WIRE_PERROW:
-  case MUON_WIRE_PERCOLUMN:
-  case MUON_WIRE_COLUMNS:
-    (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
-    *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, sections.values);
-    if (message->form != MUON_WIRE_TRIPLES && message->form != MUON_WIRE_SIGNS) *bits += Log2Binomial(lines, count);
-    if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
-    break;
-  default:
-    if (natural == PETSC_TRUE) {
-      PetscCall(CountCodes(count, values, 0, counts));
-      *bits = EntropyOfCounts(CODES, counts);
-    } else *bits = 8.0 * (double)MuonWireValuesBytes((MuonWireValues)message->values, (uint64_t)count);
+  if (codec != MUON_WIRE_VALUES_NATURAL) {
+    *bits += 8.0 * (double)MuonWireValuesBytes(codec, (uint64_t)count);
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(CountCodes(count, from, first, counts));
+  if (bitforsign == PETSC_TRUE) {
+    for (PetscInt e = 0; e < CODES / 2; e++) {
+      counts[e] += counts[CODES / 2 + e];
+      counts[CODES / 2 + e] = 0;
+    }
+    *bits += (double)count;
+  }
+  *bits += EntropyOfCounts(counts);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *bits)
+{
+  const MuonWireValues codec = (MuonWireValues)message->values;
+  const unsigned char *values;
+  MuonWireLayout       sections;
+  PetscInt64           magnitudes, left = 0;
+  PetscBool            bitforsign;
+
+  PetscFunctionBegin;
+  (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
+  values     = payload + sections.valuesat;
+  magnitudes = (PetscInt64)sections.magnitudes;
+  *bits      = 8.0 * (double)sections.seed + Log2Binomial((PetscInt64)sections.numbered, (PetscInt64)sections.positions);
+  if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
+  *bits += (double)magnitudes * (codec == MUON_WIRE_VALUES_NATURAL ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
+  /* Two factors have two distributions, and what is kept of a matrix for its size alone has signs that nothing tells */
+  if (message->form == MUON_WIRE_LOWRANK || message->form == MUON_WIRE_TRIPLES) left = (PetscInt64)message->count * rows;
+  bitforsign = message->form == MUON_WIRE_SPARSE || message->form == MUON_WIRE_SEEDED ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(EntropyOfValues(codec, bitforsign, values, magnitudes, left, bits));
+  PetscCall(EntropyOfValues(codec, bitforsign, values, magnitudes + left, (PetscInt64)sections.values - magnitudes - left, bits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,6 +111,7 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
   value = layout.values == MUON_WIRE_VALUES_NATURAL || layout.values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;
   switch (layout.form) {
   case MUON_WIRE_SPARSE:
+  case MUON_WIRE_SEEDED:
     indexbits = c->paperbits != PETSC_DETERMINE ? (double)c->paperbits : NumberBits((PetscInt64)m * n);
     *bits     = (double)layout.count * (value + indexbits);
     break;
@@ -131,6 +132,12 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
     break;
   case MUON_WIRE_COLUMNS:
     *bits = (double)layout.count * (NumberBits(n) + (1.0 + (double)m) * value);
+    break;
+  case MUON_WIRE_WHOLECOLUMNS:
+    *bits = (double)layout.count * (NumberBits(n) + (double)m * value);
+    break;
+  case MUON_WIRE_WHOLEROWS:
+    *bits = (double)layout.count * (NumberBits(m) + (double)n * value);
     break;
   default:
     *bits = (double)layout.count * value;
