@@ -31,6 +31,7 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORDROPOUT`   - everything with some probability, else nothing
 .  `MUONCOMPRESSORSIGN`      - the signs, and one magnitude for all
 .  `MUONCOMPRESSORTOPK`      - the entries of largest absolute value
+.  `MUONCOMPRESSORRANDK`     - entries chosen at random
 .  `MUONCOMPRESSORRANKK`     - the leading singular triples
 -  `MUONCOMPRESSORSHARP`     - the sharp operator of a norm whose steps have a natural format, for servers
 
@@ -48,6 +49,7 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORDROPOUT   "dropout"
 #define MUONCOMPRESSORSIGN      "sign"
 #define MUONCOMPRESSORTOPK      "topk"
+#define MUONCOMPRESSORRANDK     "randk"
 #define MUONCOMPRESSORRANKK     "rankk"
 #define MUONCOMPRESSORSHARP     "sharp"
 

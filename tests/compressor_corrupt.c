@@ -224,6 +224,8 @@ int main(int argc, char **argv)
     PetscCall(CheckMessage(MUONCOMPRESSORSIGN, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORTOPK, 0.05, (MuonCompressorValues)values, 21, 33));
+    PetscCall(CheckMessage(MUONCOMPRESSORRANDK, 0.3, (MuonCompressorValues)values, 9, 13));
+    PetscCall(CheckMessage(MUONCOMPRESSORRANDK, 0.9, (MuonCompressorValues)values, 11, 5));
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.3, (MuonCompressorValues)values, 9, 13));
     PetscCall(CheckMessage(MUONCOMPRESSORRANKK, 0.5, (MuonCompressorValues)values, 13, 4));
   }

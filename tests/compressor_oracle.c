@@ -127,6 +127,7 @@ int main(int argc, char **argv)
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDROPOUT, r == 0 ? 1.0 : ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANDK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANKK, ratios[r], r == 1 ? 3 : PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
       }
     }

@@ -108,6 +108,7 @@ static PetscErrorCode CheckUnbiased(Mat X)
   MuonCompressor c;
   Mat            Y;
   PetscScalar   *x, kept[D], flat[D];
+  PetscReal      ratio, squares = 0;
   double         error, deviation, expected = 0;
 
   PetscFunctionBegin;
@@ -128,6 +129,19 @@ static PetscErrorCode CheckUnbiased(Mat X)
   PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
   PetscCall(CheckMean(c, "topk", X, kept, PETSC_TRUE, 2000, &error, &deviation));
   PetscCall(CheckError(c, "topk", X, error, deviation, expected));
+
+  /* A random subset keeps each entry with the same probability, and the squares of the others add up to their part in the mean. The values add the variance of their rounding */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANDK));
+  PetscCall(MuonCompressorGetRatio(c, &ratio));
+  PetscCall(TestMatSquares(X, &squares));
+  for (PetscInt e = 0; e < D; e++) kept[e] = x[e] * (PetscInt)(ratio * D) / D;
+  for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values += MUON_COMPRESSOR_VALUES_NATURAL) {
+    expected = (double)squares;
+    for (PetscInt e = 0; e < D; e++) expected += ((values == MUON_COMPRESSOR_VALUES_NATURAL ? (double)Variance(x[e]) : 0) - PetscSqr((double)x[e])) * (PetscInt)(ratio * D) / D;
+    PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
+    PetscCall(CheckMean(c, "randk", X, kept, PETSC_FALSE, 2000, &error, &deviation));
+    PetscCall(CheckError(c, "randk", X, error, deviation, expected));
+  }
 
   /* Independent roundings of both factors: the mean is the product of the factors */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
@@ -242,6 +256,97 @@ static PetscErrorCode CheckAverage(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is missing after each step falls by 1 - K/d in the mean, because every step draws another set */
+static PetscErrorCode CheckDecay(Mat X)
+{
+  const PetscInt runs = 200, steps = 6, kept = D / 4;
+  MuonCompressor c;
+  Mat            G, E;
+  unsigned char *buf;
+  size_t         bytes;
+  PetscReal      all = 0, left = 0;
+  double         sum[6] = {0, 0, 0, 0, 0, 0}, squares[6] = {0, 0, 0, 0, 0, 0}, expected;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONCOMPRESSORRANDK, 0.25, &c));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(TestMatSquares(X, &all));
+  for (PetscInt run = 0; run < runs; run++) {
+    PetscCall(MuonCompressorSetStream(c, run, "w", 0, 0));
+    PetscCall(TestMatCreate(M, N, 0, &G));
+    PetscCall(TestMatCreate(M, N, 0, &E));
+    for (PetscInt k = 0; k < steps; k++) {
+      PetscCall(MuonCompressorSetStep(c, k));
+      PetscCall(TestEncode(c, X, G, &buf, &bytes));
+      PetscCall(MuonCompressorDecodeAdd(c, 1.0, bytes, buf, G));
+      PetscCall(PetscFree(buf));
+      PetscCall(TestMatAxpby(1.0, X, 0.0, E));
+      PetscCall(TestMatAxpby(-1.0, G, 1.0, E));
+      PetscCall(TestMatSquares(E, &left));
+      sum[k] += (double)(left / all) / runs;
+      squares[k] += PetscSqr((double)(left / all)) / runs;
+    }
+    PetscCall(TestMatDestroy(&G));
+    PetscCall(TestMatDestroy(&E));
+  }
+  expected = 1;
+  for (PetscInt k = 0; k < steps; k++) {
+    expected *= 1 - (double)kept / D;
+    TestCheck(PetscAbs(sum[k] - expected) <= 6 * (double)PetscSqrtReal((PetscReal)((squares[k] - PetscSqr(sum[k])) / runs)), "After %" PetscInt_FMT " steps %g are missing, expected %g", k + 1, sum[k], expected);
+  }
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sets of two streams: as many common entries as chance gives, all of them where the streams are the same. Seeds stand behind the header of a message */
+static PetscErrorCode CheckSets(Mat X)
+{
+  const struct {
+    const char *what, *layer;
+    PetscInt64  seed;
+    PetscInt    sender, direction, later;
+    PetscBool   same;
+  } cases[]            = {{"the same stream", "h0.attn.q", 5, 2, 0, 0, PETSC_TRUE}, {"another sender", "h0.attn.q", 5, 3, 0, 0, PETSC_FALSE}, {"the other direction", "h0.attn.q", 5, 2, 1, 0, PETSC_FALSE},
+                          {"another layer", "h0.attn.k", 5, 2, 0, 0, PETSC_FALSE},  {"another seed", "h0.attn.q", 6, 2, 0, 0, PETSC_FALSE},   {"the next step", "h0.attn.q", 5, 2, 0, 1, PETSC_FALSE}};
+  const PetscInt draws = 100, kept = D / 4;
+  /* Common entries of two sets are hypergeometric */
+  const double   mean = (double)kept * kept / D, variance = mean * (1 - (double)kept / D) * (D - kept) / (D - 1);
+  MuonCompressor a, b;
+  Mat            Y;
+  PetscScalar    y[D], z[D];
+  unsigned char *first, *second;
+  size_t         bytes;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONCOMPRESSORRANDK, 0.25, &a));
+  PetscCall(Create(MUONCOMPRESSORRANDK, 0.25, &b));
+  PetscCall(MuonCompressorSetStream(a, 5, "h0.attn.q", 2, 0));
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    double common = 0;
+
+    PetscCall(MuonCompressorSetStream(b, cases[k].seed, cases[k].layer, cases[k].sender, cases[k].direction));
+    for (PetscInt s = 0; s < draws; s++) {
+      PetscCall(Draw(a, s, X, Y, y));
+      PetscCall(Draw(b, s + cases[k].later, X, Y, z));
+      for (PetscInt e = 0; e < D; e++) common += y[e] != 0.0 && z[e] != 0.0;
+      PetscCall(TestEncode(a, X, NULL, &first, &bytes));
+      PetscCall(TestEncode(b, X, NULL, &second, &bytes));
+      PetscCall(PetscMemcmp(first + 24, second + 24, 8, &same));
+      TestCheck(same == cases[k].same, "%s: seeds of step %" PetscInt_FMT, cases[k].what, s);
+      PetscCall(PetscFree(first));
+      PetscCall(PetscFree(second));
+    }
+    if (cases[k].same) TestCheck(common == (double)draws * kept, "%s: sets differ", cases[k].what);
+    else TestCheck(PetscAbs(common - draws * mean) <= 6 * (double)PetscSqrtReal((PetscReal)(draws * variance)), "%s: %g common entries, expected %g", cases[k].what, common, draws * mean);
+  }
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&a));
+  PetscCall(MuonCompressorDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A kept entry is rounded as the same entry of the dense message is */
 static PetscErrorCode CheckSelected(Mat X)
 {
@@ -261,6 +366,9 @@ static PetscErrorCode CheckSelected(Mat X)
     if (sparse[e] != 0.0) kept++;
   }
   TestCheck(kept == D / 5, "%" PetscInt_FMT " entries kept", kept);
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANDK));
+  PetscCall(Draw(c, 9, X, Y, sparse));
+  for (PetscInt e = 0; e < D; e++) TestCheck(sparse[e] == 0.0 || sparse[e] == dense[e], "Entry %" PetscInt_FMT " of a random set is %g, and %g among all", e, (double)sparse[e], (double)dense[e]);
   PetscCall(TestMatDestroy(&Y));
   PetscCall(MuonCompressorDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,6 +389,9 @@ int main(int argc, char **argv)
   PetscCall(CheckIndependence(X));
   PetscCall(CheckAverage(X));
   PetscCall(CheckSelected(X));
+  PetscCall(TestMatSet(X, 3, 4, 0.5));
+  PetscCall(CheckDecay(X));
+  PetscCall(CheckSets(X));
   PetscCall(TestMatDestroy(&X));
   PetscCall(PetscFinalize());
   return 0;

@@ -53,6 +53,9 @@ double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ld
 size_t MuonKernelSelectScratch(size_t entries);
 int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, unsigned char *bitmap, void *scratch);
 
+/* bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries < 2^56 */
+void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
+
 /* Natural compression (Philox word >> 9 added to the binary32 mantissa): codes sign << 8 | exponent. Returns 0, or 1 where an entry is not a finite binary32 */
 int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
 /* the same for the entries in the bitmap only, compact */

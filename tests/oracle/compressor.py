@@ -12,7 +12,8 @@ import sys
 import numpy as np
 
 import wire
-from philox import Stream
+from philox import Stream, philox
+from subset import subset
 
 NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3}
 WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
@@ -95,6 +96,14 @@ class Message:
             self.values = read_values(codec, payload[-(-d // 8):], 1)
             assert self.values[0] > 0, 'magnitude'
             self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
+        elif self.form == 8:
+            assert self.indices == 0 and self.count <= d, 'seeded header'
+            self.seed = int.from_bytes(payload[:8], 'little')
+            self.positions = subset(d, self.count, self.seed)
+            self.values = read_values(codec, payload[8:], self.count)
+            self.matrix = np.zeros(d)
+            self.matrix[self.positions] = self.values
+            self.matrix = self.matrix.reshape(m, n)
         else:
             assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
             self.values = read_values(codec, payload, self.count * (m + n))
@@ -179,11 +188,15 @@ def entropy(message, m, n):
         return d + 8 * -(-width // 8)
     if message.codec != 3:
         bits = width * len(message.values)
+        if message.form == 8:
+            return 64 + bits
         return bits + math.log2(math.comb(d, count)) if message.form == 1 else bits
     if message.form == 0:
         return order0(signed_exponents(message.values))
     if message.form == 1:
         return math.log2(math.comb(d, count)) + order0(np.abs(signed_exponents(message.values))) + count
+    if message.form == 8:
+        return 64 + order0(np.abs(signed_exponents(message.values))) + count
     return order0(signed_exponents(message.P.ravel())) + order0(signed_exponents(message.Q.ravel()))
 
 
@@ -199,7 +212,7 @@ def paper(kind, values, ratio, rank, m, n, bits):
         return m * n + value
     if kind == 'dropout':
         return ratio * (value * m * n)
-    if kind == 'topk':
+    if kind in ('topk', 'randk'):
         return kept(ratio, m * n) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
     return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
 
@@ -311,6 +324,15 @@ class Case:
         assert message.form == 1 and message.positions == chosen, 'selection'
         expected = np.zeros(flat.size)
         expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)
+        assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
+
+    def check_randk(self, message, residual):
+        flat = residual.ravel()
+        words = philox([0xFFFFFFFF] + self.stream.rest, self.stream.key)
+        assert message.form == 8 and message.seed == words[0] + (words[1] << 32), 'seed'
+        assert message.count == kept(self.ratio, flat.size), 'count'
+        expected = np.zeros(flat.size)
+        expected[message.positions] = rounded(message.codec, flat[message.positions], message.positions, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
 
     def check_rankk(self, message, residual):

@@ -32,6 +32,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor);
 
@@ -81,6 +82,7 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORDAMPING, MuonCompressorCreate_Damping));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORDROPOUT, MuonCompressorCreate_Dropout));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_RandK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign));
   PetscFunctionReturn(PETSC_SUCCESS);

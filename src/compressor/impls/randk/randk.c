@@ -1,0 +1,123 @@
+#include "../../muoncompressorcodec.h"
+
+/* Bytes of a seed, and the block of the object's stream that it comes from: the last, which no entry uses */
+enum {
+  SEED = 8
+};
+#define SEED_BLOCK UINT32_MAX
+
+static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_SEEDED;
+  layout->values = MuonCompressorCodec_Private(c->values);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)m * n);
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  const size_t           d      = (size_t)m * (size_t)n;
+  const PetscInt64       kept   = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+  const uint32_t         block  = SEED_BLOCK;
+  uint32_t               words[4];
+  uint64_t               seed;
+  PetscScalar           *rows;
+  unsigned char         *bitmap;
+  void                  *work;
+
+  PetscFunctionBegin;
+  *count = kept;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, d * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * sizeof(PetscScalar), &work));
+  MuonKernelResidualRows((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, rows);
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
+  /* Whether a step fails must not depend on which entries were drawn */
+  if (MuonKernelIsFinite(d, 1, rows, d) == 0) {
+    c->status = MUON_STATUS_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  MuonKernelStreamBlocks(&stream, 1, &block, words);
+  seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
+  for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
+  MuonKernelSubset(d, (size_t)kept, seed, bitmap);
+  PetscCall(MuonCompressorKeptEncode_Private(c, MuonCompressorCodec_Private(c->values), (PetscInt64)d, rows, kept, bitmap, work, payload + SEED));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any seed is one */
+static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  const size_t        d    = (size_t)m * (size_t)n;
+  uint64_t            seed = 0;
+  unsigned char      *bitmap;
+  MuonWireIndexReader reader;
+
+  PetscFunctionBegin;
+  for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
+  MuonKernelSubset(d, (size_t)count, seed, bitmap);
+  MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
+  PetscCall(MuonCompressorKeptDecode_Private(MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + SEED, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose */
+static PetscErrorCode MuonCompressorAlpha_RandK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  const PetscInt64 d = (PetscInt64)m * n;
+
+  PetscFunctionBegin;
+  *alpha = d > 0 ? MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (PetscReal)MuonCompressorKept_Private(c->ratio, d) / (PetscReal)d : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_RandK(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the entries, at random, values: %s\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDescribe_RandK(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORRANDK - Keeps entries chosen at random
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
+-  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
+
+   Level: intermediate
+
+   Notes:
+   Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
+   is the kept part K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
+
+   The message holds the seed and the values, no positions: the receiver draws them again. The seed is a random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0 and 1 of
+   Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds, the same
+   object has the same for the same step.
+
+   An entry that is not finite makes the message fail, whether or not it is kept.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  c->ops->layout   = MuonCompressorLayout_RandK;
+  c->ops->encode   = MuonCompressorEncode_RandK;
+  c->ops->decode   = MuonCompressorDecode_RandK;
+  c->ops->alpha    = MuonCompressorAlpha_RandK;
+  c->ops->view     = MuonCompressorView_RandK;
+  c->ops->describe = MuonCompressorDescribe_RandK;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
