@@ -117,8 +117,12 @@ int main(int argc, char **argv)
   static const uint64_t seeds[]    = {0, 1, 0x123456789ABCDEF0u, (uint64_t)1 << 32, UINT64_MAX};
   char                  path[4096];
   const char           *dir = NULL;
+  unsigned char         example;
   FILE                 *file;
 
+  /* The example of src/wire/README.md: 4, 6 and, as 4 is drawn twice, 7 */
+  MuonKernelSubset(8, 3, 4, &example);
+  Check(example == 0xD0, "the example is %02x", (unsigned)example);
   for (size_t entries = 0; entries < 40; entries++) {
     for (size_t count = 0; count <= entries; count++) CheckSize(entries, count, 7 * entries + count);
   }

@@ -185,7 +185,7 @@ def signed_exponents(values):
 def entropy(message, m, n):
     d, count, width = m * n, message.count, WIDTHS[message.codec]
     if message.form == 3:
-        return d + 8 * -(-width // 8)
+        return d + width
     if message.codec != 3:
         bits = width * len(message.values)
         if message.form == 8:

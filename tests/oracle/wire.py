@@ -12,6 +12,8 @@ import sys
 
 import numpy as np
 
+from subset import subset
+
 DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS = range(12)
 NONE, BITMAP, RAW, GAPS = 0, 1, 2, 3
 DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
@@ -400,7 +402,7 @@ class Message:
             Q = x[first + self.count * self.rows:].reshape(self.count, self.columns)
             A = (P.T * s) @ Q
         elif self.form == SEEDED:
-            A.flat[seeded_positions(self.seed, self.count, A.size)] = x
+            A.flat[subset(A.size, self.count, self.seed)] = x
         elif self.form == SIGNS and self.count > 0:
             A.flat = [x[0] if bit else -x[0] for bit in self.entries]
         elif self.form == WHOLECOLUMNS:
@@ -448,11 +450,6 @@ class Sections:
         elif form == BLOCKS:
             self.entries, self.length = count, 2 ** (parameter % 16 - 1)
             self.number = self.scales = -(-count // 2 ** (4 + parameter // 16))
-
-
-def seeded_positions(seed, count, entries):
-    """The positions of a seeded message, increasing"""
-    raise NotImplementedError('no type of this version writes seeded messages')
 
 
 def decode_message(data, layer, rows, columns):

@@ -244,7 +244,7 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
 
    Note:
    It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
-   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
+   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -540,7 +540,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
    The name is part of every message, as a hash: a message of another layer is refused.
 
    All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL` and of natural values: Philox4x32-10 with the seed as its key and
-   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` has the place 2^32 - 1 in it, where no entry is. A receiver needs none of them but the name.
+   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry is. A receiver needs none of them but the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
 @*/
