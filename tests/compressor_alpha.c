@@ -3,8 +3,8 @@ static char help[] = "Constants of contraction: no input exceeds them, worst cas
 #include "compressor_common.h"
 
 enum {
-  M = 12,
-  N = 17,
+  M = 6,
+  N = 9,
   D = M * N
 };
 
