@@ -504,7 +504,7 @@ int main(int argc, char **argv)
   test:
     suffix: help
     args: -what solve -help
-    filter: grep -v "lmo_polar_monitor\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
+    filter: grep -v "lmo_polar_monitor\|ef21_monitor_compression\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
 
   # One event a phase; what counts no operations is the gradient, which is the program's own, and the exchange, which moves bytes
   test:

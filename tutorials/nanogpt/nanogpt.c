@@ -6,6 +6,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
 #include <petscmuon.h>
 #include "data.h"
 #include "model.h"
+#include "residuals.h"
 
 /* A preset is nothing but options, each of which gives way to the user's. Rate and momentum of the small model are tuned on the headers of PETSc,
    the scales of RunCreate() are the paper's */
@@ -26,6 +27,7 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
 
 #define MAX_RUNS  3
 #define MAX_PATHS 64
+#define MAX_SAVED 16
 
 static const char *const RunNames[] = {"ef21", "dense", "frozen"};
 
@@ -47,6 +49,8 @@ typedef struct {
   char          prompt[1024];
   PetscInt      seed;
   PetscBool     check; /* of the controls */
+  char          residuals[PETSC_MAX_PATH_LEN];
+  PetscInt      residuals_steps[MAX_SAVED], nresiduals;
 } Options;
 
 /* What all runs share */
@@ -73,6 +77,7 @@ typedef struct {
   PetscLogDouble      start, since;  /* times of the first step and of the last line of progress */
   PetscInt            shown;         /* steps at that line */
   PetscInt            later;         /* runs after this one, for the time that is left */
+  Residuals           residuals;     /* of the first run, where they are saved */
 } Run;
 
 /* Whether a key is among others. Asking the database would mark the key as read, and a misspelt one would pass unseen */
@@ -143,6 +148,7 @@ static PetscErrorCode GetOptions(Options *o)
   o->sample                   = 200;
   o->temperature              = (PetscReal)0.7;
   o->seed                     = 1;
+  o->nresiduals               = MAX_SAVED;
   PetscCall(PetscStrncpy(o->prompt, "\n", sizeof(o->prompt)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
   PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart or 124M", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
@@ -167,6 +173,12 @@ static PetscErrorCode GetOptions(Options *o)
     PetscCall(PetscStrallocpy(RunNames[0], &o->runs[0]));
   }
   PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of dense", NULL, o->check, &o->check, NULL));
+  PetscCall(PetscOptionsString("-nanogpt_residuals", "File that gets what messages of the first run are made of", NULL, o->residuals, o->residuals, sizeof(o->residuals), NULL));
+  PetscCall(PetscOptionsIntArray("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, o->residuals_steps, &o->nresiduals, &given));
+  if (given == PETSC_FALSE) {
+    o->nresiduals         = 1;
+    o->residuals_steps[0] = o->steps - 1;
+  }
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
@@ -179,6 +191,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
   PetscCheck(o->temperature > 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_temperature %g must be positive", (double)o->temperature);
+  for (PetscInt s = 0; s < o->nresiduals; s++)
+    PetscCheck(o->residuals_steps[s] >= 0 && o->residuals_steps[s] < o->steps, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals_steps %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", o->residuals_steps[s], o->steps);
   PetscCheck(o->corpus.npaths > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "No -nanogpt_data: name files or folders of text, or shards of tokens (.bin)");
   o->corpus.holdout          = given == PETSC_TRUE ? CORPUS_HOLDOUT_PATHS : (CorpusHoldout)holdout;
   o->corpus.paths            = o->paths;
@@ -237,6 +251,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(PetscArrayzero(run->dw[i], rows * columns));
     PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
   }
+  if (run->residuals != NULL) PetscCall(ResidualsBefore(run->residuals, muon));
   *loss = 0.0;
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt  B      = PetscMin(shape->batch, task->count - start);
@@ -371,6 +386,7 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscFunctionBeginUser;
   PetscCall(MuonGetMaxSteps(muon, &steps));
   PetscCall(MuonGetConvergedReason(muon, &reason));
+  if (run->residuals != NULL) PetscCall(ResidualsAfter(run->residuals, muon, s));
   if (reason < 0 || (done % o->interval != 0 && done != steps)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscTime(&now));
   training = now - run->since;
@@ -426,6 +442,10 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
     PetscCall(MuonLMOSetType(lmo, i == 0 ? MUONLMOMAX : MUONLMOSPECTRAL));
     if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
   }
+  if (r == 0 && task->options.residuals[0] != '\0') {
+    PetscCheck(dense == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_residuals %s: the run dense has no residuals, expected ef21 as the first of -nanogpt_runs", task->options.residuals);
+    PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->n, run->layer, &run->residuals));
+  }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
   PetscCall(MuonMonitorSet(run->muon, Progress, run, NULL));
   PetscCall(MuonSetFromOptions(run->muon));
@@ -435,6 +455,7 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
 static PetscErrorCode RunDestroy(Run *run)
 {
   PetscFunctionBeginUser;
+  PetscCall(ResidualsDestroy(&run->residuals));
   PetscCall(MuonDestroy(&run->muon));
   for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDestroy(&run->W[i]));
   PetscCall(PetscFree4(run->W, run->layer, run->w, run->dw));
@@ -625,6 +646,12 @@ int main(int argc, char **argv)
       nsize: 2
       args: -nanogpt_preset 124M -nanogpt_blocks 1 -nanogpt_steps 2 -muon_view
       filter: sed -n -E -e 's!^ *(h0[^,]*|embed), ([0-9]+ x [0-9]+), lmo, ([a-z]+)[^,]*, ([0-9.]+),.*!\1 \2 \3 \4!p' -e 's!.*(momentum [0-9.]+|schedule [a-z]+|shape factor [a-z]+).*!\1!p'
+
+    test:
+      suffix: bad_residuals
+      nsize: 2
+      args: -nanogpt_runs dense -nanogpt_residuals residuals.bin
+      error: -nanogpt_residuals residuals.bin
 
     test:
       suffix: bad_runs
