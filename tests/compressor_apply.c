@@ -32,7 +32,8 @@ static PetscErrorCode CheckBytes(const TestChoice *choice, PetscInt m, PetscInt 
     numbered = d;
     break;
   case 2: /* low rank */
-    nvalues = count * (size_t)(m + n);
+    expected += (count * (size_t)m * widths[buf[6]] + 7) / 8;
+    nvalues = count * (size_t)n;
     break;
   case 3: /* signs */
     TestCheck(count == d || count == 0, "%s: %zu signs of %zu", choice->type, count, d);

@@ -25,6 +25,7 @@ typedef struct {
   MuonWireMessage header;
   uint64_t        rows, columns, numbers;
   uint64_t        numbered, length, lines, magnitudes; /* what positions number, places of a line with one entry (or levels), how many codes of them, positive values at the front */
+  uint64_t        section[3];                          /* how many values each of their sections has */
   uint64_t        scales, block, seed;                 /* values at the front that are not negative, entries that share one, and what a seeded message begins with */
   uint64_t       *positions, *entries;
   double         *values;
@@ -127,14 +128,20 @@ static inline void ContentAllocate(Content *content)
   content->magnitudes = 0;
   content->scales     = 0;
   content->block      = 0;
-  content->numbers    = count;
+  content->section[0] = content->section[1] = content->section[2] = 0;
+  content->numbers                                                = count;
   switch (header->form) {
   case MUON_WIRE_LOWRANK:
-    content->numbers = count * (rows + columns);
+    content->numbers    = count * (rows + columns);
+    content->section[0] = count * rows;
+    content->section[1] = count * columns;
     break;
   case MUON_WIRE_TRIPLES:
     content->numbers    = count * (1 + rows + columns);
     content->magnitudes = count;
+    content->section[0] = count;
+    content->section[1] = count * rows;
+    content->section[2] = count * columns;
     break;
   case MUON_WIRE_PERROW:
   case MUON_WIRE_PERCOLUMN:
@@ -148,6 +155,8 @@ static inline void ContentAllocate(Content *content)
     content->numbered   = columns;
     content->numbers    = count * (1 + rows);
     content->magnitudes = count;
+    content->section[0] = count;
+    content->section[1] = count * rows;
     break;
   case MUON_WIRE_SIGNS:
     content->length     = 1;
@@ -173,6 +182,7 @@ static inline void ContentAllocate(Content *content)
   default:
     break;
   }
+  if (content->section[0] + content->section[1] + content->section[2] == 0) content->section[0] = content->numbers;
   content->positions = header->indices != MUON_WIRE_INDICES_NONE ? (uint64_t *)Allocate((size_t)count * 8) : NULL;
   content->entries   = (uint64_t *)Allocate((size_t)content->lines * 8);
   content->values    = (double *)Allocate((size_t)content->numbers * 8);
@@ -204,7 +214,7 @@ static inline int ContentIsPlain(const Content *content)
 /* Room for every message of that content, and its length: where codecs are not plain it is known when the message is written */
 static inline size_t ContentRoom(const Content *content)
 {
-  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 4 + 8 * content->numbers + 16);
+  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 12 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 
@@ -241,12 +251,42 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   ContentMeasure(content);
 }
 
+/* A section of values, coded ones in at most limit bytes; returns its length */
+static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t numbers, const double *x, uint64_t limit, unsigned char *to)
+{
+  if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, x, to);
+  else if (header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_CODED) {
+    uint16_t      *codes  = (uint16_t *)Allocate((size_t)numbers * 2);
+    unsigned char *packed = (unsigned char *)Allocate((size_t)numbers * 2);
+    uint64_t       bytes  = 0;
+
+    for (uint64_t i = 0; i < numbers; i++) codes[i] = NaturalCode(x[i]);
+    if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(numbers, codes, to);
+    else {
+      MuonWireNaturalEncode(numbers, codes, packed);
+      bytes = MuonWireCodedEncode(numbers, packed, limit, to);
+    }
+    free(packed);
+    free(codes);
+    if (header->values == MUON_WIRE_VALUES_CODED) return bytes;
+  } else {
+    float *singles = (float *)Allocate((size_t)numbers * 4);
+
+    for (uint64_t i = 0; i < numbers; i++) singles[i] = (float)x[i];
+    if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(numbers, singles, to);
+    else MuonWireBF16Encode(numbers, singles, to);
+    free(singles);
+  }
+  return MuonWireValuesBytes((MuonWireValues)header->values, numbers);
+}
+
 /* Writes the whole message, 24 + header.bytes bytes, and returns the bytes of its payload */
 static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
 {
   const MuonWireMessage *header   = &content->header;
-  const uint64_t         numbered = content->numbered, numbers = content->numbers;
-  unsigned char         *start = to;
+  const uint64_t         numbered = content->numbered;
+  const double          *x        = content->values;
+  unsigned char         *start    = to;
 
   MuonWireMessageWrite(to, header);
   to += MUON_WIRE_MESSAGE_HEADER;
@@ -268,28 +308,11 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
   }
   MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
   to += MuonWireEntriesBytes(content->length, content->lines);
-  if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, content->values, to);
-  else if (header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_CODED) {
-    uint16_t      *codes  = (uint16_t *)Allocate((size_t)numbers * 2);
-    unsigned char *packed = (unsigned char *)Allocate((size_t)numbers * 2);
-
-    for (uint64_t i = 0; i < numbers; i++) codes[i] = NaturalCode(content->values[i]);
-    if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(numbers, codes, to);
-    else {
-      MuonWireNaturalEncode(numbers, codes, packed);
-      to += MuonWireCodedEncode(numbers, packed, header->bytes > 0 ? MUON_WIRE_MESSAGE_HEADER + header->bytes - (uint64_t)(to - start) : MuonWireCodedMaxBytes(numbers), to);
-    }
-    free(packed);
-    free(codes);
-  } else {
-    float *singles = (float *)Allocate((size_t)numbers * 4);
-
-    for (uint64_t i = 0; i < numbers; i++) singles[i] = (float)content->values[i];
-    if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(numbers, singles, to);
-    else MuonWireBF16Encode(numbers, singles, to);
-    free(singles);
+  for (unsigned s = 0; s < 3; s++) {
+    to += ContentValues(header, content->section[s], x, header->bytes > 0 ? MUON_WIRE_MESSAGE_HEADER + header->bytes - (uint64_t)(to - start) : MuonWireCodedMaxBytes(content->section[s]), to);
+    x += content->section[s];
   }
-  return (uint64_t)(to - start) - MUON_WIRE_MESSAGE_HEADER + MuonWireValuesBytes((MuonWireValues)header->values, numbers);
+  return (uint64_t)(to - start) - MUON_WIRE_MESSAGE_HEADER;
 }
 
 static inline void ContentMeasure(Content *content)
@@ -313,6 +336,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   const MuonWireMessage *header = &content->header;
   const unsigned char   *from;
   unsigned char         *room;
+  double                *x;
   MuonWireMessage        found;
 
   content->rows    = rows;
@@ -349,26 +373,32 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     for (uint64_t i = first; i < first + count; i++) Check(content->entries[i] / 2 < content->length, "entry %d", (int)i);
   }
   from += MuonWireEntriesBytes(content->length, content->lines);
-  for (uint64_t first = 0; first < content->numbers; first += 24) {
-    const uint64_t count = content->numbers - first < 24 ? content->numbers - first : 24;
-    double        *x     = content->values + first;
+  x = content->values;
+  for (unsigned s = 0; s < 3; s++) {
+    for (uint64_t first = 0; first < content->section[s]; first += 24) {
+      const uint64_t count = content->section[s] - first < 24 ? content->section[s] - first : 24;
 
-    if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesDecode(count, from, first, x);
-    else if (header->values == MUON_WIRE_VALUES_NATURAL) {
-      uint16_t codes[24];
+      if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesDecode(count, from, first, x + first);
+      else if (header->values == MUON_WIRE_VALUES_NATURAL) {
+        uint16_t codes[24];
 
-      MuonWireNaturalDecode(count, from, first, codes);
-      for (uint64_t i = 0; i < count; i++) x[i] = NaturalValue(codes[i]);
-    } else {
-      float singles[24];
+        MuonWireNaturalDecode(count, from, first, codes);
+        for (uint64_t i = 0; i < count; i++) x[first + i] = NaturalValue(codes[i]);
+      } else {
+        float singles[24];
 
-      if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(count, from, first, singles);
-      else MuonWireBF16Decode(count, from, first, singles);
-      for (uint64_t i = 0; i < count; i++) x[i] = (double)singles[i];
+        if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(count, from, first, singles);
+        else MuonWireBF16Decode(count, from, first, singles);
+        for (uint64_t i = 0; i < count; i++) x[first + i] = (double)singles[i];
+      }
     }
-    for (uint64_t i = 0; i < count; i++) Check(x[i] - x[i] == 0, "value %d is not finite", (int)(first + i));
-    for (uint64_t i = 0; i < count && first + i < content->magnitudes; i++) Check(x[i] > 0, "magnitude %d is not positive", (int)(first + i));
-    for (uint64_t i = 0; i < count && first + i < content->scales; i++) Check(x[i] >= 0, "scale %d is negative", (int)(first + i));
+    from += MuonWireValuesBytes((MuonWireValues)header->values, content->section[s]);
+    x += content->section[s];
+  }
+  for (uint64_t i = 0; i < content->numbers; i++) {
+    Check(content->values[i] - content->values[i] == 0, "value %d is not finite", (int)i);
+    Check(i >= content->magnitudes || content->values[i] > 0, "magnitude %d is not positive", (int)i);
+    Check(i >= content->scales || content->values[i] >= 0, "scale %d is negative", (int)i);
   }
   for (uint64_t i = 0; content->block > 0 && i < content->lines; i++) Check(content->entries[i] == 0 || (content->entries[i] != 1 && content->values[i / content->block] > 0), "code %d", (int)i);
   content->header = found;

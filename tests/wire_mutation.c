@@ -151,7 +151,7 @@ int main(void)
       }
       /* Directories of chunks, and behind that of coded values the number of codes and the first state */
       if (from.contents[i].header.indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + 24, 4, "directory of positions");
-      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && from.contents[i].header.indices == MUON_WIRE_INDICES_NONE && from.contents[i].header.form != MUON_WIRE_SEEDED && from.contents[i].lines == 0 && from.contents[i].numbers > 0) {
+      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && (from.contents[i].header.form == MUON_WIRE_DENSE || from.contents[i].header.form == MUON_WIRE_LOWRANK) && from.contents[i].numbers > 0) {
         RefusedValues(packet, length, &from, at + 24, 4, "directory of values");
         RefusedValues(packet, length, &from, at + 28, 1, "number of codes");
       }

@@ -20,6 +20,7 @@ static void CheckBits(const Content *content, const unsigned char *message)
   const uint64_t         entries   = content->numbered;
   const unsigned         width     = widths[header->values];
   const unsigned char   *from      = message + MUON_WIRE_MESSAGE_HEADER;
+  const double          *values    = content->values;
   uint64_t               kept      = 0;
 
   Check(BitsAt(message, 0, 32) == header->layer && message[4] == header->form && message[5] == header->indices && message[6] == header->values && message[7] == header->parameter, "header");
@@ -51,18 +52,22 @@ static void CheckBits(const Content *content, const unsigned char *message)
     for (uint64_t k = bits * content->lines; k < (bits * content->lines + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d entries", (int)content->lines);
     from += (bits * content->lines + 7) / 8;
   }
-  for (uint64_t i = 0; i < content->numbers; i++) {
-    const uint64_t field = BitsAt(from, width * i, width);
-    double         x;
+  for (unsigned s = 0; s < 3; s++) {
+    for (uint64_t i = 0; i < content->section[s]; i++) {
+      const uint64_t field = BitsAt(from, width * i, width);
+      double         x;
 
-    if (header->values == MUON_WIRE_VALUES_DOUBLE) x = FromBits64(field);
-    else if (header->values == MUON_WIRE_VALUES_SINGLE) x = FromBits32((uint32_t)field);
-    else if (header->values == MUON_WIRE_VALUES_BF16) x = FromBits32((uint32_t)field << 16);
-    else x = NaturalValue((unsigned)field);
-    Check(memcmp(&x, &content->values[i], 8) == 0, "value %d: %g, not %g", (int)i, x, content->values[i]);
+      if (header->values == MUON_WIRE_VALUES_DOUBLE) x = FromBits64(field);
+      else if (header->values == MUON_WIRE_VALUES_SINGLE) x = FromBits32((uint32_t)field);
+      else if (header->values == MUON_WIRE_VALUES_BF16) x = FromBits32((uint32_t)field << 16);
+      else x = NaturalValue((unsigned)field);
+      Check(memcmp(&x, values + i, 8) == 0, "value %d: %g, not %g", (int)i, x, values[i]);
+    }
+    for (uint64_t k = width * content->section[s]; k < (width * content->section[s] + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d values", (int)content->section[s]);
+    from += (width * content->section[s] + 7) / 8;
+    values += content->section[s];
   }
-  for (uint64_t k = width * content->numbers; k < (width * content->numbers + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d values", (int)content->numbers);
-  Check(from + (width * content->numbers + 7) / 8 == message + MUON_WIRE_MESSAGE_HEADER + header->bytes, "the values do not end with the message");
+  Check(from == message + MUON_WIRE_MESSAGE_HEADER + header->bytes, "the values do not end with the message");
 }
 
 static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)

@@ -83,7 +83,7 @@ int main(void)
       Check(Payload(MUON_WIRE_SPARSE, 1, values, 12, 50, count, MUON_WIRE_OK) == 75 + Whole(count * bits[values]), "codec %u", values);
       Check(Payload(MUON_WIRE_SPARSE, 2, values, 12, 50, count, MUON_WIRE_OK) == 2 * count + Whole(count * bits[values]), "codec %u", values);
     }
-    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_LOWRANK, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(62 * rank * bits[values]), "codec %u", values);
+    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_LOWRANK, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(12 * rank * bits[values]) + Whole(50 * rank * bits[values]), "codec %u", values);
     Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 599);
     Refused(MUON_WIRE_DENSE, 0, values, 12, 50, 601);
     Refused(MUON_WIRE_SPARSE, 1, values, 12, 50, 601);
@@ -99,7 +99,7 @@ int main(void)
     for (unsigned form = MUON_WIRE_BLOCKS + 1; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
 
     /* The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one; positions go with the lines that are missing only */
-    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(63 * rank * bits[values]), "codec %u", values);
+    for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(rank * bits[values]) + Whole(12 * rank * bits[values]) + Whole(50 * rank * bits[values]), "codec %u", values);
     for (uint64_t count = 0; count <= 50; count++) {
       const uint64_t value = count > 0 ? Whole(bits[values]) : 0;
 
@@ -113,8 +113,8 @@ int main(void)
         Check(Payload(MUON_WIRE_PERCOLUMN, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(5 * count) + value, "codec %u", values);
         Refused(MUON_WIRE_PERCOLUMN, 0, values, 12, 50, count);
       }
-      Check(Payload(MUON_WIRE_COLUMNS, 1, values, 12, 50, count, MUON_WIRE_OK) == 7 + Whole(13 * count * bits[values]), "codec %u", values);
-      Check(Payload(MUON_WIRE_COLUMNS, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(13 * count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_COLUMNS, 1, values, 12, 50, count, MUON_WIRE_OK) == 7 + Whole(count * bits[values]) + Whole(12 * count * bits[values]), "codec %u", values);
+      Check(Payload(MUON_WIRE_COLUMNS, 2, values, 12, 50, count, MUON_WIRE_OK) == count + Whole(count * bits[values]) + Whole(12 * count * bits[values]), "codec %u", values);
       Refused(MUON_WIRE_COLUMNS, 0, values, 12, 50, count);
     }
     Check(Payload(MUON_WIRE_PERROW, 0, values, 12, 50, 12, MUON_WIRE_OK) == 11 + Whole(bits[values]), "codec %u", values);

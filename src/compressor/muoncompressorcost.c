@@ -22,19 +22,17 @@ static PetscLogDouble EntropyOfCounts(const PetscInt64 counts[CODES])
   return bits;
 }
 
-/* Codes first ... first + count - 1 of a section, wherever first is */
-static PetscErrorCode CountCodes(PetscInt64 count, const unsigned char from[], PetscInt64 first, PetscInt64 counts[CODES])
+/* How often each code occurs in a section */
+static PetscErrorCode CountCodes(PetscInt64 count, const unsigned char from[], PetscInt64 counts[CODES])
 {
-  PetscInt64 aligned = first / 8 * 8;
-
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(counts, CODES));
-  for (PetscInt64 at = aligned; at < first + count; at += CHUNK) {
-    const PetscInt64 some = PetscMin(first + count - at, CHUNK);
+  for (PetscInt64 at = 0; at < count; at += CHUNK) {
+    const PetscInt64 some = PetscMin(count - at, CHUNK);
     uint16_t         codes[CHUNK];
 
     MuonWireNaturalDecode((uint64_t)some, from, (uint64_t)at, codes);
-    for (PetscInt64 k = PetscMax(first - at, 0); k < some; k++) counts[codes[k]]++;
+    for (PetscInt64 k = 0; k < some; k++) counts[codes[k]]++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,8 +42,8 @@ static PetscLogDouble Log2Binomial(PetscInt64 n, PetscInt64 k)
   return (lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1)) / log(2.0);
 }
 
-/* Values first ... first + count - 1 of a section. Natural ones are symbols: a sign and an exponent, or an exponent with a bit for the sign beside it; others and magnitudes are so many bits */
-static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign, const unsigned char from[], PetscInt64 first, PetscInt64 count, PetscLogDouble *bits)
+/* The values of a section. Natural ones are symbols: a sign and an exponent, or an exponent with a bit for the sign beside it; others and magnitudes are so many bits */
+static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign, const unsigned char from[], PetscInt64 count, PetscLogDouble *bits)
 {
   PetscInt64 counts[CODES];
 
@@ -54,7 +52,7 @@ static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign
     *bits += 8.0 * (double)MuonWireValuesBytes(codec, (uint64_t)count);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CountCodes(count, from, first, counts));
+  PetscCall(CountCodes(count, from, counts));
   if (bitforsign == PETSC_TRUE) {
     for (PetscInt e = 0; e < CODES / 2; e++) {
       counts[e] += counts[CODES / 2 + e];
@@ -68,24 +66,19 @@ static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign
 
 PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *bits)
 {
-  const MuonWireValues codec = (MuonWireValues)message->values;
-  const unsigned char *values;
+  const MuonWireValues codec      = (MuonWireValues)message->values;
+  const PetscBool      bitforsign = message->form == MUON_WIRE_SPARSE || message->form == MUON_WIRE_SEEDED ? PETSC_TRUE : PETSC_FALSE;
   MuonWireLayout       sections;
-  PetscInt64           magnitudes, left = 0;
-  PetscBool            bitforsign;
 
   PetscFunctionBegin;
   (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
-  values     = payload + sections.valuesat;
-  magnitudes = (PetscInt64)sections.magnitudes;
-  *bits      = 8.0 * (double)sections.seed + Log2Binomial((PetscInt64)sections.numbered, (PetscInt64)sections.positions);
+  *bits = 8.0 * (double)sections.seed + Log2Binomial((PetscInt64)sections.numbered, (PetscInt64)sections.positions);
   if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
-  *bits += (double)magnitudes * (codec == MUON_WIRE_VALUES_NATURAL ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
   /* Two factors have two distributions, and what is kept of a matrix for its size alone has signs that nothing tells */
-  if (message->form == MUON_WIRE_LOWRANK || message->form == MUON_WIRE_TRIPLES) left = (PetscInt64)message->count * rows;
-  bitforsign = message->form == MUON_WIRE_SPARSE || message->form == MUON_WIRE_SEEDED ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(EntropyOfValues(codec, bitforsign, values, magnitudes, left, bits));
-  PetscCall(EntropyOfValues(codec, bitforsign, values, magnitudes + left, (PetscInt64)sections.values - magnitudes - left, bits));
+  for (unsigned s = 0; s < sections.sections; s++) {
+    if (s == 0 && sections.magnitudes > 0) *bits += (double)sections.magnitudes * (codec == MUON_WIRE_VALUES_NATURAL ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
+    else PetscCall(EntropyOfValues(codec, bitforsign, payload + sections.sectionat[s], (PetscInt64)sections.section[s], bits));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -59,11 +59,53 @@ PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, MuonSVD svd, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 count, MuonWireLayout *layout)
+{
+  MuonWireMessage header;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&header, sizeof(header)));
+  header.form   = (uint8_t)form;
+  header.values = (uint8_t)codec;
+  header.count  = (uint64_t)count;
+  (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, layout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How many magnitudes and entries of the factors there are */
 static void Lengths(MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 count, PetscInt64 *magnitudes, PetscInt64 *values)
 {
   *magnitudes = form == MUON_WIRE_TRIPLES ? count : 0;
   *values     = *magnitudes + count * ((PetscInt64)m + n);
+}
+
+/* The sections of a payload, from and to values that stand behind one another */
+static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 count, const PetscScalar x[], unsigned char payload[])
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  MuonWireLayout       layout;
+  PetscInt64           first = 0;
+
+  PetscFunctionBegin;
+  PetscCall(FactorsLayout_Private(form, codec, m, n, count, &layout));
+  for (unsigned s = 0; s < layout.sections; s++) {
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, (PetscInt64)layout.section[s], x + first, first, payload + layout.sectionat[s]));
+    first += (PetscInt64)layout.section[s];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FactorsRead_Private(MuonWireForm form, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscScalar x[])
+{
+  MuonWireLayout layout;
+
+  PetscFunctionBegin;
+  PetscCall(FactorsLayout_Private(form, codec, m, n, count, &layout));
+  for (unsigned s = 0; s < layout.sections; s++) {
+    PetscCall(MuonCompressorValuesDecode_Private(codec, (PetscInt64)layout.section[s], payload + layout.sectionat[s], 0, x));
+    x += layout.section[s];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -83,7 +125,7 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, Pe
   if (count == 0 || (!PetscDefined(USE_REAL_SINGLE) && codec != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
   Lengths(form, m, n, count, &magnitudes, &all);
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)all * sizeof(PetscScalar), &x));
-  PetscCall(MuonCompressorValuesDecode_Private(codec, all, payload, 0, x));
+  PetscCall(FactorsRead_Private(form, codec, m, n, count, payload, x));
   s = magnitudes > 0 ? MuonKernelMaxAbs((size_t)magnitudes, 1, x, (size_t)magnitudes) : 1.0;
   p = MuonKernelMaxAbs(left, 1, x + magnitudes, left);
   q = MuonKernelMaxAbs(right, 1, x + (size_t)magnitudes + left, right);
@@ -94,13 +136,12 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, Pe
 PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 *count, PetscScalar values[], unsigned char payload[])
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  PetscInt64           magnitudes, all, kept = *count;
+  PetscInt64           kept  = *count;
   PetscBool            fit;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  Lengths(form, m, n, *count, &magnitudes, &all);
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, all, values, 0, payload));
+  PetscCall(FactorsWrite_Private(c, form, m, n, *count, values, payload));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none either */
   if (form == MUON_WIRE_TRIPLES) {
@@ -117,8 +158,7 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireFor
     PetscCall(PetscArraymove(values + kept, P, (size_t)kept * (size_t)m));
     PetscCall(PetscArraymove(values + kept + (size_t)kept * (size_t)m, Q, (size_t)kept * (size_t)n));
     *count = kept;
-    Lengths(form, m, n, *count, &magnitudes, &all);
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, all, values, 0, payload));
+    PetscCall(FactorsWrite_Private(c, form, m, n, *count, values, payload));
   }
   PetscCall(FactorsFit_Private(c, form, m, n, *count, payload, &fit));
   if (fit == PETSC_FALSE) c->status = MUON_STATUS_NANORINF;
@@ -147,7 +187,7 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt m, PetscI
   PetscCall(PetscBLASIntCast((PetscInt)count, &bk));
   PetscCall(PetscBLASIntCast(ldy, &bld));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)all * sizeof(PetscScalar), &s));
-  PetscCall(MuonCompressorValuesDecode_Private((MuonWireValues)layout.values, all, payload, 0, s));
+  PetscCall(FactorsRead_Private((MuonWireForm)layout.form, (MuonWireValues)layout.values, m, n, count, payload, s));
   P = s + magnitudes;
   Q = P + (size_t)count * (size_t)m;
   for (PetscInt64 k = 0; k < magnitudes; k++) MuonKernelAxpby((size_t)n, 1, s[k], Q + (size_t)k * (size_t)n, (size_t)n, 0, Q + (size_t)k * (size_t)n, (size_t)n);

@@ -28,8 +28,12 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   }
   if (entries > 0) memcpy(at, from + layout.entriesat, (size_t)entries);
   at += entries;
-  bytes = MUON_WIRE_TOO_LONG;
-  if (header.values == MUON_WIRE_VALUES_NATURAL && values > 0) bytes = MuonWireCodedEncode(layout.values, from + layout.valuesat, values - 1, at);
+  bytes = header.values == MUON_WIRE_VALUES_NATURAL && values > 0 ? 0 : MUON_WIRE_TOO_LONG;
+  for (unsigned s = 0; s < layout.sections && bytes != MUON_WIRE_TOO_LONG; s++) {
+    const uint64_t some = MuonWireCodedEncode(layout.section[s], from + layout.sectionat[s], values - 1 - bytes, at + bytes);
+
+    bytes = some == MUON_WIRE_TOO_LONG ? some : bytes + some;
+  }
   if (bytes == MUON_WIRE_TOO_LONG) {
     if (values > 0) memcpy(at, from + layout.valuesat, (size_t)values);
     at += values;
@@ -105,7 +109,12 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   rest -= used;
   used = layout.bytes - layout.valuesat;
   if (found.values == MUON_WIRE_VALUES_CODED) {
-    if (MuonWireCodedDecode(layout.values, from, rest, &used, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    for (unsigned s = 0; s < layout.sections; s++) {
+      if (MuonWireCodedDecode(layout.section[s], from, rest, &used, to + layout.sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      from += used;
+      rest -= used;
+    }
+    used = 0;
     proved |= MUON_WIRE_PROVED_VALUES;
   } else if (MuonWireCopy(used, from, rest, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (used != rest || MuonWirePayloadValidate(&whole, &layout, to, proved) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;

@@ -157,8 +157,9 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   case MUON_WIRE_LOWRANK:
   case MUON_WIRE_TRIPLES:
     if (header->indices != MUON_WIRE_INDICES_NONE || count > rows || count > columns) return MUON_WIRE_CORRUPT;
-    layout->magnitudes = header->form == MUON_WIRE_TRIPLES ? count : 0;
-    layout->values     = layout->magnitudes + count * (rows + columns);
+    if (header->form == MUON_WIRE_TRIPLES) layout->section[layout->sections++] = layout->magnitudes = count;
+    layout->section[layout->sections++] = count * rows;
+    layout->section[layout->sections++] = count * columns;
     break;
   case MUON_WIRE_PERROW:
   case MUON_WIRE_PERCOLUMN: {
@@ -175,9 +176,9 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   }
   case MUON_WIRE_COLUMNS:
     if (!MuonWireIsPositions(header->indices) || count > columns) return MUON_WIRE_CORRUPT;
-    layout->numbered   = columns;
-    layout->magnitudes = count;
-    layout->values     = count + count * rows;
+    layout->numbered                    = columns;
+    layout->section[layout->sections++] = layout->magnitudes = count;
+    layout->section[layout->sections++]                      = count * rows;
     break;
   default:
     return MUON_WIRE_CORRUPT;
@@ -185,7 +186,14 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
   layout->valuesat  = layout->entriesat + MuonWireEntriesBytes(layout->length, layout->entries);
-  layout->bytes     = layout->valuesat + MuonWireValuesBytes((MuonWireValues)header->values, layout->values);
+  layout->bytes     = layout->valuesat;
+  if (layout->sections == 0) layout->section[layout->sections++] = layout->values;
+  layout->values = 0;
+  for (unsigned s = 0; s < layout->sections; s++) {
+    layout->sectionat[s] = layout->bytes;
+    layout->values += layout->section[s];
+    layout->bytes += MuonWireValuesBytes((MuonWireValues)header->values, layout->section[s]);
+  }
   return MUON_WIRE_OK;
 }
 
@@ -230,7 +238,9 @@ MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const Muon
 
   if (header->indices != MUON_WIRE_INDICES_NONE && (proved & MUON_WIRE_PROVED_POSITIONS) == 0 && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if ((proved & MUON_WIRE_PROVED_VALUES) == 0 && MuonWireValuesValidate(codec, layout->values, values) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  for (unsigned s = 0; s < layout->sections && (proved & MUON_WIRE_PROVED_VALUES) == 0; s++) {
+    if (MuonWireValuesValidate(codec, layout->section[s], payload + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  }
   if (MuonWireValuesAreMagnitudes(codec, 0, layout->magnitudes, values) != MUON_WIRE_OK || MuonWireValuesAreMagnitudes(codec, 1, layout->scales, values) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   return header->form == MUON_WIRE_BLOCKS ? MuonWireBlocksValidate(header, layout, payload) : MUON_WIRE_OK;
 }

@@ -28,9 +28,9 @@ typedef enum {
 typedef enum {
   MUON_WIRE_DENSE        = 0,  /* every entry: raw values by columns, natural codes by rows */
   MUON_WIRE_SPARSE       = 1,  /* positions of the kept entries (row-major, increasing), then their values in the same order */
-  MUON_WIRE_LOWRANK      = 2,  /* count columns of P (rows x count), then of Q (columns x count), one section of values: the matrix is P Q^T */
+  MUON_WIRE_LOWRANK      = 2,  /* count columns of P (rows x count), then of Q (columns x count), a section of values each: the matrix is P Q^T */
   MUON_WIRE_SIGNS        = 3,  /* one bit an entry in row-major order, 1 where it is not negative, then the magnitude that all share */
-  MUON_WIRE_TRIPLES      = 4,  /* count magnitudes s, then P and Q as above, one section of values: the matrix is P diag(s) Q^T */
+  MUON_WIRE_TRIPLES      = 4,  /* count magnitudes s, then P and Q as above: the matrix is P diag(s) Q^T */
   MUON_WIRE_PERROW       = 5,  /* one entry in each of count rows: their positions where rows are missing, place and sign of each entry, the magnitude that all share */
   MUON_WIRE_PERCOLUMN    = 6,  /* one entry in each of count columns, likewise */
   MUON_WIRE_COLUMNS      = 7,  /* positions of count columns, then their magnitudes, then their entries by columns: a column is its entries times its magnitude */
@@ -105,11 +105,14 @@ MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsi
 /* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
 int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 
-/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive, scales: not negative */
+/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three sections of values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive,
+   scales: not negative */
 typedef struct {
-  uint64_t numbered, positions, seed;  /* what the positions number, and how many there are; or the bytes of a seed */
-  uint64_t length, entries, entriesat; /* places in a line, how many codes, where they begin */
-  uint64_t values, magnitudes, scales, valuesat;
+  uint64_t numbered, positions, seed;            /* what the positions number, and how many there are; or the bytes of a seed */
+  uint64_t length, entries, entriesat;           /* places in a line, how many codes, where they begin */
+  uint64_t values, magnitudes, scales, valuesat; /* of all sections of values together */
+  unsigned sections;
+  uint64_t section[3], sectionat[3]; /* how many values, where they begin */
   uint64_t bytes;
 } MuonWireLayout;
 MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);

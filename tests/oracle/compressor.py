@@ -43,7 +43,9 @@ def natural_value(code):
 
 def read_values(codec, section, number):
     if codec == CODED:
-        return wire.decode_coded(number, section)
+        values, used = wire.decode_coded(number, section)
+        assert used == len(section), 'length of the values'
+        return values
     assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
     if codec == 0:
         return np.array(struct.unpack('<%dd' % number, section))
@@ -57,11 +59,11 @@ def read_values(codec, section, number):
 
 class Message:
     def __init__(self, data, m, n):
-        self.layer, self.form, self.indices, codec, parameter, self.count, length = struct.unpack('<IBBBBQQ', data[:24])
-        payload, d = data[24:], m * n
+        (self.layer, self.form, self.indices, codec, parameter, self.count, length), head = wire.read_header(data)
+        payload, d = data[head:], m * n
         self.codec = 3 if codec == CODED else codec
         assert parameter == 0 and length == len(payload), 'header'
-        self.positions = None
+        self.positions, sections = None, None
         if self.form == 0:
             assert self.indices == 0 and self.count in (0, d), 'dense header'
             self.values = read_values(codec, payload, self.count)
@@ -106,13 +108,17 @@ class Message:
             self.matrix = self.matrix.reshape(m, n)
         else:
             assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
-            self.values = read_values(codec, payload, self.count * (m + n))
+            left, right = self.count * m, self.count * n
+            middle = wire.decode_coded(left, payload)[1] if codec == CODED else -(-left * WIDTHS[codec] // 8)
+            self.values = np.concatenate([read_values(codec, payload[:middle], left), read_values(codec, payload[middle:], right)])
+            sections = [left, right]
             self.P = self.values[:self.count * m].reshape(self.count, m).T
             self.Q = self.values[self.count * m:].reshape(self.count, n).T
             self.matrix = self.P @ self.Q.T
         # Natural values are sent in the shorter of their two codecs
         if self.codec == 3:
-            packed, coded = -(-9 * len(self.values) // 8), len(wire.encode_coded(self.values))
+            parts = np.split(self.values, np.cumsum(sections)[:-1]) if sections else [self.values]
+            packed, coded = sum(-(-9 * len(part) // 8) for part in parts), sum(len(wire.encode_coded(part)) for part in parts)
             assert codec == (CODED if coded < packed else 3), 'not the smaller codec of values'
 
 

@@ -279,6 +279,7 @@ def encode_coded(x):
 
 
 def decode_coded(number, data):
+    """The values, and the bytes of the section"""
     chunks = -(-number // CHUNK)
     refuse_if(len(data) < 4 * chunks, 'directory')
     at, codes = 4 * chunks, []
@@ -286,8 +287,7 @@ def decode_coded(number, data):
         refuse_if(size > len(data) - at, 'chunk')
         codes += decode_chunk(min(CHUNK, number - CHUNK * c), data[at:at + size])
         at += size
-    refuse_if(at != len(data), 'behind the chunks')
-    return natural_values(codes)
+    return natural_values(codes), at
 
 
 def natural_values(codes):
@@ -356,8 +356,6 @@ def decode_values(values, number, section):
         codes = unpack_bits(section, 9, number)
         refuse_if(any(code % 256 == 255 or code == 256 for code in codes), 'natural code')
         return natural_values(codes)
-    if values == CODED:
-        return decode_coded(number, section)
     refuse_if(len(section) != values_bytes(values, number), 'size')
     if values == BF16:
         section = b''.join(b'\0\0' + section[2 * i:2 * i + 2] for i in range(number))
@@ -381,8 +379,9 @@ class Message:
         payload = self.seed.to_bytes(parts.seed, 'little')
         payload += b'' if self.indices == NONE else encode_positions(self.indices, parts.numbered, self.positions)
         payload += pack_bits(self.entries, entry_bits(parts.length)) if self.entries else b''
-        payload += encode_values(self.values, self.x)
-        return struct.pack('<IBBBBQQ', self.layer, self.form, self.indices, self.values, self.parameter, self.count, len(payload)) + payload
+        for first, number in parts.values():
+            payload += encode_values(self.values, self.x[first:first + number])
+        return write_header(self.layer, self.form, self.indices, self.values, self.parameter, self.count, len(payload)) + payload
 
     def says(self, other):
         mine, others = ((m.layer, m.form, m.indices, m.values, m.parameter, m.count, m.seed, m.positions, m.entries) for m in (self, other))
@@ -429,16 +428,17 @@ class Sections:
     def __init__(self, form, parameter, rows, columns, count):
         self.numbered, self.seed, self.entries, self.length = rows * columns, 0, 0, 0
         self.number, self.magnitudes, self.scales = count, 0, 0
+        self.sections = None
         if form in (PERROW, PERCOLUMN):
             self.numbered, self.length = (rows, columns) if form == PERROW else (columns, rows)
             self.entries, self.number = count, min(count, 1)
             self.magnitudes = self.number
         elif form == COLUMNS:
-            self.numbered, self.number, self.magnitudes = columns, count * (1 + rows), count
+            self.numbered, self.magnitudes, self.sections = columns, count, [count, count * rows]
         elif form == LOWRANK:
-            self.number = count * (rows + columns)
+            self.sections = [count * rows, count * columns]
         elif form == TRIPLES:
-            self.number, self.magnitudes = count * (1 + rows + columns), count
+            self.magnitudes, self.sections = count, [count, count * rows, count * columns]
         elif form == SIGNS:
             self.entries, self.length, self.number, self.magnitudes = count, 1, min(count, 1), min(count, 1)
         elif form == SEEDED:
@@ -450,12 +450,29 @@ class Sections:
         elif form == BLOCKS:
             self.entries, self.length = count, 2 ** (parameter % 16 - 1)
             self.number = self.scales = -(-count // 2 ** (4 + parameter // 16))
+        if self.sections is None:
+            self.sections = [self.number]
+        self.number = sum(self.sections)
+
+    def values(self):
+        """The first value of each section, and how many it has"""
+        return [(sum(self.sections[:k]), number) for k, number in enumerate(self.sections)]
+
+
+def write_header(layer, form, indices, values, parameter, count, size):
+    return struct.pack('<IBBBBQQ', layer, form, indices, values, parameter, count, size)
+
+
+def read_header(data):
+    """The arguments of write_header(), and how many bytes they take"""
+    refuse_if(len(data) < 24, 'truncated header')
+    return struct.unpack('<IBBBBQQ', data[:24]), 24
 
 
 def decode_message(data, layer, rows, columns):
-    refuse_if(len(data) < 24, 'truncated header')
-    got, form, indices, values, parameter, count, size = struct.unpack('<IBBBBQQ', data[:24])
-    refuse_if(size != len(data) - 24, 'length')
+    (got, form, indices, values, parameter, count, size), head = read_header(data)
+    payload = data[head:]
+    refuse_if(size != len(payload), 'length')
     refuse_if(got != layer, 'layer')
     refuse_if(form > BLOCKS or indices > GAPS or values > CODED, 'unknown codec')
     refuse_if((not 2 <= parameter % 16 <= 8 or parameter // 16 > 12) if form == BLOCKS else parameter != 0, 'parameter')
@@ -464,7 +481,6 @@ def decode_message(data, layer, rows, columns):
     positioned = form in (SPARSE, COLUMNS, WHOLECOLUMNS, WHOLEROWS) or (form in (PERROW, PERCOLUMN) and count < most)
     refuse_if(positioned != (indices != NONE), 'positions')
     parts = Sections(form, parameter, rows, columns, count)
-    payload = data[24:]
     positions, head = None, parts.seed
     refuse_if(size < head, 'size')
     seed = int.from_bytes(payload[:head], 'little')
@@ -475,9 +491,19 @@ def decode_message(data, layer, rows, columns):
         refuse_if(head > size, 'size')
         positions = decode_positions(indices, parts.numbered, count, payload[:head])
     middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
-    refuse_if(size < middle or (values != CODED and size != middle + values_bytes(values, parts.number)), 'size')
-    codes = decode_entries(parts.length, parts.entries, data[24 + head:24 + middle])
-    x = decode_values(values, parts.number, data[24 + middle:])
+    refuse_if(size < middle or (values != CODED and size != middle + sum(values_bytes(values, number) for number in parts.sections)), 'size')
+    codes = decode_entries(parts.length, parts.entries, payload[head:middle])
+    x, at = [], middle
+    for number in parts.sections:
+        if values == CODED:
+            section, used = decode_coded(number, payload[at:])
+        else:
+            used = values_bytes(values, number)
+            section = decode_values(values, number, payload[at:at + used])
+        x.append(section)
+        at += used
+    refuse_if(at != size, 'behind the values')
+    x = np.concatenate(x)
     refuse_if(not (x[:parts.magnitudes] > 0).all(), 'magnitude')
     refuse_if(np.signbit(x[:parts.scales]).any(), 'scale')
     if form == BLOCKS:
@@ -507,8 +533,8 @@ def decode_packet(data, sender, direction, step, layers):
     refuse_if(status != 0 and number != 0, 'status')
     pieces = []
     while body and len(pieces) < number:
-        refuse_if(len(body) < 24, 'truncated message')
-        end = 24 + struct.unpack('<Q', body[16:24])[0]
+        fields, end = read_header(body)
+        end += fields[-1]
         refuse_if(end > len(body), 'truncated payload')
         pieces.append(body[:end])
         body = body[end:]
@@ -694,7 +720,7 @@ def bad_packets():
     layer = 0xF20C3F36
 
     def message(form=SPARSE, indices=BITMAP, values=NATURAL, count=2, payload=b'\x42\x80\xfd\x00', parameter=0, size=None, name=layer):
-        return struct.pack('<IBBBBQQ', name, form, indices, values, parameter, count, len(payload) if size is None else size) + payload
+        return write_header(name, form, indices, values, parameter, count, len(payload) if size is None else size) + payload
 
     def packet(**change):
         body = change.pop('body', message())
@@ -1056,7 +1082,7 @@ def check(folder):
                 # A section may be followed by others: what it leaves is for the next, and here there is none
                 refuse_if(decode_gaps(entries, count, data)[1] != len(data), 'behind')
             else:
-                decode_coded(count, data)
+                refuse_if(decode_coded(count, data)[1] != len(data), 'behind')
         except Corrupt:
             continue
         raise AssertionError('accepted: ' + name)
