@@ -33,6 +33,8 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORTOPK`      - the entries of largest absolute value
 .  `MUONCOMPRESSORRANDK`     - entries chosen at random
 .  `MUONCOMPRESSORRANKK`     - the leading singular triples
+.  `MUONCOMPRESSORTOPSVD`    - the same, as triples with their singular values
+.  `MUONCOMPRESSORPOWERSGD`  - the projection on a subspace that follows the leading singular vectors
 -  `MUONCOMPRESSORSHARP`     - the sharp operator of a norm whose steps have a natural format, for servers
 
    Level: intermediate
@@ -51,6 +53,8 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORTOPK      "topk"
 #define MUONCOMPRESSORRANDK     "randk"
 #define MUONCOMPRESSORRANKK     "rankk"
+#define MUONCOMPRESSORTOPSVD    "topsvd"
+#define MUONCOMPRESSORPOWERSGD  "powersgd"
 #define MUONCOMPRESSORSHARP     "sharp"
 
 /*E
@@ -133,6 +137,13 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetCost(MuonCompressor, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDSetSchatten(MuonCompressor, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDGetSchatten(MuonCompressor, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDGetContraction(MuonCompressor, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorView(MuonCompressor, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroy(MuonCompressor *);

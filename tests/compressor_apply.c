@@ -35,6 +35,9 @@ static PetscErrorCode CheckBytes(const TestChoice *choice, PetscInt m, PetscInt 
     expected += (count * (size_t)m * widths[buf[6]] + 7) / 8;
     nvalues = count * (size_t)n;
     break;
+  case 4: /* triples */
+    nvalues = count * (size_t)(1 + m + n);
+    break;
   case 3: /* signs */
     TestCheck(count == d || count == 0, "%s: %zu signs of %zu", choice->type, count, d);
     expected += (count + 7) / 8;
@@ -113,7 +116,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   TestCheck(bytes <= most, "%s: more than the most bytes", choice->type);
   PetscCall(CheckBytes(choice, m, n, bytes, buf));
-  lowrank = buf[4] == 2 ? PETSC_TRUE : PETSC_FALSE;
+  lowrank = buf[4] == 2 || buf[4] == 4 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonCompressorValidate(receiver, m, n, bytes, buf, &valid));
   TestCheck(valid, "%s of %" PetscInt_FMT " x %" PetscInt_FMT ": a good message is refused", choice->type, m, n);
   PetscCall(TestEncode(c, T, R, &again, &bytesagain));

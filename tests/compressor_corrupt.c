@@ -240,6 +240,8 @@ int main(int argc, char **argv)
     PetscCall(CheckMessage(&many, 11, 5));
   }
   PetscCall(CheckOverflow(MUONCOMPRESSORRANKK, 1));
+  PetscCall(CheckOverflow(MUONCOMPRESSORPOWERSGD, 1));
+  PetscCall(CheckOverflow(MUONCOMPRESSORTOPSVD, 0.25));
   PetscCall(PetscFinalize());
   return 0;
 }

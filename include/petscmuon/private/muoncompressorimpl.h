@@ -11,6 +11,8 @@ PETSC_INTERN const char MuonCitationEF21[];
 PETSC_INTERN PetscBool  MuonCitationEF21Set;
 PETSC_INTERN const char MuonCitationNatural[];
 PETSC_INTERN PetscBool  MuonCitationNaturalSet;
+PETSC_INTERN const char MuonCitationPowerSGD[];
+PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
 
 /* What the messages of an m x n layer look like: form and values are a MuonWireForm and a MuonWireValues */
 typedef struct {
@@ -29,7 +31,8 @@ typedef struct {
    decode() does Y = Y + scale C where add is true, and Y = C else.
    validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
    Types know nothing of blocks: m and n are those of a block, T, R and Y point into the layer. Where the layer has blocks commit() is called for each.
-   copy() gives another object of the type the choices that the interface does not know of; describe() says in few words how much is kept, for tables. A type may do without both.
+   copy() gives another object of the type the choices that the interface does not know of; describe() says in few words how much is kept, for tables; getmemory() how many bytes
+   of state are kept from message to message. A type may do without any of them.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
@@ -41,6 +44,7 @@ struct _MuonCompressorOps {
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*copy)(MuonCompressor from, MuonCompressor to);
   PetscErrorCode (*describe)(MuonCompressor, size_t length, char text[]);
+  PetscErrorCode (*getmemory)(MuonCompressor, PetscLogDouble *bytes);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);
   PetscErrorCode (*reset)(MuonCompressor);
   PetscErrorCode (*destroy)(MuonCompressor);
@@ -78,6 +82,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, Pet
 PETSC_INTERN PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor);
 /* Type and choices of one object for another, not whose messages it writes */
 PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
+/* Bytes that are kept from message to message */
+PETSC_INTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);

@@ -510,6 +510,14 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor c, PetscLogDouble *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = 0;
+  PetscTryTypeMethod(c, getmemory, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, char text[])
 {
   size_t used;

@@ -570,7 +570,7 @@ PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, s
    Level: advanced
 
    Note:
-   A sender calls it once its message is certain to be used. The types of this release have no state to change.
+   A sender calls it once its message is certain to be used. `MUONCOMPRESSORPOWERSGD` has a state to change.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`
 @*/
@@ -594,7 +594,7 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 -  n - its columns
 
    Output Parameter:
-.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 in the Frobenius norm for every X, or -1 where none is known
+.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 for every X in the Frobenius norm, or that of `MuonCompressorTopSVDSetSchatten()`, or -1 where none is known
 
    Level: advanced
 

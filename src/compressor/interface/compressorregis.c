@@ -22,6 +22,15 @@ const char MuonCitationNatural[]  = "@misc{HorvathHoHorvathSahuCaniniRichtarik20
                                     "  eprint = {1905.10988},\n"
                                     "  archivePrefix = {arXiv}\n}\n";
 
+PetscBool  MuonCitationPowerSGDSet = PETSC_FALSE;
+const char MuonCitationPowerSGD[]  = "@inproceedings{VogelsKarimireddyJaggi2019,\n"
+                                     "  title  = {PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization},\n"
+                                     "  author = {Thijs Vogels and Sai Praneeth Karimireddy and Martin Jaggi},\n"
+                                     "  booktitle = {Advances in Neural Information Processing Systems},\n"
+                                     "  year   = {2019},\n"
+                                     "  eprint = {1905.13727},\n"
+                                     "  archivePrefix = {arXiv}\n}\n";
+
 static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor);
@@ -34,6 +43,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor);
 
 /*@C
@@ -84,6 +95,8 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_RandK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_TopSVD));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,6 +121,7 @@ PetscErrorCode MuonCompressorFinalizePackage(void)
   MuonCompressorRegisterAllCalled  = PETSC_FALSE;
   MuonCitationEF21Set              = PETSC_FALSE;
   MuonCitationNaturalSet           = PETSC_FALSE;
+  MuonCitationPowerSGDSet          = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

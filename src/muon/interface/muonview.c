@@ -9,7 +9,7 @@
 . muon - the optimizer
 
   Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates and the buffers of gradients; the weights are the caller's
++ worker  - bytes of state as a worker: momentum, estimates, what compressors keep and the buffers of gradients; the weights are the caller's
 . server  - bytes of state as a server of layers, with what a step keeps until it is committed
 - scratch - bytes of shared scratch and of messages
 

@@ -704,9 +704,12 @@ static PetscErrorCode MuonGetMemory_EF21(Muon muon, PetscLogDouble *worker, Pets
   for (PetscInt i = 0; i < ef21->n; i++) {
     const EF21Layer     *s     = &ef21->layer[i];
     const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)muon->active[i]->m * (PetscLogDouble)muon->active[i]->n;
+    PetscLogDouble       up, down;
 
-    *worker += bytes * ((s->M != NULL) + (s->Gj != NULL));
-    *server += bytes * ((s->X != NULL) + (s->Xnew != NULL) + (s->G != NULL) + (s->Gnew != NULL));
+    PetscCall(MuonCompressorGetMemory_Private(s->up, &up));
+    PetscCall(MuonCompressorGetMemory_Private(s->down, &down));
+    *worker += bytes * ((s->M != NULL) + (s->Gj != NULL)) + up;
+    *server += bytes * ((s->X != NULL) + (s->Xnew != NULL) + (s->G != NULL) + (s->Gnew != NULL)) + down;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
