@@ -36,7 +36,8 @@ static PetscErrorCode CheckBytes(const TestChoice *choice, PetscInt m, PetscInt 
     nvalues = count * (size_t)n;
     break;
   case 4: /* triples */
-    nvalues = count * (size_t)(1 + m + n);
+    expected += (count * widths[buf[6]] + 7) / 8 + (count * (size_t)m * widths[buf[6]] + 7) / 8;
+    nvalues = count * (size_t)n;
     break;
   case 3: /* signs */
     TestCheck(count == d || count == 0, "%s: %zu signs of %zu", choice->type, count, d);
