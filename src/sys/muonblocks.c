@@ -38,15 +38,14 @@ PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes with commas between them, the last of many left out */
-static PetscErrorCode MuonBlocksPrintSide_Private(PetscInt count, const PetscInt sizes[], size_t length, char text[])
+PetscErrorCode MuonBlocksPrintSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, size_t length, char text[])
 {
   size_t used = 0;
 
   PetscFunctionBegin;
   text[0] = '\0';
   for (PetscInt i = 0; i < count && used + 40 < length; i++) {
-    PetscCall(PetscSNPrintf(text + used, length - used, "%s%" PetscInt_FMT, i > 0 ? "," : "", sizes[i]));
+    PetscCall(PetscSNPrintf(text + used, length - used, "%s%" PetscInt_FMT, i > 0 ? "," : "", sizes != NULL ? sizes[i] : whole / count));
     PetscCall(PetscStrlen(text, &used));
     if (i + 1 < count && used + 40 >= length) PetscCall(PetscStrlcat(text, ",...", length));
   }
@@ -68,7 +67,7 @@ PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt sizes[
     if (whole >= 0 && whole % count != 0) PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " equal blocks of the %" PetscInt_FMT " %s, expected a divisor of that number", count, whole, lines));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonBlocksPrintSide_Private(count, sizes, sizeof(text), text));
+  PetscCall(MuonBlocksPrintSide_Private(count, sizes, whole, sizeof(text), text));
   for (PetscInt i = 0; i < count; i++) {
     sum += sizes[i];
     if (sizes[i] < 1) {

@@ -7,7 +7,7 @@
 typedef struct {
   PetscInt  step;
   PetscReal rate;   /* learning rate times schedule */
-  PetscReal radius; /* rate times the layer's scale and shape factor */
+  PetscReal radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
   PetscReal dual;   /* output: <G,-D> where an oracle gave D, else 0 */
 } MuonLayerStepInfo;
 
@@ -33,6 +33,8 @@ struct _p_MuonLayer {
   Mat             usergradient; /* the caller's, for this step */
   Vec             gradientvec;  /* the same memory as gradient */
   PetscBool       nogradient;   /* the caller said that there is none */
+  MuonBlocks      blocks;       /* on which the oracle acts by itself */
+  PetscBool       blocksfixed;  /* the optimizer was set up with them */
   MuonLMO         lmo;
   PetscReal       scale, momentum, weight_decay;
   MuonShapeFactor shapefactor;
@@ -53,6 +55,11 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
+/* A block by its number, the radius factor of its shape, and a view of it in a matrix of the layer's shape, which is that matrix where the layer is not cut */
+PETSC_INTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
+PETSC_INTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
+PETSC_INTERN PetscErrorCode MuonLayerGetBlockMat_Private(MuonLayer, const MuonBlock *, Mat, Mat *);
+PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, MuonOptionItems);
 /* The gradient of this step in the layer's own compact buffer, zeros where the caller has none */
 PETSC_INTERN PetscErrorCode MuonLayerGradientBegin_Private(MuonLayer, Mat *);
 /* Between Begin and End the weights can be used as a matrix, whatever the storage */

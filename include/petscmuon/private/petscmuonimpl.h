@@ -94,6 +94,8 @@ PETSC_INTERN PetscErrorCode MuonBlocksSet_Private(MuonBlocks *, PetscInt, const 
 PETSC_INTERN PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *);
 /* What is wrong with sizes for a side of whole lines, which are rows or columns, or -1 where that is not known; nothing where all is right */
 PETSC_INTERN PetscErrorCode MuonBlocksCheckSide_Private(PetscInt, const PetscInt[], PetscInt whole, const char lines[], size_t, char reason[]);
+/* The sizes of a side of whole lines with commas between them, the last of very many left out */
+PETSC_INTERN PetscErrorCode MuonBlocksPrintSide_Private(PetscInt, const PetscInt[], PetscInt whole, size_t, char text[]);
 /* The block of that number of an m x n matrix which the cut fits */
 PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, PetscInt m, PetscInt n, MuonBlock *);
 /* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */

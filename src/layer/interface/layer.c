@@ -42,7 +42,8 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], PetscInt m, Pet
   layer->scale          = 1.0;
   layer->owner          = -1;
   layer->workermomentum = PETSC_TRUE;
-  *newlayer             = layer;
+  PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
+  *newlayer = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,6 +281,7 @@ static PetscErrorCode MuonLayerSetFromOptions_Own(MuonLayer layer)
   if (flg) PetscCall(MuonLayerSetMomentum(layer, value));
   PetscCall(PetscOptionsReal("-weight_decay", "Decoupled weight decay", "MuonLayerSetWeightDecay", layer->weight_decay, &value, &flg));
   if (flg) PetscCall(MuonLayerSetWeightDecay(layer, value));
+  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, PetscOptionsObject));
   PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,11 +296,13 @@ static PetscErrorCode MuonLayerSetFromOptions_Own(MuonLayer layer)
 . layer - the layer
 
   Options Database Keys:
-+ -muon_layer_NAME_rule rule           - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
-. -muon_layer_NAME_scale scale         - factor of the layer's radius
-. -muon_layer_NAME_shape_factor factor - how the layer's shape enters its radius (none|kj|moonlight|scion)
-. -muon_layer_NAME_momentum momentum   - weight of the old momentum
-- -muon_layer_NAME_weight_decay decay  - decoupled weight decay
++ -muon_layer_NAME_rule rule                - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
+. -muon_layer_NAME_scale scale              - factor of the layer's radius
+. -muon_layer_NAME_shape_factor factor      - how the layer's shape enters its radius (none|kj|moonlight|scion)
+. -muon_layer_NAME_momentum momentum        - weight of the old momentum
+. -muon_layer_NAME_weight_decay decay       - decoupled weight decay
+. -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows, see `MuonLayerSetBlocks()`
+- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of the blocks of columns
 
   Level: developer
 
@@ -853,24 +857,44 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
 
   Level: intermediate
 
-.seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetShapeFactor()`, `MuonShapeFactor`
+  Note:
+  Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of them.
+
+.seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetShapeFactor()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
 @*/
 PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
 {
-  const PetscReal m = (PetscReal)layer->m, n = (PetscReal)layer->n;
+  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(factor, 2);
+  *factor = 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock block;
+    PetscReal one;
+
+    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+    PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &one));
+    *factor = PetscMax(*factor, one);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, const MuonBlock *block, PetscReal *factor)
+{
+  const PetscReal m = (PetscReal)block->m, n = (PetscReal)block->n;
   MuonLMO         lmo;
   PetscBool       spectral, max, column, row;
   PetscReal       shape = 1.0;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscAssertPointer(factor, 2);
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOMAX, &max));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOCOLUMN, &column));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOROW, &row));
-  if (layer->m > 0 && layer->n > 0) {
+  if (block->m > 0 && block->n > 0) {
     if (layer->shapefactor == MUON_SHAPE_FACTOR_KJ && spectral) shape = PetscSqrtReal(PetscMax((PetscReal)1.0, m / n));
     else if (layer->shapefactor == MUON_SHAPE_FACTOR_MOONLIGHT && spectral) shape = (PetscReal)0.2 * PetscSqrtReal(PetscMax(m, n));
     else if (layer->shapefactor == MUON_SHAPE_FACTOR_SCION && spectral) shape = PetscSqrtReal(m / n);
@@ -1014,6 +1038,13 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g, shape factor %s, radius factor %g\n", ((PetscObject)layer)->name, layer->m, layer->n, (double)layer->scale, MuonShapeFactors[layer->shapefactor],
                                      (double)factor));
+    if (MuonBlocksCount_Private(&layer->blocks) > 1) {
+      char rows[256], columns[256];
+
+      PetscCall(MuonBlocksPrintSide_Private(layer->blocks.nrows, layer->blocks.rows, layer->m, sizeof(rows), rows));
+      PetscCall(MuonBlocksPrintSide_Private(layer->blocks.ncolumns, layer->blocks.columns, layer->n, sizeof(columns), columns));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT ", rows %s, columns %s\n", layer->blocks.nrows, layer->blocks.ncolumns, rows, columns));
+    }
     PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g, weight decay %g\n", (double)layer->momentum, (double)layer->weight_decay));
     PetscTryTypeMethod(layer, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -1042,9 +1073,10 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscCall(MatDestroy(&layer->gradient));
   PetscCall(MatDestroy(&layer->usergradient));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
-  layer->X          = NULL;
-  layer->owner      = -1;
-  layer->nogradient = PETSC_FALSE;
+  layer->X           = NULL;
+  layer->owner       = -1;
+  layer->nogradient  = PETSC_FALSE;
+  layer->blocksfixed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1072,6 +1104,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MuonLayerReset(*layer));
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
+  PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(MatDestroy(&(*layer)->W));
   PetscCall(VecDestroy(&(*layer)->w));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));

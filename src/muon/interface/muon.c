@@ -97,7 +97,10 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->data        = NULL;
   muon->setupcalled = PETSC_FALSE;
   if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->X = NULL; /* was the old type's */
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    muon->layer[l]->X           = NULL; /* was the old type's */
+    muon->layer[l]->blocksfixed = PETSC_FALSE;
+  }
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -600,19 +603,32 @@ static PetscErrorCode MuonLayerHashWeights_Private(MuonLayer layer, unsigned int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int *hash)
+{
+  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
+  MuonBlock     *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, &blocks));
+  for (PetscInt b = 0; b < count; b++) PetscCall(MuonLayerGetBlock_Private(layer, b, &blocks[b]));
+  PetscCall(MuonHash_Private((size_t)count * sizeof(*blocks), blocks, hash));
+  PetscCall(PetscFree(blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks raise the same error that names the layer.
-   Each layer has four numbers (name, shape, options, weights), the optimizer's own options are one more; rank 0's are compared with.
+   Each layer has five numbers (name, shape, blocks, options, weights), the optimizer's own options are one more; rank 0's are compared with.
 */
 static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-  const char *const what[] = {"name", "shape", "options", "weights"};
+  const char *const what[] = {"name", "shape", "cut into blocks", "options", "weights"};
   const char       *name;
   char              text[1024], messages[256];
   size_t            length;
   unsigned int     *mine, *first;
   MuonExchange      exchange;
-  PetscInt          counts[2] = {muon->nlayers, -muon->nlayers}, most[2], n = 4 * muon->nlayers + 1, differs, least;
+  PetscInt          counts[2] = {muon->nlayers, -muon->nlayers}, most[2], n = 5 * muon->nlayers + 1, differs, least;
   MPI_Comm          comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
@@ -636,10 +652,11 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     messages[0] = '\0';
     PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm, (double)factor, (double)layer->momentum, (double)layer->weight_decay, messages));
-    mine[4 * l]     = layer->hash;
-    mine[4 * l + 1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    PetscCall(MuonNameHash_Private(text, &mine[4 * l + 2]));
-    PetscCall(MuonLayerHashWeights_Private(layer, &mine[4 * l + 3]));
+    mine[5 * l]     = layer->hash;
+    mine[5 * l + 1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
+    PetscCall(MuonLayerHashBlocks_Private(layer, &mine[5 * l + 2]));
+    PetscCall(MuonNameHash_Private(text, &mine[5 * l + 3]));
+    PetscCall(MuonLayerHashWeights_Private(layer, &mine[5 * l + 4]));
   }
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s %.17g %d %.17g %" PetscInt_FMT " %" PetscInt_FMT " %d %.17g %d %" PetscInt64_FMT " %d %" PetscInt_FMT, ((PetscObject)muon)->type_name, (double)muon->learning_rate, (int)muon->schedule,
                           (double)muon->schedule_constant, muon->schedule_warmup, muon->max_steps, (int)muon->momentum_style, (double)muon->dampening, (int)muon->nesterov, muon->seed, (int)muon->nan, muon->momentum_at));
@@ -655,10 +672,10 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   PetscCall(PetscFree2(mine, first));
   PetscCheck(least != n - 1, comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
   if (least < n) {
-    MuonLayer layer = muon->layer[least / 4];
+    MuonLayer layer = muon->layer[least / 5];
 
     PetscCall(PetscObjectGetName((PetscObject)layer, &name));
-    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %" PetscInt_FMT " x %" PetscInt_FMT "), expected the same on each", name, what[least % 4], layer->m, layer->n);
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %" PetscInt_FMT " x %" PetscInt_FMT "), expected the same on each", name, what[least % 5], layer->m, layer->n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -703,7 +720,7 @@ static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
   Level: intermediate
 
   Note:
-  Names, shapes, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine.
+  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
 @*/
@@ -733,6 +750,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     if (layer->momentumset == PETSC_FALSE) layer->momentum = muon->momentum;
     if (layer->weight_decayset == PETSC_FALSE) layer->weight_decay = muon->weight_decay;
     if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
+    layer->blocksfixed = PETSC_TRUE;
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
       muon->traffic.dense += 32.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;

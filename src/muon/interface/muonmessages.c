@@ -214,14 +214,21 @@ PetscErrorCode MuonDecodeDown_Private(Muon muon, PetscInt i, MuonCompressor c, P
 
 PetscErrorCode MuonHashStep_Private(Muon muon, PetscInt i, MuonRecord *record)
 {
+  MuonLayer         layer = muon->active[i];
   MuonLayerStepInfo info;
-  PetscReal         factor[2];
 
   PetscFunctionBegin;
-  PetscCall(MuonGetStepInfo_Private(muon, muon->active[i], &info));
-  factor[0]       = info.rate * muon->active[i]->weight_decay;
-  factor[1]       = info.radius;
-  record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)factor, sizeof(factor));
+  PetscCall(MuonGetStepInfo_Private(muon, layer, &info));
+  for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
+    PetscReal factor[2];
+    MuonBlock block;
+
+    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+    PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor[1]));
+    factor[0] = info.rate * layer->weight_decay;
+    factor[1] *= info.rate;
+    record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)factor, sizeof(factor));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

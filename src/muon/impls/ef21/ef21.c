@@ -42,9 +42,11 @@ static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char fam
 /* A layer's compressor begins as the one for all layers and then reads the layer's own keys */
 static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer layer, MuonCompressor all, const char family[], PetscInt sender, PetscInt direction, MuonCompressor *c)
 {
-  PetscBool own;
-  MuonLMO   lmo;
-  char      before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
+  const PetscInt *rows, *columns;
+  PetscInt        nrows, ncolumns;
+  PetscBool       own;
+  MuonLMO         lmo;
+  char            before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(MuonEF21CreateCompressor_Private(muon, family, c));
@@ -62,6 +64,8 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
     }
   }
   PetscCall(MuonCompressorSetStream(*c, muon->seed, ((PetscObject)layer)->name, sender, direction));
+  PetscCall(MuonLayerGetBlocks(layer, &nrows, &rows, &ncolumns, &columns));
+  PetscCall(MuonCompressorSetBlocks(*c, nrows, rows, ncolumns, columns));
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonCompressorSharpSetLMO(*c, lmo));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,233 @@
+#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <petscmuon/private/muonlmoimpl.h>
+
+static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, PetscInt oldcount, const PetscInt old[], PetscBool *same)
+{
+  PetscFunctionBegin;
+  if (count != oldcount) *same = PETSC_FALSE;
+  for (PetscInt i = 0; i < count && *same; i++) {
+    if ((sizes != NULL ? sizes[i] : whole / count) != (old != NULL ? old[i] : whole / count)) *same = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer    - the layer
+. nrows    - how many parts the rows are cut into
+. rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
+. ncolumns - how many parts the columns are cut into
+- columns  - their sizes, likewise
+
+  Options Database Keys:
++ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME
+- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns
+
+  Level: intermediate
+
+  Notes:
+  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks are the same on all ranks; they cannot be changed
+  after `MuonSetUp()`, until `MuonReset()`.
+
+  It is for a matrix that holds several: queries, keys and values that are multiplied as one, or the heads among them; experts one upon the other; a tensor of more dimensions as the matrices that are left when some are fixed.
+  The layer takes the steps that it would take as one layer for each of its blocks, and the messages are the same but for a header\: the norm of the layer is the largest of the norms of its blocks, the dual norm the sum of theirs, the
+  radius of each has the shape factor of its own shape, and ratio or rank of a compressor are parts of each. `MUONCOMPRESSORIDENTITY` sends the layer whole.
+
+  Rules other than `MUONLAYERLMO` have no norm and move all entries alike; blocks then matter to compressors alone. A vector has one column.
+
+.seealso: `MuonLayer`, `MuonLayerGetBlocks()`, `MuonLayerGetRadiusFactor()`, `MuonLayerComputeNorm()`, `MuonCompressorSetBlocks()`, `MuonAddLayer()`
+@*/
+PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)layer);
+  const char *name = ((PetscObject)layer)->name;
+  char        reason[512];
+  PetscBool   same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscCall(MuonBlocksCheckSide_Private(nrows, rows, layer->m, "rows", sizeof(reason), reason));
+  PetscCheck(reason[0] == '\0', comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": -muon_layer_%s_blocks_rows: %s", name, name, reason);
+  PetscCall(MuonBlocksCheckSide_Private(ncolumns, columns, layer->n, "columns", sizeof(reason), reason));
+  PetscCheck(reason[0] == '\0', comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": -muon_layer_%s_blocks_columns: %s", name, name, reason);
+  PetscCheck((PetscInt64)nrows * ncolumns <= PETSC_MPI_INT_MAX, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_blocks_rows: %" PetscInt_FMT " x %" PetscInt_FMT " blocks, expected at most %d", name, name, nrows, ncolumns,
+             PETSC_MPI_INT_MAX);
+  PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &same));
+  PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(layer->blocksfixed == PETSC_FALSE, comm, PETSC_ERR_ORDER, "Layer \"%s\": -muon_layer_%s_blocks_rows: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", name, name);
+  PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonLayerGetBlocks - Gets the grid of blocks that a layer is cut into
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameters:
++ nrows    - how many parts the rows are cut into, 1 where they are not
+. rows     - their sizes, borrowed, `NULL` where all are equal
+. ncolumns - how many parts the columns are cut into
+- columns  - their sizes, likewise
+
+  Level: intermediate
+
+  Note:
+  Any of the arguments may be `NULL`.
+
+.seealso: `MuonLayer`, `MuonLayerSetBlocks()`
+@*/
+PetscErrorCode MuonLayerGetBlocks(MuonLayer layer, PetscInt *nrows, const PetscInt *rows[], PetscInt *ncolumns, const PetscInt *columns[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (nrows != NULL) *nrows = layer->blocks.nrows;
+  if (rows != NULL) *rows = layer->blocks.rows;
+  if (ncolumns != NULL) *ncolumns = layer->blocks.ncolumns;
+  if (columns != NULL) *columns = layer->blocks.columns;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetBlock_Private(MuonLayer layer, PetscInt b, MuonBlock *block)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonBlocksGet_Private(&layer->blocks, b, layer->m, layer->n, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetBlockMat_Private(MuonLayer layer, const MuonBlock *block, Mat A, Mat *B)
+{
+  PetscFunctionBegin;
+  if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(MuonBlockMatCreate_Private(A, block, B));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)A));
+    *B = A;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One side from the options database: its sizes, to be freed, or what the layer has */
+static PetscErrorCode MuonLayerReadSide_Private(MuonLayer layer, const char key[], PetscInt whole, PetscInt *count, PetscInt **sizes, PetscBool *set)
+{
+  PetscInt most = whole + 1; /* sizes are positive: so many have too large a sum */
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(most, sizes));
+  PetscCall(PetscOptionsGetIntArray(((PetscObject)layer)->options, ((PetscObject)layer)->prefix, key, *sizes, &most, set));
+  if (*set) *count = most;
+  else PetscCall(PetscFree(*sizes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject)
+{
+  PetscInt  nrows = layer->blocks.nrows, ncolumns = layer->blocks.ncolumns, *rows = NULL, *columns = NULL;
+  PetscBool flg, setrows, setcolumns;
+  char      now[256], text[256];
+
+  PetscFunctionBegin;
+  /* For the help: an array that can have so many numbers would be shown with all of them */
+  PetscCall(MuonBlocksPrintSide_Private(nrows, layer->blocks.rows, layer->m, sizeof(now), now));
+  PetscCall(PetscOptionsString("-blocks_rows", "Sizes of the blocks of rows", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
+  PetscCall(MuonBlocksPrintSide_Private(ncolumns, layer->blocks.columns, layer->n, sizeof(now), now));
+  PetscCall(PetscOptionsString("-blocks_columns", "Sizes of the blocks of columns", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
+  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_rows", layer->m, &nrows, &rows, &setrows));
+  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_columns", layer->n, &ncolumns, &columns, &setcolumns));
+  if (setrows || setcolumns) PetscCall(MuonLayerSetBlocks(layer, nrows, setrows ? rows : layer->blocks.rows, ncolumns, setcolumns ? columns : layer->blocks.columns));
+  PetscCall(PetscFree(rows));
+  PetscCall(PetscFree(columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest of the norms of the blocks, or the sum of their dual norms */
+static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool dual, PetscReal *norm)
+{
+  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
+  MuonLMO        lmo;
+  PetscInt       m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n,
+             layer->m, layer->n);
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  *norm = 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock block;
+    PetscReal one;
+    Mat       B;
+
+    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, A, &B));
+    if (dual) PetscCall(MuonLMOComputeDualNorm(lmo, B, &one));
+    else PetscCall(MuonLMOComputeNorm(lmo, B, &one));
+    PetscCall(MatDestroy(&B));
+    if (dual) *norm += one;
+    else if (one > *norm || PetscIsInfOrNanReal(one)) *norm = one;
+    if (PetscIsInfOrNanReal(*norm)) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its blocks
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- A     - a `MATSEQDENSE` of its shape
+
+  Output Parameter:
+. norm - the norm, NaN where it cannot be computed, see `MuonLMOGetStatus()`
+
+  Level: advanced
+
+  Note:
+  Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the norm of its oracle.
+
+.seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
+@*/
+PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
+  PetscAssertPointer(norm, 3);
+  PetscCall(MuonLayerNorm_Private(layer, A, PETSC_FALSE, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual norms of its blocks
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- A     - a `MATSEQDENSE` of its shape
+
+  Output Parameter:
+. dual - the dual norm, NaN where it cannot be computed, see `MuonLMOGetStatus()`
+
+  Level: advanced
+
+.seealso: `MuonLayer`, `MuonLayerComputeNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeDualNorm()`
+@*/
+PetscErrorCode MuonLayerComputeDualNorm(MuonLayer layer, Mat A, PetscReal *dual)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
+  PetscAssertPointer(dual, 3);
+  PetscCall(MuonLayerNorm_Private(layer, A, PETSC_TRUE, dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
