@@ -78,8 +78,8 @@ static PetscErrorCode IsDeterministic(const TestChoice *choice, PetscBool *is)
   const struct {
     const char *type;
     PetscBool   naturaldraws; /* natural values are drawn at random */
-  } known[] = {{MUONCOMPRESSORIDENTITY, PETSC_FALSE}, {MUONCOMPRESSORNEAREST, PETSC_FALSE}, {MUONCOMPRESSORTRUNCATED, PETSC_FALSE}, {MUONCOMPRESSORBF16, PETSC_FALSE},
-               {MUONCOMPRESSORDAMPING, PETSC_TRUE},   {MUONCOMPRESSORTOPK, PETSC_TRUE},     {MUONCOMPRESSORRANKK, PETSC_TRUE}};
+  } known[] = {{MUONCOMPRESSORIDENTITY, PETSC_FALSE}, {MUONCOMPRESSORNEAREST, PETSC_FALSE}, {MUONCOMPRESSORTRUNCATED, PETSC_FALSE}, {MUONCOMPRESSORBF16, PETSC_FALSE}, {MUONCOMPRESSORDAMPING, PETSC_TRUE},
+               {MUONCOMPRESSORSIGN, PETSC_TRUE},      {MUONCOMPRESSORTOPK, PETSC_TRUE},     {MUONCOMPRESSORTOPSVD, PETSC_TRUE},     {MUONCOMPRESSORRANKK, PETSC_TRUE}};
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
@@ -112,7 +112,8 @@ static PetscErrorCode Error(MuonCompressor c, PetscInt step, Mat X, Mat Y, doubl
 
 /*
    E ||C(X) - X||^2 <= (1 - alpha) ||X||^2. What does not draw has no slack but rounding: a few units for the sums of D squares, and for what a decomposition moves. Of what draws the mean of S errors, which lie between 0
-   and B ||X||^2, is below its expectation by less than sqrt(2 V L / S) + 7 B L / (3 (S - 1)), V their sample variance, but for a chance of 2 e^-L (Maurer and Pontil, Empirical Bernstein bounds, 2009)
+   and B ||X||^2, is below its expectation by less than sqrt(2 V L / S) + 7 B L / (3 (S - 1)), V their sample variance, but for a chance of 2 e^-L (Maurer and Pontil, Empirical Bernstein bounds, 2009). B is 1 where entries
+   are left out or at most double. Products of rounded factors have errors of no use as a bound, 9 and 49, but no rare ones among these inputs: there the first term stands alone, as in the normal limit
 */
 static PetscErrorCode CheckBound(const TestChoice *choice, PetscBool *known)
 {
@@ -129,11 +130,11 @@ static PetscErrorCode CheckBound(const TestChoice *choice, PetscBool *known)
   PetscCall(MuonCompressorGetAlpha(c, M, N, &alpha));
   TestCheck(alpha == -1.0 || (alpha >= 0.0 && alpha <= 1.0), "%s: alpha is %g", choice->type, (double)alpha);
   *known = alpha >= 0.0 ? PETSC_TRUE : PETSC_FALSE;
-  /* Natural values at most double: an entry is off by less than itself, the product of two by less than three times itself */
   PetscCall(TestIs(choice, MUONCOMPRESSORRANKK, &product));
+  if (product == PETSC_FALSE) PetscCall(TestIs(choice, MUONCOMPRESSORTOPSVD, &product));
   for (int input = 0; input < NINPUTS && *known == PETSC_TRUE; input++) {
-    const PetscInt draws = deterministic == PETSC_TRUE ? 1 : 1500;
-    const double   L = 21.4, B = product == PETSC_TRUE ? 9 : 1;
+    const PetscInt draws = deterministic == PETSC_TRUE ? 1 : product == PETSC_TRUE ? 400 : 1500;
+    const double   L = 21.4, B = product == PETSC_TRUE ? 0 : 1;
     double         sum = 0, squares = 0, mean, slack;
 
     PetscCall(Fill(X, (Input)input));
@@ -166,6 +167,7 @@ static PetscErrorCode CheckReached(void)
   } table[] = {{{MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, MIDDLE, 0},    {{MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, BELOWTWO, 2.4e-7},
                {{MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, TIE, 2.4e-7},     {{MUONCOMPRESSORDAMPING, 0.7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, HEAVY, 0},
                {{MUONCOMPRESSORDAMPING, 0.25, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, GAUSSIAN, 0}, {{MUONCOMPRESSORTOPK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, FLAT, 0},
+               {{MUONCOMPRESSORTOPSVD, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, EYE, 0},        {{MUONCOMPRESSORSIGN, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, ONEHOT, 0},
                {{MUONCOMPRESSORRANKK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0}, EYE, 0},         {{MUONCOMPRESSORRANKK, 0.3, 5, MUON_COMPRESSOR_VALUES_NATIVE, 0}, EYE, 0}};
   Mat X, Y;
 
@@ -253,9 +255,14 @@ static PetscErrorCode CheckExamples(void)
     TestChoice  choice;
     PetscScalar expected[6];
     double      alpha;
-  } table[] = {{{MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {3, 0, 4, 0, 0, 2}, 1},          {{MUONCOMPRESSORRANKK, 0.1, 1, MUON_COMPRESSOR_VALUES_NATIVE, 0}, {3, 0, 4, 0, 0, 0}, 25.0 / 29},
-               {{MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {0, 0, 4, 0, 0, 0}, 16.0 / 29},      {{MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {4, 0, 4, 0, 0, 2}, 28.0 / 29},
-               {{MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {2, 0, 4, 0, 0, 2}, 28.0 / 29}, {{MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {3, 0, 4, 0, 0, 2}, 1},
+  } table[] = {{{MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {3, 0, 4, 0, 0, 2}, 1},
+               {{MUONCOMPRESSORRANKK, 0.1, 1, MUON_COMPRESSOR_VALUES_NATIVE, 0}, {3, 0, 4, 0, 0, 0}, 25.0 / 29},
+               {{MUONCOMPRESSORTOPSVD, 0.1, 1, MUON_COMPRESSOR_VALUES_NATIVE, 0}, {3, 0, 4, 0, 0, 0}, 25.0 / 29},
+               {{MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {1.5, 1.5, 1.5, 1.5, 1.5, 1.5}, 81.0 / 174},
+               {{MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {0, 0, 4, 0, 0, 0}, 16.0 / 29},
+               {{MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {4, 0, 4, 0, 0, 2}, 28.0 / 29},
+               {{MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {2, 0, 4, 0, 0, 2}, 28.0 / 29},
+               {{MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {3, 0, 4, 0, 0, 2}, 1},
                {{MUONCOMPRESSORDAMPING, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0}, {1.5, 0, 2, 0, 0, 1}, 0.75}};
   MuonCompressor c;
   Mat            A, B;
