@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     test:
       suffix: sgd
       nsize: 3
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
       args: -muon_layer_h0.down_rule frozen -muon_learning_rate 0.05
 
 TEST*/

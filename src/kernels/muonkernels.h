@@ -49,9 +49,15 @@ void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned 
 double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 
-/* bitmap (LSB first, zero padding) of the count entries of largest absolute value, the lowest numbers first among equals; scratch holds MuonKernelSelectScratch() bytes. Returns 0, or 1 where x is not finite: then the bitmap is not set */
-size_t MuonKernelSelectScratch(size_t entries);
-int    MuonKernelSelect(size_t entries, const MuonKernelScalar *x, size_t count, unsigned char *bitmap, void *scratch);
+/*
+   The count <= m n entries of T - R of largest absolute value, the lowest numbers first among equals: bitmap (LSB first, zero padding, whole words of 64 bits) and their values in row-major order at the front of kept, which
+   has room for MuonKernelTopRoom() of them. Single rounds to binary32 first and compares what comes of it. scratch holds MuonKernelTopScratch() bytes for values of size bytes. At most two passes over the matrices. Returns 0, or 1
+   where an entry is not finite: then bitmap and kept say nothing
+*/
+size_t MuonKernelTopRoom(size_t m, size_t n, size_t count);
+size_t MuonKernelTopScratch(size_t m, size_t n, size_t size);
+int    MuonKernelTop(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, MuonKernelScalar *kept, void *scratch);
+int    MuonKernelTopSingle(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch);
 
 /* bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries < 2^56 */
 void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
@@ -60,6 +66,8 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
 int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
 /* the same for the entries in the bitmap only, compact */
 int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+/* the same where the values of these are compact already and rounded to binary32 */
+int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 /* the same with one addend below 2^23 for all mantissas: 0 drops them, MUON_KERNEL_HALF goes to the nearest power of two and up from the middle */
 #define MUON_KERNEL_HALF ((uint32_t)1 << 22)
 int   MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes);

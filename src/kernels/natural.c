@@ -5,7 +5,7 @@
    mantissa / 2^23, which is natural compression exactly.
 */
 #include "muonkernels.h"
-#include <string.h>
+#include "muonsquare.h"
 
 #define SIGN_BIT     0x80000000u
 #define EXPONENT_255 0x7F800000u
@@ -14,7 +14,7 @@
 /* Entries for which random words are made at once */
 #define CHUNK 512
 
-static uint32_t FloatBits(float x)
+MUON_KERNEL_INLINE uint32_t FloatBits(float x)
 {
   uint32_t bits;
 
@@ -22,7 +22,7 @@ static uint32_t FloatBits(float x)
   return bits;
 }
 
-static float BitsFloat(uint32_t bits)
+MUON_KERNEL_INLINE float BitsFloat(uint32_t bits)
 {
   float x;
 
@@ -31,7 +31,7 @@ static float BitsFloat(uint32_t bits)
 }
 
 /* Subnormal magnitudes become zero, of which there is one; a carry out of the largest exponent stays at 2^127 */
-static uint16_t NaturalCode(uint32_t bits, uint32_t word)
+MUON_KERNEL_INLINE uint16_t NaturalCode(uint32_t bits, uint32_t word)
 {
   const uint32_t magnitude = bits & ~SIGN_BIT;
   const uint32_t normal    = 0u - (uint32_t)(magnitude >= EXPONENT_1);
@@ -41,7 +41,7 @@ static uint16_t NaturalCode(uint32_t bits, uint32_t word)
   return (uint16_t)((exponent | (bits >> 31) << 8) & normal);
 }
 
-int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes)
+MUON_KERNEL_CLONES int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes)
 {
   uint32_t words[CHUNK], infinite = 0;
 
@@ -59,43 +59,56 @@ int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKerne
   return (infinite & SIGN_BIT) != 0;
 }
 
-int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
+/* Kept entries from all, or kept ones alone: the other pointer is NULL. Only the blocks of random words that have a kept entry are computed, each once */
+MUON_KERNEL_INLINE uint32_t Selected(size_t entries, const MuonKernelScalar *x, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
 {
-  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK], values[CHUNK], infinite = 0;
+  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK], images[CHUNK], infinite = 0;
 
   for (size_t e = 0; e < entries; e += CHUNK) {
-    const size_t bytes  = (entries - e < CHUNK ? entries - e + 7 : CHUNK) / 8;
-    size_t       blocks = 0, kept = 0;
+    size_t blocks = 0, kept = 0;
 
-    /* Only the blocks of kept entries are computed, each once */
-    for (size_t b = 0; b < bytes; b++) {
-      const unsigned byte = bitmap[e / 8 + b];
+    for (size_t at = e; at < entries && at < e + CHUNK; at += SQUARE) {
+      const uint64_t word  = GetBits(bitmap, at, entries - at < SQUARE ? entries - at : SQUARE);
+      uint64_t       fours = word | word >> 1;
+      uint32_t       block = (uint32_t)blocks - 1, last = SQUARE;
 
-      for (unsigned half = 0; half < 2; half++) {
-        const unsigned nibble = byte >> 4 * half & 15u;
-        const size_t   at     = e + 8 * b + 4 * half;
+      fours = (fours | fours >> 2) & UINT64_C(0x1111111111111111);
+      for (; fours != 0; fours &= fours - 1) number[blocks++] = (uint32_t)(at / 4) + LowestBit(fours) / 4;
+      for (uint64_t rest = word; rest != 0; rest &= rest - 1) {
+        const uint32_t bit = LowestBit(rest);
 
-        if (nibble == 0) continue;
-        for (unsigned w = 0; w < 4; w++) {
-          if (nibble >> w & 1u) {
-            place[kept]    = (uint32_t)(4 * blocks + w);
-            values[kept++] = FloatBits((float)x[at + w]);
-          }
-        }
-        number[blocks++] = (uint32_t)(at >> 2);
+        block += (uint32_t)(bit / 4 != last / 4);
+        last        = bit;
+        place[kept] = 4 * block + bit % 4;
+        if (x != NULL) images[kept] = FloatBits((float)x[at + bit]);
+        kept++;
       }
+    }
+    if (x == NULL) {
+      if (kept > 0) memcpy(images, values, kept * sizeof(*values));
+      values += kept;
     }
     MuonKernelStreamBlocks(stream, blocks, number, words);
     for (size_t k = 0; k < kept; k++) {
-      infinite |= (values[k] & ~SIGN_BIT) + EXPONENT_1;
-      codes[k] = NaturalCode(values[k], words[place[k]]);
+      infinite |= (images[k] & ~SIGN_BIT) + EXPONENT_1;
+      codes[k] = NaturalCode(images[k], words[place[k]]);
     }
     codes += kept;
   }
-  return (infinite & SIGN_BIT) != 0;
+  return infinite;
 }
 
-int MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes)
+MUON_KERNEL_CLONES int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
+{
+  return (Selected(entries, x, NULL, bitmap, stream, codes) & SIGN_BIT) != 0;
+}
+
+MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
+{
+  return (Selected(entries, NULL, values, bitmap, stream, codes) & SIGN_BIT) != 0;
+}
+
+MUON_KERNEL_CLONES int MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes)
 {
   const uint32_t word     = addend << 9;
   uint32_t       infinite = 0;
@@ -109,17 +122,22 @@ int MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend,
   return (infinite & SIGN_BIT) != 0;
 }
 
-float MuonKernelNaturalValue(uint16_t code)
+MUON_KERNEL_INLINE float ValueOf(uint16_t code)
 {
   return BitsFloat((uint32_t)(code & 255u) << 23 | (uint32_t)(code >> 8) << 31);
 }
 
-void MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelScalar *x)
+float MuonKernelNaturalValue(uint16_t code)
 {
-  for (size_t k = 0; k < count; k++) x[k] = (MuonKernelScalar)MuonKernelNaturalValue(codes[k]);
+  return ValueOf(code);
 }
 
-int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y)
+MUON_KERNEL_CLONES void MuonKernelNaturalValues(size_t count, const uint16_t *codes, MuonKernelScalar *x)
+{
+  for (size_t k = 0; k < count; k++) x[k] = (MuonKernelScalar)ValueOf(codes[k]);
+}
+
+MUON_KERNEL_CLONES int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y)
 {
   uint32_t infinite = 0;
 
@@ -130,7 +148,7 @@ int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y)
   return (infinite & SIGN_BIT) != 0;
 }
 
-int MuonKernelToBF16(size_t count, const MuonKernelScalar *x, float *y)
+MUON_KERNEL_CLONES int MuonKernelToBF16(size_t count, const MuonKernelScalar *x, float *y)
 {
   uint32_t infinite = 0;
 

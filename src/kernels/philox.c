@@ -4,6 +4,7 @@
    A word depends on its counter and the key alone, so any rank can compute any entry's random number, in any order and without a state to carry.
 */
 #include "muonkernels.h"
+#include "muonclones.h"
 
 #define PHILOX_M0 0xD2511F53u
 #define PHILOX_M1 0xCD9E8D57u
@@ -35,7 +36,7 @@ void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t
 }
 
 /* words[4 l + w] = word w of the block number[l], for all LANES lanes */
-static void PhiloxLanes(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
+MUON_KERNEL_INLINE void PhiloxLanes(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
 {
   const uint32_t who = stream->sender | stream->direction << 31;
   uint32_t       c0[LANES], c1[LANES], c2[LANES], c3[LANES], k0 = (uint32_t)stream->seed, k1 = (uint32_t)(stream->seed >> 32);
@@ -66,7 +67,7 @@ static void PhiloxLanes(const MuonKernelStream *stream, const uint32_t number[LA
   }
 }
 
-void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const uint32_t *number, uint32_t *words)
+MUON_KERNEL_CLONES void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const uint32_t *number, uint32_t *words)
 {
   for (size_t b = 0; b < count; b += LANES) {
     const size_t left = count - b;
@@ -82,7 +83,7 @@ void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const 
   }
 }
 
-void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t first, size_t count, uint32_t *words)
+MUON_KERNEL_CLONES void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t first, size_t count, uint32_t *words)
 {
   uint64_t block = first >> 2;
   size_t   skip = (size_t)(first & 3), done = 0;

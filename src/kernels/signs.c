@@ -2,11 +2,9 @@
    Signs as bits in row-major order, from matrices by columns and back: the signs of 64 rows and 64 columns are a square of bits, which is transposed in registers.
 */
 #include "muonkernels.h"
-#include "muonclones.h"
+#include "muonsquare.h"
 #include <math.h>
-#include <string.h>
 
-#define SQUARE 64
 /* Rows of a column read or written at once: a page of doubles */
 #define TALL 512
 /* Independent partial sums */
@@ -19,73 +17,6 @@ typedef uint32_t Bits;
 typedef uint64_t Bits;
   #define SIGN_SHIFT 63
 #endif
-
-/* Bits under mask of the words j further down change places with those j to the left */
-MUON_KERNEL_INLINE void Swap(uint64_t *square, size_t j, uint64_t mask)
-{
-  for (size_t top = 0; top < SQUARE; top += 2 * j) {
-    for (size_t k = top; k < top + j; k++) {
-      const uint64_t different = (square[k] >> j ^ square[k + j]) & mask;
-
-      square[k] ^= different << j;
-      square[k + j] ^= different;
-    }
-  }
-}
-
-MUON_KERNEL_INLINE void Transpose(uint64_t *square)
-{
-  Swap(square, 32, UINT64_C(0x00000000FFFFFFFF));
-  Swap(square, 16, UINT64_C(0x0000FFFF0000FFFF));
-  Swap(square, 8, UINT64_C(0x00FF00FF00FF00FF));
-  Swap(square, 4, UINT64_C(0x0F0F0F0F0F0F0F0F));
-  Swap(square, 2, UINT64_C(0x3333333333333333));
-  Swap(square, 1, UINT64_C(0x5555555555555555));
-}
-
-/* A constant after optimization */
-MUON_KERNEL_INLINE int IsLittleEndian(void)
-{
-  const uint16_t one = 1;
-  unsigned char  first;
-
-  memcpy(&first, &one, 1);
-  return first == 1;
-}
-
-/* Sets bits first ... first + width - 1, which are zero, to the lowest bits of word; the others of word are zero */
-MUON_KERNEL_INLINE void PutBits(unsigned char *bits, size_t first, size_t width, uint64_t word)
-{
-  unsigned char *to    = bits + first / 8;
-  const unsigned shift = (unsigned)(first % 8);
-
-  if (width == SQUARE && IsLittleEndian()) {
-    uint64_t old;
-
-    memcpy(&old, to, sizeof(old));
-    old |= word << shift;
-    memcpy(to, &old, sizeof(old));
-    if (shift > 0) to[8] |= (unsigned char)(word >> (SQUARE - shift));
-    return;
-  }
-  to[0] |= (unsigned char)(word << shift & 255);
-  for (size_t b = 1; 8 * b < shift + width; b++) to[b] |= (unsigned char)(word >> (8 * b - shift) & 255);
-}
-
-MUON_KERNEL_INLINE uint64_t GetBits(const unsigned char *bits, size_t first, size_t width)
-{
-  const unsigned char *from  = bits + first / 8;
-  const unsigned       shift = (unsigned)(first % 8);
-  uint64_t             word;
-
-  if (width == SQUARE && IsLittleEndian()) {
-    memcpy(&word, from, sizeof(word));
-    return shift > 0 ? word >> shift | (uint64_t)from[8] << (SQUARE - shift) : word;
-  }
-  word = (uint64_t)from[0] >> shift;
-  for (size_t b = 1; 8 * b < shift + width; b++) word |= (uint64_t)from[b] << (8 * b - shift);
-  return word;
-}
 
 /* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
 MUON_KERNEL_INLINE Bits Below(MuonKernelScalar x)
@@ -152,7 +83,7 @@ MUON_KERNEL_CLONES int MuonKernelSigns(size_t m, size_t n, const MuonKernelScala
         const size_t first = top + q * SQUARE, some = tall - q * SQUARE < SQUARE ? tall - q * SQUARE : SQUARE;
 
         for (size_t j = wide; j < SQUARE; j++) squares[q][j] = 0;
-        Transpose(squares[q]);
+        SquareTranspose(squares[q]);
         for (size_t i = 0; i < some; i++) PutBits(bits, (first + i) * n + left, wide, squares[q][i]);
       }
     }
@@ -181,7 +112,7 @@ MUON_KERNEL_CLONES void MuonKernelSignsAxpby(size_t m, size_t n, const unsigned 
 
         for (size_t i = 0; i < some; i++) squares[q][i] = GetBits(bits, (first + i) * n + left, wide);
         for (size_t i = some; i < SQUARE; i++) squares[q][i] = 0;
-        Transpose(squares[q]);
+        SquareTranspose(squares[q]);
       }
       for (size_t j = 0; j < wide; j++) {
         MuonKernelScalar *y = Y + top + (left + j) * ldy;

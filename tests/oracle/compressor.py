@@ -326,7 +326,9 @@ class Case:
     def check_topk(self, message, residual):
         flat = residual.ravel()
         count = kept(self.ratio, flat.size)
-        chosen = sorted(sorted(range(flat.size), key=lambda k: (-abs(flat[k]), k))[:count])
+        # Compared as they are sent: in binary32 unless they are doubles
+        compared = np.abs(flat if message.codec == 0 else flat.astype(np.float32))
+        chosen = sorted(sorted(range(flat.size), key=lambda k: (-compared[k], k))[:count])
         assert message.form == 1 and message.positions == chosen, 'selection'
         expected = np.zeros(flat.size)
         expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)

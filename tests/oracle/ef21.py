@@ -207,7 +207,8 @@ def compress(layer, way, x, seed, step, sender, direction):
     flat, out = x.ravel(), np.zeros(x.size)
     chosen = range(flat.size)
     if kind == 'topk':
-        chosen = sorted(chosen, key=lambda e: (-abs(flat[e]), e))[:kept(layer[way + '_ratio'], flat.size)]
+        compared = np.abs(flat.astype(np.float32) if values in ('single', 'bf16', 'natural') else flat)
+        chosen = sorted(chosen, key=lambda e: (-compared[e], e))[:kept(layer[way + '_ratio'], flat.size)]
     if kind == 'natural' or values == 'natural':
         for e in chosen:
             out[e] = natural(flat[e], word(seed, layer.name, step, sender, direction, e))

@@ -1,5 +1,10 @@
 #include "../../muoncompressorcodec.h"
 
+/* Values converted at once; a multiple of 8 */
+enum {
+  CHUNK = 512
+};
+
 static PetscErrorCode MuonCompressorLayout_TopK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
@@ -10,31 +15,59 @@ static PetscErrorCode MuonCompressorLayout_TopK(MuonCompressor c, PetscInt m, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The values of the kept entries in binary32, from where all codecs but double begin */
+static PetscErrorCode MuonCompressorEncodeSingle_TopK(MuonCompressor c, MuonWireValues codec, size_t d, PetscInt64 kept, const float values[], const unsigned char bitmap[], void *work, unsigned char to[])
+{
+  PetscFunctionBegin;
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    const MuonKernelStream stream = MuonCompressorStream_Private(c);
+    uint16_t              *codes  = (uint16_t *)work;
+
+    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+    if (MuonKernelNaturalKept(d, values, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+    MuonWireNaturalEncode((uint64_t)kept, codes, to);
+  } else {
+    for (PetscInt64 k = 0; k < kept; k += CHUNK) {
+      const PetscInt64 some = PetscMin(CHUNK, kept - k);
+      PetscScalar      x[CHUNK];
+
+      for (PetscInt64 i = 0; i < some; i++) x[i] = (PetscScalar)values[k + i];
+      PetscCall(MuonCompressorValuesEncode_Private(c, codec, some, x, 0, to + MuonWireValuesBytes(codec, (uint64_t)k)));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
   const size_t         d     = (size_t)m * n;
   const PetscInt64     kept  = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  const size_t         size  = codec == MUON_WIRE_VALUES_DOUBLE ? sizeof(PetscScalar) : sizeof(float);
   MuonWireIndices      indices;
-  PetscScalar         *rows;
   unsigned char       *bitmap;
-  void                *work;
+  void                *values, *work;
+  int                  infinite;
 
   PetscFunctionBegin;
   *count = kept;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, d * sizeof(PetscScalar), &rows));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(MuonKernelSelectScratch(d), (size_t)kept * sizeof(PetscScalar)), &work));
-  MuonKernelResidualRows((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, rows);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom((size_t)m, (size_t)n, (size_t)kept) * size, &values));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(MuonKernelTopScratch((size_t)m, (size_t)n, size), (size_t)kept * sizeof(uint16_t)), &work));
+  if (codec == MUON_WIRE_VALUES_DOUBLE) infinite = MuonKernelTop((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, (size_t)kept, bitmap, (PetscScalar *)values, work);
+  else infinite = MuonKernelTopSingle((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, (size_t)kept, bitmap, (float *)values, work);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
-  if (MuonKernelSelect(d, rows, (size_t)kept, bitmap, work) != 0) {
+  if (infinite != 0) {
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   indices = MuonWireChooseIndices(d, (uint64_t)kept);
   MuonWireIndicesEncode(indices, d, (uint64_t)kept, bitmap, payload);
-  PetscCall(MuonCompressorKeptEncode_Private(c, codec, (PetscInt64)d, rows, kept, bitmap, work, payload + MuonWireIndicesBytes(indices, d, (uint64_t)kept)));
+  payload += MuonWireIndicesBytes(indices, d, (uint64_t)kept);
+  if (codec == MUON_WIRE_VALUES_DOUBLE) PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, (PetscScalar *)values, 0, payload));
+  else PetscCall(MuonCompressorEncodeSingle_TopK(c, codec, d, kept, (const float *)values, bitmap, work, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,10 +85,18 @@ static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt m, Pe
 
 static PetscErrorCode MuonCompressorAlpha_TopK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const PetscInt64 d = (PetscInt64)m * n;
+  const PetscInt64     d     = (PetscInt64)m * n;
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
 
   PetscFunctionBegin;
-  *alpha = d > 0 ? MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (PetscReal)MuonCompressorKept_Private(c->ratio, d) / (PetscReal)d : 1.0;
+  *alpha = MuonCompressorCodecAlpha_Private(codec);
+  if (d > 0) {
+    const PetscInt64 kept = MuonCompressorKept_Private(c->ratio, d);
+
+    *alpha *= (PetscReal)kept / (PetscReal)d;
+    /* The smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others' */
+    if (!PetscDefined(USE_REAL_SINGLE) && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) *alpha *= 1.0 - 1.0 / 4194304.0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,8 +124,11 @@ static PetscErrorCode MuonCompressorDescribe_TopK(MuonCompressor c, size_t lengt
    Level: beginner
 
    Notes:
-   Of entries of equal absolute value those first in row-major order are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of
-   contraction in the Frobenius norm is the kept part of the entries, 7/8 of it with natural values; in the spectral norm the compressor is not contractive.
+   Entries are compared as they are sent: rounded to binary32 where the values are single, bf16 or natural, and as they are where they are double. Of entries of equal absolute value those first in row-major
+   order are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of contraction in the Frobenius norm is the kept part of the entries, 7/8 of it with
+   natural values; in the spectral norm the compressor is not contractive.
+
+   The two matrices are read once, rarely twice, and no copy of their difference is made: the scratch memory follows the kept entries.
 
    The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is smallest.
 
