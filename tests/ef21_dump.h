@@ -45,6 +45,19 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The sizes that options gave */
+static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
+{
+  PetscInt        nrows, ncolumns;
+  const PetscInt *rows, *columns;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlocks(layer, &nrows, &rows, &ncolumns, &columns));
+  for (PetscInt i = 0; i < nrows && nrows > 1; i++) fprintf(dump->file, "%s%d", i == 0 ? " rows=" : ",", (int)rows[i]);
+  for (PetscInt j = 0; j < ncolumns && ncolumns > 1; j++) fprintf(dump->file, "%s%d", j == 0 ? " columns=" : ",", (int)columns[j]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt steps)
 {
   MuonType          type;
@@ -105,6 +118,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonLMOGetType(lmo, &norm));
     fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, MuonShapeFactors[factor], (double)momentum,
             (double)decay);
+    PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));

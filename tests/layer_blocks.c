@@ -280,6 +280,38 @@ static PetscErrorCode CheckTraffic(Problem *a, Problem *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What compression does to a layer is what it does to its blocks, in the layer's norm and its dual */
+static PetscErrorCode CheckMeter(Problem *a, Problem *b)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < a->nparts; i++) {
+    const PetscInt      l = a->part[i].l;
+    MuonEF21Compression whole;
+    PetscReal           lag = 0, gap = 0, squares = 0, up = 0, down = 0;
+
+    if (l == LAYERS - 1) continue; /* has no norm */
+    PetscCall(MuonEF21GetLayerCompression(a->muon, a->part[i].layer, &whole));
+    for (PetscInt k = 0; k < b->nparts; k++) {
+      MuonEF21Compression one;
+
+      if (b->part[k].l != l) continue;
+      PetscCall(MuonEF21GetLayerCompression(b->muon, b->part[k].layer, &one));
+      lag += one.lag_mean[1];
+      gap = PetscMax(gap, one.gap[1]);
+      squares += one.gap[0] * one.gap[0];
+      up   = PetscMax(up, one.up_bound);
+      down = PetscMax(down, one.down_bound);
+    }
+    PetscCheck(lag > 0 && PetscAbsReal(whole.lag_mean[1] - lag) <= 64 * PETSC_MACHINE_EPSILON * lag, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: lag %g, %g is the sum of the blocks", Shapes[l].name, (double)whole.lag_mean[1], (double)lag);
+    PetscCheck(gap > 0 && PetscAbsReal(whole.gap[1] - gap) <= 64 * PETSC_MACHINE_EPSILON * gap, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is the largest of the blocks", Shapes[l].name, (double)whole.gap[1], (double)gap);
+    PetscCheck(PetscAbsReal(whole.gap[0] - PetscSqrtReal(squares)) <= 64 * PETSC_MACHINE_EPSILON * whole.gap[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is that of the blocks", Shapes[l].name, (double)whole.gap[0],
+               (double)PetscSqrtReal(squares));
+    PetscCheck(whole.up_bound == up && whole.down_bound == down, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: bounds %g and %g, %g and %g are the largest of the blocks", Shapes[l].name, (double)whole.up_bound, (double)whole.down_bound, (double)up,
+               (double)down);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The norm of a layer is the largest of its blocks, the dual norm their sum, the radius factor the largest */
 static PetscErrorCode CheckNorms(Problem *a, Problem *b)
 {
@@ -429,7 +461,7 @@ static PetscErrorCode CheckUsage(Problem *a)
 int main(int argc, char **argv)
 {
   PetscInt  steps = 8, differs = -1;
-  PetscBool traffic = PETSC_FALSE, forged = PETSC_FALSE, late = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE;
+  PetscBool traffic = PETSC_FALSE, forged = PETSC_FALSE, late = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE, meter = PETSC_FALSE;
   Problem   a, b;
 
   PetscFunctionBeginUser;
@@ -438,6 +470,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-forged", &forged, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-late", &late, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-norms", &norms, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-meter", &meter, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-differs", &differs, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
@@ -465,6 +498,10 @@ int main(int argc, char **argv)
   if (late) PetscCall(MuonLayerSetBlocks(a.part[0].layer, 1, NULL, 1, NULL));
   PetscCall(ProblemCreate(PETSC_TRUE, &b));
   if (norms) PetscCall(CheckNorms(&a, &b));
+  if (meter) {
+    PetscCall(MuonEF21SetMonitorCompression(a.muon, PETSC_TRUE));
+    PetscCall(MuonEF21SetMonitorCompression(b.muon, PETSC_TRUE));
+  }
   if (forged) PetscCall(CheckForged(&a, &b));
   else {
     for (PetscInt step = 0; step < steps; step++) {
@@ -472,6 +509,7 @@ int main(int argc, char **argv)
       PetscCall(MuonStep(b.muon));
       PetscCall(CheckSame(&a, &b, step));
       if (traffic) PetscCall(CheckTraffic(&a, &b));
+      if (meter) PetscCall(CheckMeter(&a, &b));
     }
   }
   PetscCall(ProblemDestroy(&a));
@@ -521,6 +559,11 @@ int main(int argc, char **argv)
     suffix: traffic
     nsize: 2
     args: -traffic -ef21_compressor topk -ef21_server_compressor natural -ef21_compressor_paper_index_bits 26 -ef21_server_compressor_paper_index_bits 26
+
+  test:
+    suffix: meter
+    nsize: 2
+    args: -meter -ef21_compressor topk -ef21_server_compressor topk
 
   test:
     suffix: forged

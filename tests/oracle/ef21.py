@@ -125,11 +125,19 @@ def step_bits(norm, D):
     return np.array([lines * (1 + number(length)) + 32, 8 * 24 + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
 
 
-def shape_factor(layer):
-    m, n = layer.m, layer.n
+def shape_factor(layer, m, n):
     if layer.norm == 'spectral':
         return {'none': 1.0, 'kj': math.sqrt(max(1.0, m / n)), 'moonlight': 0.2 * math.sqrt(max(m, n)), 'scion': math.sqrt(m / n)}[layer.shape_factor]
     return 1.0 / n if layer.norm == 'max' and layer.shape_factor == 'scion' else 1.0
+
+
+def blocks(layer):
+    """The parts that the layer is cut into, by rows of their grid."""
+    def parts(sizes, whole):
+        ends = np.cumsum([int(size) for size in sizes.split(',')]) if sizes else [whole]
+        assert ends[-1] == whole
+        return [slice(start, end) for start, end in zip([0, *ends], ends)]
+    return [(row, column) for row in parts(layer.get('rows'), layer.m) for column in parts(layer.get('columns'), layer.n)]
 
 
 def rate(s, step):
@@ -150,12 +158,17 @@ class Rule:
         if layer.rule == 'frozen':
             return X
         if layer.rule == 'lmo':
-            D = steepest(layer.norm, G)
-            self.dual = float(np.sum(G * D))
-            # Signs are exact, and so are the ties that they make in X - W
-            self.bits = step_bits(layer.norm, D) if layer.get('down') == 'sharp' else None
-            D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
-            return (1 - eta * layer.decay) * X - eta * (layer.scale * shape_factor(layer)) * D
+            out, self.dual, self.bits = np.zeros(X.shape), 0.0, np.zeros(3)
+            for block in blocks(layer):
+                D = steepest(layer.norm, G[block])
+                self.dual += float(np.sum(G[block] * D))
+                if layer.get('down') == 'sharp':
+                    assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
+                    self.bits += step_bits(layer.norm, D)
+                # Signs are exact, and so are the ties that they make in X - W
+                D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
+                out[block] = (1 - eta * layer.decay) * X[block] - eta * (layer.scale * shape_factor(layer, *D.shape)) * D
+            return out
         if layer.rule == 'sgd':
             return (1 - eta * layer.decay) * X - eta * layer.scale * G
         self.t += 1
@@ -195,6 +208,15 @@ def rounded(values, x):
 
 
 def compress(layer, way, x, seed, step, sender, direction):
+    """Each block by itself; the number of a block is part of the name that its random numbers follow from."""
+    out, grid = np.zeros(x.shape), blocks(layer)
+    for k, block in enumerate(grid):
+        name = layer.name if len(grid) == 1 else '%s[%d]' % (layer.name, k)
+        out[block] = compress_block(layer, name, way, x[block], seed, step, sender, direction)
+    return out
+
+
+def compress_block(layer, name, way, x, seed, step, sender, direction):
     kind, values = layer[way], layer[way + '_values']
     if kind == 'identity':
         return x
@@ -211,7 +233,7 @@ def compress(layer, way, x, seed, step, sender, direction):
         chosen = sorted(chosen, key=lambda e: (-compared[e], e))[:kept(layer[way + '_ratio'], flat.size)]
     if kind == 'natural' or values == 'natural':
         for e in chosen:
-            out[e] = natural(flat[e], word(seed, layer.name, step, sender, direction, e))
+            out[e] = natural(flat[e], word(seed, name, step, sender, direction, e))
     else:
         out[chosen] = rounded(values, flat[chosen])
     return out.reshape(x.shape)

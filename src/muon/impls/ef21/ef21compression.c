@@ -43,8 +43,8 @@ static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool
   PetscCall(MuonLayerGetRule(layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
   if (lmo == PETSC_TRUE) {
-    if (dual == PETSC_TRUE) PetscCall(MuonLMOComputeDualNorm(layer->lmo, D, &norm));
-    else PetscCall(MuonLMOComputeNorm(layer->lmo, D, &norm));
+    if (dual == PETSC_TRUE) PetscCall(MuonLayerComputeDualNorm(layer, D, &norm));
+    else PetscCall(MuonLayerComputeNorm(layer, D, &norm));
   }
   distance[1] = (double)norm;
   PetscCall(MatDestroy(&D));
@@ -244,7 +244,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   of the layer, with the gap $\|X - W\|$ that is left.
 
   The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
-  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLMOComputeDualNorm()` and `MuonLMOComputeNorm()`, without the layer's scale and
+  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and
   shape factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
   What the compressors identity and sharp send is exact\: contraction, lag and gap are 0. A single step of a random compressor may be above 1 - alpha, which bounds the expectation.
