@@ -198,10 +198,8 @@ static PetscErrorCode CheckIndependence(Mat X)
     PetscInt64  seed;
     PetscInt    sender, direction, later, shift;
     PetscBool   same;
-  } cases[] = {{"the same stream", "h0.attn.q", 5, 2, 0, 0, 0, PETSC_TRUE}, {"another sender", "h0.attn.q", 5, 3, 0, 0, 0, PETSC_FALSE},   {"the other direction", "h0.attn.q", 5, 2, 1, 0, 0, PETSC_FALSE},
-               {"another layer", "h0.attn.k", 5, 2, 0, 0, 0, PETSC_FALSE},  {"another seed", "h0.attn.q", 6, 2, 0, 0, 0, PETSC_FALSE},     {"a seed's upper half", "h0.attn.q", 5 + ((PetscInt64)1 << 32), 2, 0, 0, 0, PETSC_FALSE},
-               {"the next step", "h0.attn.q", 5, 2, 0, 1, 0, PETSC_FALSE},  {"a step far away", "h0.attn.q", 5, 2, 0, 77, 0, PETSC_FALSE}, {"the next entry", "h0.attn.q", 5, 2, 0, 0, 1, PETSC_FALSE},
-               {"the next block", "h0.attn.q", 5, 2, 0, 0, 4, PETSC_FALSE}, {"the next row", "h0.attn.q", 5, 2, 0, 0, N, PETSC_FALSE}};
+  } cases[] = {
+    {"the same stream", "h0.attn.q", 5, 2, 0, 0, 0, PETSC_TRUE}, {"the next entry", "h0.attn.q", 5, 2, 0, 0, 1, PETSC_FALSE}, {"the next block", "h0.attn.q", 5, 2, 0, 0, 4, PETSC_FALSE}, {"the next row", "h0.attn.q", 5, 2, 0, 0, N, PETSC_FALSE}};
   MuonCompressor a, b;
   PetscReal      correlation;
 
@@ -218,6 +216,127 @@ static PetscErrorCode CheckIndependence(Mat X)
   }
   PetscCall(MuonCompressorDestroy(&a));
   PetscCall(MuonCompressorDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum {
+  DRAWS = 150
+};
+
+/* C(X) in one step minus C(X) in another for DRAWS pairs of steps, row-major: steps 4 k + later and 4 k + later + 2 */
+static PetscErrorCode Differences(MuonCompressor c, PetscInt later, PetscInt m, PetscInt n, Mat X, PetscScalar differences[])
+{
+  Mat          Y;
+  PetscScalar *y[2];
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(m, n, 0, &Y));
+  for (PetscInt k = 0; k < DRAWS; k++) {
+    for (PetscInt s = 0; s < 2; s++) {
+      PetscCall(MuonCompressorSetStep(c, 4 * k + 2 * s + later));
+      PetscCall(MuonCompressorApply(c, X, Y));
+      PetscCall(TestMatGetRows(Y, &y[s]));
+    }
+    for (PetscInt e = 0; e < m * n; e++) differences[k * m * n + e] = y[0][e] - y[1][e];
+    PetscCall(PetscFree(y[0]));
+    PetscCall(PetscFree(y[1]));
+  }
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Streams that differ draw independently, whatever a type makes of its random numbers. A difference of two steps is as likely as its negative; so is its product with one of another stream, given the other one, and sum s
+   is beyond 6.6 sqrt(sum s^2) with a probability of at most 2 exp(-6.6^2 / 2) = 7e-10 (Hoeffding). With equal draws sum s / sqrt(sum s^2) is about the root of how many products are not 0
+*/
+static PetscErrorCode CheckStreams(const TestChoice *choice, PetscBool *random)
+{
+  const struct {
+    const char *what, *layer;
+    PetscInt64  seed;
+    PetscInt    sender, direction, later;
+  } cases[]            = {{"the same stream", "h0.attn.q", 5, 2, 0, 0}, {"another sender", "h0.attn.q", 5, 3, 0, 0},  {"the other direction", "h0.attn.q", 5, 2, 1, 0},
+                          {"another layer", "h0.attn.k", 5, 2, 0, 0},   {"another seed", "h0.attn.q", 6, 2, 0, 0},    {"a seed's upper half", "h0.attn.q", 5 + ((PetscInt64)1 << 32), 2, 0, 0},
+                          {"the next step", "h0.attn.q", 5, 2, 0, 1},   {"a step far away", "h0.attn.q", 5, 2, 0, 77}};
+  const PetscInt     m = 5, n = 6;
+  MuonCompressor     a, b;
+  Mat                X;
+  PetscScalar       *first, *second;
+  PetscInt           some  = 0;
+  unsigned long long state = 21;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(m, n, 1, &X));
+  PetscCall(TestMatNormal(X, 1.0, &state));
+  PetscCall(TestCreate(choice, &a));
+  PetscCall(TestCreate(choice, &b));
+  PetscCall(PetscMalloc2(DRAWS * m * n, &first, DRAWS * m * n, &second));
+  PetscCall(MuonCompressorSetStream(a, 5, "h0.attn.q", 2, 0));
+  PetscCall(Differences(a, 0, m, n, X, first));
+  for (PetscInt k = 0; k < DRAWS; k++) {
+    PetscBool zero = PETSC_TRUE;
+
+    for (PetscInt e = 0; e < m * n; e++) {
+      if (first[k * m * n + e] != 0.0) zero = PETSC_FALSE;
+    }
+    some += !zero;
+  }
+  *random = some > 0 ? PETSC_TRUE : PETSC_FALSE;
+  TestCheck(some == 0 || some >= 50, "%s: only %" PetscInt_FMT " of %d steps differ", choice->type, some, DRAWS);
+  for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(cases) && some > 0; j++) {
+    double    sum = 0, squares = 0;
+    PetscBool same;
+
+    PetscCall(MuonCompressorSetStream(b, cases[j].seed, cases[j].layer, cases[j].sender, cases[j].direction));
+    PetscCall(Differences(b, cases[j].later, m, n, X, second));
+    PetscCall(PetscMemcmp(first, second, DRAWS * m * n * sizeof(PetscScalar), &same));
+    for (PetscInt k = 0; k < DRAWS; k++) {
+      double product = 0;
+
+      for (PetscInt e = 0; e < m * n; e++) product += (double)first[k * m * n + e] * (double)second[k * m * n + e];
+      sum += product;
+      squares += product * product;
+    }
+    if (j == 0) TestCheck(same, "%s %s: %s draws otherwise", choice->type, MuonCompressorValuesTypes[choice->values], cases[j].what);
+    else TestCheck(!same && PetscAbs(sum) <= 6.6 * (double)PetscSqrtReal((PetscReal)squares), "%s %s: draws of %s depend on each other (%g)", choice->type, MuonCompressorValuesTypes[choice->values], cases[j].what, sum / sqrt(squares));
+  }
+  PetscCall(PetscFree2(first, second));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(MuonCompressorDestroy(&a));
+  PetscCall(MuonCompressorDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every type that is registered, and dropout with a coin that falls on either side */
+static PetscErrorCode CheckAllStreams(void)
+{
+  TestChoice choices[TEST_MOST_CHOICES];
+  PetscInt   nchoices = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestGetChoices(&nchoices, choices));
+  for (PetscInt k = 0; k < nchoices; k++) {
+    const char *const always[] = {MUONCOMPRESSORNATURAL, MUONCOMPRESSORDROPOUT, MUONCOMPRESSORRANDK};
+    const char *const never[]  = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
+    const char *const values[] = {MUONCOMPRESSORDAMPING, MUONCOMPRESSORTOPK, MUONCOMPRESSORRANKK};
+    PetscBool         random   = PETSC_FALSE, is;
+
+    PetscCall(TestIs(&choices[k], MUONCOMPRESSORDROPOUT, &is));
+    if (is) choices[k].ratio = 0.4;
+    PetscCall(CheckStreams(&choices[k], &random));
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(always); t++) {
+      PetscCall(TestIs(&choices[k], always[t], &is));
+      TestCheck(!is || random, "%s draws nothing", choices[k].type);
+    }
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(never); t++) {
+      PetscCall(TestIs(&choices[k], never[t], &is));
+      TestCheck(!is || !random, "%s draws", choices[k].type);
+    }
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(values); t++) {
+      PetscCall(TestIs(&choices[k], values[t], &is));
+      TestCheck(!is || random == (choices[k].values == MUON_COMPRESSOR_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE), "%s with values %s: drawn or not", choices[k].type, MuonCompressorValuesTypes[choices[k].values]);
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,6 +506,7 @@ int main(int argc, char **argv)
   PetscCall(TestMatSet(X, 3, 5, -2.0));
   PetscCall(CheckUnbiased(X));
   PetscCall(CheckIndependence(X));
+  PetscCall(CheckAllStreams());
   PetscCall(CheckAverage(X));
   PetscCall(CheckSelected(X));
   PetscCall(TestMatSet(X, 3, 4, 0.5));
