@@ -177,23 +177,35 @@ static PetscErrorCode Multiply_Private(const char op[], PetscInt rows, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one; size has the norms of the columns of V, and kept how many of them exceed least */
-static PetscErrorCode Iterate_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar X[], PetscInt ldx, PetscInt l, const PetscScalar start[], PetscReal least, PetscScalar P[], PetscScalar V[], PetscReal size[], PetscInt *kept)
+static PetscReal Norm(PetscInt n, const PetscScalar x[])
+{
+  return (PetscReal)sqrt(MuonKernelSumSquares((size_t)n, 1, x, (size_t)n));
+}
+
+/*
+   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one; size has the norms of the columns of V. What is not larger than least times a column has vanished beside it, being no more than the rounding
+   of a product: a column of start that the rows of X are orthogonal to is of no use, and the Gaussian one takes its place
+*/
+static PetscErrorCode Iterate_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar X[], PetscInt ldx, PetscInt l, const PetscScalar start[], PetscReal least, PetscScalar P[], PetscScalar V[], PetscReal size[])
 {
   const PetscInt sweeps = ((MuonCompressor_PowerSGD *)c->data)->sweeps;
 
   PetscFunctionBegin;
   if (start == NULL) Gaussian(c, 0, (PetscInt64)n * l, V);
+  PetscCall(Multiply_Private("N", m, l, n, X, ldx, "N", start != NULL ? start : V, n, P));
+  for (PetscInt k = 0; k < l && start != NULL; k++) {
+    PetscScalar *v = V + (size_t)k * (size_t)n, *p = P + (size_t)k * (size_t)m;
+
+    if (Norm(m, p) > least * Norm(n, start + (size_t)k * (size_t)n)) continue;
+    Gaussian(c, (PetscInt64)k * n, n, v);
+    PetscCall(Multiply_Private("N", m, 1, n, X, ldx, "N", v, n, p));
+  }
   for (PetscInt sweep = 0; sweep < sweeps; sweep++) {
-    PetscCall(Multiply_Private("N", m, l, n, X, ldx, "N", sweep == 0 && start != NULL ? start : V, n, P));
+    if (sweep > 0) PetscCall(Multiply_Private("N", m, l, n, X, ldx, "N", V, n, P));
     PetscCall(Orthonormalize_Private(c, m, l, P));
     PetscCall(Multiply_Private("T", n, l, m, X, ldx, "N", P, m, V));
   }
-  *kept = 0;
-  for (PetscInt k = 0; k < l; k++) {
-    size[k] = (PetscReal)sqrt(MuonKernelSumSquares((size_t)n, 1, V + (size_t)k * (size_t)n, (size_t)n));
-    if (size[k] > least) (*kept)++;
-  }
+  for (PetscInt k = 0; k < l; k++) size[k] = Norm(n, V + (size_t)k * (size_t)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +217,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, PetscInt m
   PetscScalar       *P, *V, *factors, *Q;
   PetscReal         *size, norm, least;
   Warm              *warm;
-  PetscInt           ldx, kept;
+  PetscInt           ldx, kept = 0;
   int                exponent;
 
   PetscFunctionBegin;
@@ -222,14 +234,12 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, PetscInt m
   size  = (PetscReal *)(P + left + both);
   V     = warm->pending.Q;
   start = warm->state.n == n && warm->state.columns == l ? warm->state.Q : NULL;
-  /* What is not larger than the rounding of the products has vanished */
   least = (PetscReal)PetscMax(m, n) * PETSC_MACHINE_EPSILON * norm;
-  PetscCall(Iterate_Private(c, m, n, X, ldx, l, start, least, P, V, size, &kept));
-  /* A start that the rows of X are orthogonal to is of no use */
-  if (kept == 0 && start != NULL) PetscCall(Iterate_Private(c, m, n, X, ldx, l, NULL, least, P, V, size, &kept));
+  PetscCall(Iterate_Private(c, m, n, X, ldx, l, start, least, P, V, size));
   if (l == rank) {
     PetscInt next = 0;
 
+    for (PetscInt k = 0; k < l; k++) kept += size[k] > least ? 1 : 0;
     factors = P;
     Q       = P + (size_t)kept * (size_t)m;
     for (PetscInt k = 0; k < l; k++) {
@@ -529,7 +539,7 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
    subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep. This is the form of PowerSGD for one sender, who compresses his own matrix, and not the one in which all senders sum P and Q.
 
    Columns that are no larger than the rounding of A are not sent, so that a matrix of small rank has a short message and a zero matrix one of rank 0, which leaves the state as it was. A column that vanished begins anew the next
-   time, and all of them at once where A is orthogonal to what was kept.
+   time, as Gaussian as the first time, and so does at once one that A is orthogonal to.
 
    With oversampling, the K leading singular triples of the projection P P^T A on a subspace of K + p columns are sent.
 
