@@ -22,40 +22,44 @@ typedef struct _p_MuonCompressor *MuonCompressor;
    MuonCompressorType - String with the name of a compressor
 
    Values:
-+  `MUONCOMPRESSORIDENTITY`  - sends everything
-.  `MUONCOMPRESSORNATURAL`   - rounds every entry to a power of two, at random and without bias
-.  `MUONCOMPRESSORNEAREST`   - rounds every entry to the nearest power of two
-.  `MUONCOMPRESSORTRUNCATED` - drops the mantissa of every entry
-.  `MUONCOMPRESSORBF16`      - rounds every entry to bfloat16
-.  `MUONCOMPRESSORDAMPING`   - a multiple of everything
-.  `MUONCOMPRESSORDROPOUT`   - everything with some probability, else nothing
-.  `MUONCOMPRESSORSIGN`      - the signs, and one magnitude for all
-.  `MUONCOMPRESSORTOPK`      - the entries of largest absolute value
-.  `MUONCOMPRESSORRANDK`     - entries chosen at random
-.  `MUONCOMPRESSORRANKK`     - the leading singular triples
-.  `MUONCOMPRESSORTOPSVD`    - the same, as triples with their singular values
-.  `MUONCOMPRESSORPOWERSGD`  - the projection on a subspace that follows the leading singular vectors
--  `MUONCOMPRESSORSHARP`     - the sharp operator of a norm whose steps have a natural format, for servers
++  `MUONCOMPRESSORIDENTITY`   - sends everything
+.  `MUONCOMPRESSORNATURAL`    - rounds every entry to a power of two, at random and without bias
+.  `MUONCOMPRESSORNEAREST`    - rounds every entry to the nearest power of two
+.  `MUONCOMPRESSORTRUNCATED`  - drops the mantissa of every entry
+.  `MUONCOMPRESSORBF16`       - rounds every entry to bfloat16
+.  `MUONCOMPRESSORDAMPING`    - a multiple of everything
+.  `MUONCOMPRESSORDROPOUT`    - everything with some probability, else nothing
+.  `MUONCOMPRESSORSIGN`       - the signs, and one magnitude for all
+.  `MUONCOMPRESSORTOPK`       - the entries of largest absolute value
+.  `MUONCOMPRESSORRANDK`      - entries chosen at random
+.  `MUONCOMPRESSORCOLUMNTOPK` - the columns of largest norm
+.  `MUONCOMPRESSORROWTOPK`    - the rows of largest norm
+.  `MUONCOMPRESSORRANKK`      - the leading singular triples
+.  `MUONCOMPRESSORTOPSVD`     - the same, as triples with their singular values
+.  `MUONCOMPRESSORPOWERSGD`   - the projection on a subspace that follows the leading singular vectors
+-  `MUONCOMPRESSORSHARP`      - the sharp operator of a norm whose steps have a natural format, for servers
 
    Level: intermediate
 
 .seealso: `MuonCompressorSetType()`, `MuonCompressor`, `MuonCompressorRegister()`
 J*/
 typedef const char *MuonCompressorType;
-#define MUONCOMPRESSORIDENTITY  "identity"
-#define MUONCOMPRESSORNATURAL   "natural"
-#define MUONCOMPRESSORNEAREST   "nearest"
-#define MUONCOMPRESSORTRUNCATED "truncated"
-#define MUONCOMPRESSORBF16      "bf16"
-#define MUONCOMPRESSORDAMPING   "damping"
-#define MUONCOMPRESSORDROPOUT   "dropout"
-#define MUONCOMPRESSORSIGN      "sign"
-#define MUONCOMPRESSORTOPK      "topk"
-#define MUONCOMPRESSORRANDK     "randk"
-#define MUONCOMPRESSORRANKK     "rankk"
-#define MUONCOMPRESSORTOPSVD    "topsvd"
-#define MUONCOMPRESSORPOWERSGD  "powersgd"
-#define MUONCOMPRESSORSHARP     "sharp"
+#define MUONCOMPRESSORIDENTITY   "identity"
+#define MUONCOMPRESSORNATURAL    "natural"
+#define MUONCOMPRESSORNEAREST    "nearest"
+#define MUONCOMPRESSORTRUNCATED  "truncated"
+#define MUONCOMPRESSORBF16       "bf16"
+#define MUONCOMPRESSORDAMPING    "damping"
+#define MUONCOMPRESSORDROPOUT    "dropout"
+#define MUONCOMPRESSORSIGN       "sign"
+#define MUONCOMPRESSORTOPK       "topk"
+#define MUONCOMPRESSORRANDK      "randk"
+#define MUONCOMPRESSORCOLUMNTOPK "columntopk"
+#define MUONCOMPRESSORROWTOPK    "rowtopk"
+#define MUONCOMPRESSORRANKK      "rankk"
+#define MUONCOMPRESSORTOPSVD     "topsvd"
+#define MUONCOMPRESSORPOWERSGD   "powersgd"
+#define MUONCOMPRESSORSHARP      "sharp"
 
 /*E
    MuonCompressorValues - How the values of a sparse or low-rank message are written
@@ -120,6 +124,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetBits(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetBits(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetValues(MuonCompressor, MuonCompressorValues);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetValues(MuonCompressor, MuonCompressorValues *);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetLineNorm(MuonCompressor, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetLineNorm(MuonCompressor, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, const char[], PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStep(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetBlocks(MuonCompressor, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);

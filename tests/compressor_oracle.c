@@ -32,6 +32,7 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   const char        *layer   = names[number % 3];
   const PetscInt64   seed    = number % 2 == 0 ? number : -number;
   const PetscInt     sender = number % 5, direction = number % 2, step = 1000 * number, bits = number % 4 == 0 ? 26 : PETSC_DETERMINE;
+  const PetscReal    norms[] = {2, 1, PETSC_INFINITY, 3}, norm = norms[number % 4];
   char               path[PETSC_MAX_PATH_LEN];
   MuonCompressor     c;
   MuonCompressorCost cost;
@@ -47,6 +48,7 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   PetscCall(MuonCompressorSetRatio(c, ratio));
   PetscCall(MuonCompressorSetRank(c, rank));
   PetscCall(MuonCompressorSetValues(c, values));
+  PetscCall(MuonCompressorSetLineNorm(c, norm));
   PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorSetStep(c, step));
@@ -85,7 +87,7 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   file = fopen(path, "wb");
   TestCheck(file != NULL && fwrite(buf, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);
   fprintf(cases, "%d %s %.17g %d %s %d %d %lld", (int)number, type, (double)ratio, (int)rank, MuonCompressorValuesTypes[values], (int)m, (int)n, (long long)seed);
-  fprintf(cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g\n", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha);
+  fprintf(cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g %.17g\n", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
   PetscCall(PetscFree(buf));
   PetscCall(TestMatDestroy(&T));
   PetscCall(TestMatDestroy(&R));
@@ -127,6 +129,8 @@ int main(int argc, char **argv)
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDROPOUT, r == 0 ? 1.0 : ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORCOLUMNTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORROWTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANDK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANKK, ratios[r], r == 1 ? 3 : PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
       }

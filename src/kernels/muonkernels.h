@@ -59,6 +59,18 @@ size_t MuonKernelTopScratch(size_t m, size_t n, size_t size);
 int    MuonKernelTop(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, MuonKernelScalar *kept, void *scratch);
 int    MuonKernelTopSingle(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch);
 
+/*
+   The p-norm of a line, p from 1 to HUGE_VAL, in the order of norms: fraction 2^exponent, the fraction in [0.5, 1) or 0, is its square for p = 2 and the norm itself for any other p. Sums are in double and in a fixed order; entries of any
+   size are in range. Returns 0, or 1 where x is not finite
+*/
+typedef struct {
+  double fraction;
+  int    exponent;
+} MuonKernelLength;
+int MuonKernelLineLength(size_t count, const MuonKernelScalar *x, double p, MuonKernelLength *length);
+/* bitmap (LSB first, zero padding) of the count longest of lines, the lowest numbers first among equals; scratch holds a number for each line */
+void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, size_t *scratch);
+
 /* bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries < 2^56 */
 void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
 
@@ -68,6 +80,8 @@ int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKerne
 int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 /* the same where the values of these are compact already and rounded to binary32 */
 int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
+/* the same for entries whose numbers are first, first + stride, ... */
+int MuonKernelNaturalStrided(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes);
 /* the same with one addend below 2^23 for all mantissas: 0 drops them, MUON_KERNEL_HALF goes to the nearest power of two and up from the middle */
 #define MUON_KERNEL_HALF ((uint32_t)1 << 22)
 int   MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes);

@@ -108,6 +108,27 @@ MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values
   return (Selected(entries, NULL, values, bitmap, stream, codes) & SIGN_BIT) != 0;
 }
 
+int MuonKernelNaturalStrided(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes)
+{
+  uint32_t number[CHUNK / 4], words[CHUNK], infinite = 0;
+
+  if (stride == 1) return MuonKernelNatural(entries, x, stream, first, codes);
+  for (size_t e = 0; e < entries; e += CHUNK / 4) {
+    const size_t   count = entries - e < CHUNK / 4 ? entries - e : CHUNK / 4;
+    const uint64_t at    = first + e * stride;
+
+    for (size_t i = 0; i < count; i++) number[i] = (uint32_t)((at + i * stride) >> 2);
+    MuonKernelStreamBlocks(stream, count, number, words);
+    for (size_t i = 0; i < count; i++) {
+      const uint32_t bits = FloatBits((float)x[e + i]);
+
+      infinite |= (bits & ~SIGN_BIT) + EXPONENT_1;
+      codes[e + i] = NaturalCode(bits, words[4 * i + (size_t)((at + i * stride) & 3u)]);
+    }
+  }
+  return (infinite & SIGN_BIT) != 0;
+}
+
 MUON_KERNEL_CLONES int MuonKernelPowers(size_t entries, const MuonKernelScalar *x, uint32_t addend, uint16_t *codes)
 {
   const uint32_t word     = addend << 9;

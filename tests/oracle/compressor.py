@@ -8,6 +8,7 @@ import math
 import os
 import struct
 import sys
+from fractions import Fraction
 
 import numpy as np
 
@@ -57,6 +58,27 @@ def read_values(codec, section, number):
     return np.array([natural_value(code) for code in fields(section, 9, number)])
 
 
+def read_positions(indices, numbered, count, payload):
+    """The positions and the bytes that they take; of the three codecs the shortest must have been chosen."""
+    width = 1
+    while 256 ** width < numbered:
+        width += 1
+    bitmap, raw = -(-numbered // 8), width * count
+    if indices == GAPS:
+        positions, head = wire.decode_gaps(numbered, count, payload)
+        assert head < min(bitmap, raw), 'gaps are not the smaller codec of positions'
+    else:
+        head = min(bitmap, raw)
+        assert indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
+    if indices == 1:
+        positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, numbered)) if bit]
+    elif indices == 2:
+        positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(count)]
+    assert indices == GAPS or head <= len(wire.encode_gaps(numbered, positions)), 'gaps are the smaller codec of positions'
+    assert len(positions) == count and positions == sorted(set(positions)), 'positions'
+    return positions, head
+
+
 class Message:
     def __init__(self, data, m, n):
         (self.layer, self.form, self.indices, codec, parameter, self.count, length), head = wire.read_header(data)
@@ -72,22 +94,7 @@ class Message:
             else:
                 self.matrix = self.values.reshape(m, n) if self.codec == 3 else self.values.reshape(n, m).T
         elif self.form == 1:
-            width = 1
-            while 256 ** width < d:
-                width += 1
-            bitmap, raw = -(-d // 8), width * self.count
-            if self.indices == GAPS:
-                self.positions, head = wire.decode_gaps(d, self.count, payload)
-                assert head < min(bitmap, raw), 'gaps are not the smaller codec of positions'
-            else:
-                head = min(bitmap, raw)
-                assert self.indices == (2 if raw < bitmap else 1), 'not the smaller codec of positions'
-            if self.indices == 1:
-                self.positions = [k for k, bit in enumerate(fields(payload[:bitmap], 1, d)) if bit]
-            elif self.indices == 2:
-                self.positions = [int.from_bytes(payload[width * i:width * i + width], 'little') for i in range(self.count)]
-            assert self.indices == GAPS or head <= len(wire.encode_gaps(d, self.positions)), 'gaps are the smaller codec of positions'
-            assert len(self.positions) == self.count and self.positions == sorted(set(self.positions)), 'positions'
+            self.positions, head = read_positions(self.indices, d, self.count, payload)
             self.values = read_values(codec, payload[head:], self.count)
             self.matrix = np.zeros(d)
             self.matrix[self.positions] = self.values
@@ -106,6 +113,13 @@ class Message:
             self.matrix = np.zeros(d)
             self.matrix[self.positions] = self.values
             self.matrix = self.matrix.reshape(m, n)
+        elif self.form in (9, 10):
+            lines, length = (n, m) if self.form == 9 else (m, n)
+            self.positions, head = read_positions(self.indices, lines, self.count, payload)
+            self.values = read_values(codec, payload[head:], self.count * length)
+            self.matrix = np.zeros((lines, length))
+            self.matrix[self.positions] = self.values.reshape(self.count, length)
+            self.matrix = self.matrix.T if self.form == 9 else self.matrix
         else:
             assert self.form == 2 and self.indices == 0 and self.count <= min(m, n), 'low-rank header'
             left, right = self.count * m, self.count * n
@@ -196,11 +210,15 @@ def entropy(message, m, n):
         bits = width * len(message.values)
         if message.form == 8:
             return 64 + bits
+        if message.form in (9, 10):
+            return bits + math.log2(math.comb(n if message.form == 9 else m, count))
         return bits + math.log2(math.comb(d, count)) if message.form == 1 else bits
     if message.form == 0:
         return order0(signed_exponents(message.values))
     if message.form == 1:
         return math.log2(math.comb(d, count)) + order0(np.abs(signed_exponents(message.values))) + count
+    if message.form in (9, 10):
+        return math.log2(math.comb(n if message.form == 9 else m, count)) + order0(signed_exponents(message.values))
     if message.form == 8:
         return 64 + order0(np.abs(signed_exponents(message.values))) + count
     return order0(signed_exponents(message.P.ravel())) + order0(signed_exponents(message.Q.ravel()))
@@ -218,6 +236,9 @@ def paper(kind, values, ratio, rank, m, n, bits):
         return m * n + value
     if kind == 'dropout':
         return ratio * (value * m * n)
+    if kind in ('columntopk', 'rowtopk'):
+        lines, length = (n, m) if kind == 'columntopk' else (m, n)
+        return kept(ratio, lines) * (length * value + math.ceil(math.log2(lines)))
     if kind in ('topk', 'randk'):
         return kept(ratio, m * n) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
     return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
@@ -225,7 +246,8 @@ def paper(kind, values, ratio, rank, m, n, bits):
 
 class Case:
     def __init__(self, folder, line, native):
-        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha) = line.split()
+        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm) = line.split()
+        self.norm = float(norm)
         self.m, self.n, self.ratio, self.rank, self.bits = int(m), int(n), float(ratio), int(rank), int(bits)
         if native == 'single':
             self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
@@ -342,6 +364,37 @@ class Case:
         expected = np.zeros(flat.size)
         expected[message.positions] = rounded(message.codec, flat[message.positions], message.positions, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
+
+    def check_columntopk(self, message, residual):
+        self.check_lines(message, residual.T, 9)
+
+    def check_rowtopk(self, message, residual):
+        self.check_lines(message, residual, 10)
+
+    def check_lines(self, message, lines, form):
+        """The lengths are exact numbers here; where the norm is neither 1, 2 nor inf, those that agree to 12 digits are in any order."""
+        number, length = lines.shape
+        count = kept(self.ratio, number)
+        if self.norm == math.inf:
+            lengths = [max(abs(x) for x in line) for line in lines]
+        else:
+            lengths = [sum(abs(Fraction(x)) ** int(self.norm) for x in line) for line in lines]
+        chosen = sorted(sorted(range(number), key=lambda k: (-lengths[k], k))[:count])
+        assert message.form == form and message.count == count, 'header'
+        if self.norm == 3:
+            left = [lengths[k] for k in range(number) if k not in message.positions]
+            assert not left or min(lengths[k] for k in message.positions) >= max(left) * (1 - Fraction(1, 10 ** 12)), 'selection'
+        else:
+            assert message.positions == chosen, 'selection'
+        chosen = message.positions
+        places = [[k * length + i if form == 10 else i * number + k for i in range(length)] for k in chosen]
+        expected = np.zeros(lines.shape)
+        expected[chosen] = np.reshape([rounded(message.codec, lines[k], place, self.stream) for k, place in zip(chosen, places)], (count, length))
+        expected = expected if form == 10 else expected.T
+        assert np.array_equal(message.matrix, expected) and np.array_equal(self.decoded, expected), 'values'
+        part = count / (count + (number - count) * length ** abs(1 - 2 / self.norm))
+        codec = {0: 1, 1: 1 - 2.0 ** -48 if self.native == 'double' else 1, 2: 1 - 2.0 ** -16, 3: 7 / 8}[message.codec]
+        assert abs(float(self.alpha) - codec * part) <= 8 * self.epsilon, 'alpha %s, expected %g' % (self.alpha, codec * part)
 
     def check_rankk(self, message, residual):
         m, n = self.m, self.n

@@ -42,6 +42,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_ColumnTopK(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_RowTopK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor);
@@ -94,6 +96,8 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORDROPOUT, MuonCompressorCreate_Dropout));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_RandK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_ColumnTopK));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowTopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_TopSVD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD));
