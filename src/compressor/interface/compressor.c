@@ -244,7 +244,8 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
 
    Note:
    It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
-   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
+   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for `MUONCOMPRESSORROWTOPK`,
+   of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
