@@ -270,25 +270,29 @@ static PetscErrorCode CheckRankK(PetscInt keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Top-K with everything kept changes nothing, Rank-K with everything kept only rounds */
+/* Types of which a ratio of 1 keeps everything change nothing, Rank-K only rounds */
 static PetscErrorCode CheckEverything(PetscInt m, PetscInt n, unsigned long long *state)
 {
-  TestChoice     choice = {MUONCOMPRESSORTOPK, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0};
-  MuonCompressor c;
-  Mat            X, Y;
-  PetscReal      alpha, error, squares;
-  PetscBool      same;
+  const char *const types[] = {MUONCOMPRESSORTOPK, MUONCOMPRESSORRANDK, MUONCOMPRESSORDAMPING, MUONCOMPRESSORDROPOUT};
+  TestChoice        choice  = {MUONCOMPRESSORTOPK, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0};
+  MuonCompressor    c;
+  Mat               X, Y;
+  PetscReal         alpha, error, squares;
+  PetscBool         same;
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(m, n, 2, &X));
   PetscCall(TestMatCreate(m, n, 1, &Y));
   PetscCall(TestMatNormal(X, 1.0, state));
   PetscCall(TestCreate(&choice, &c));
-  PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatSame(X, Y, &same));
-  TestCheck(same, "Top-K of everything changed a bit");
-  PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
-  TestCheck(alpha == 1.0, "alpha of Top-K of everything is %g", (double)alpha);
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscCall(MuonCompressorSetType(c, types[t]));
+    PetscCall(MuonCompressorApply(c, X, Y));
+    PetscCall(TestMatSame(X, Y, &same));
+    TestCheck(same, "%s of everything changed a bit", types[t]);
+    PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
+    TestCheck(alpha == 1.0, "alpha of %s of everything is %g", types[t], (double)alpha);
+  }
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
   PetscCall(MuonCompressorApply(c, X, Y));
   PetscCall(TestMatAxpby(-1.0, X, 1.0, Y));

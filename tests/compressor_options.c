@@ -148,6 +148,18 @@ int main(int argc, char **argv)
     suffix: natural
     args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native -ef21_compressor_paper_index_bits 26
 
+  test:
+    suffix: powers
+    args: -ef21_compressor nearest -ef21_server_compressor truncated
+
+  test:
+    suffix: multiple
+    args: -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
+
+  test:
+    suffix: coin
+    args: -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
+
   testset:
     nsize: 2
     test:

@@ -35,7 +35,7 @@ static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, PetscInt m, 
 static PetscErrorCode MuonCompressorView_Nearest(MuonCompressor c, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and nearest power of two in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and nearest power of two, in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

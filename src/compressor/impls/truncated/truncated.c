@@ -35,7 +35,7 @@ static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, PetscInt m
 static PetscErrorCode MuonCompressorView_Truncated(MuonCompressor c, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and power of two below it in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and the largest power of two that is not above it, in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
