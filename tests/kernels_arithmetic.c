@@ -123,6 +123,40 @@ static void CheckMatrices(size_t m, size_t n, size_t gap, uint64_t *state)
   free(line);
 }
 
+static void CheckScatter(size_t m, size_t n, size_t gap, size_t first, unsigned density, uint64_t *state)
+{
+  const MuonKernelScalar a = (MuonKernelScalar)0.7;
+  Matrix                 Y = MatrixCreate(m, n, gap, state), Z = MatrixCopy(&Y);
+  unsigned char         *bitmap = (unsigned char *)Allocate((first + m * n + 7) / 8);
+  MuonKernelScalar      *values = (MuonKernelScalar *)Allocate(m * n * sizeof(*values));
+  size_t                 count  = 0;
+
+  for (size_t k = 0; k < (first + m * n + 7) / 8; k++) bitmap[k] = (unsigned char)(density == 8 ? 255 : NextBits(state) & (density == 1 ? NextBits(state) & NextBits(state) : 255));
+  for (size_t e = first; e < first + m * n; e++) count += bitmap[e / 8] >> e % 8 & 1u;
+  for (size_t k = 0; k < count; k++) values[k] = (MuonKernelScalar)NextNormal(state);
+  Check(MuonKernelCountBits(bitmap, first, m * n) == count, "bits of %d x %d", (int)m, (int)n);
+  for (int add = 1; add >= 0; add--) {
+    count = 0;
+    MuonKernelScatter(m, n, bitmap, first, values, add, a, Z.x, Z.ld);
+    for (size_t i = 0; i < m; i++) {
+      for (size_t j = 0; j < n; j++) {
+        const size_t     bit = first + i * n + j;
+        MuonKernelScalar y   = Y.x[i + j * Y.ld];
+
+        if (bitmap[bit / 8] >> bit % 8 & 1) y = add ? y + a * values[count] : values[count];
+        count += bitmap[bit / 8] >> bit % 8 & 1u;
+        Check(Z.x[i + j * Z.ld] == y, "entry %d, %d of %d x %d", (int)i, (int)j, (int)m, (int)n);
+        Y.x[i + j * Y.ld] = y;
+      }
+    }
+    CheckGaps(&Z, m, "entries");
+  }
+  free(Y.x);
+  free(Z.x);
+  free(bitmap);
+  free(values);
+}
+
 /* Signs of zeros, of the smallest numbers and of differences that vanish */
 static void CheckSigns(size_t m, size_t n, size_t gap, uint64_t *state)
 {
@@ -260,7 +294,10 @@ int main(void)
   }
   for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-      for (size_t gap = 0; gap < 2; gap++) CheckSigns(rows[r], columns[c], gap, &state);
+      for (size_t gap = 0; gap < 2; gap++) {
+        CheckSigns(rows[r], columns[c], gap, &state);
+        for (unsigned density = 0; density < 9; density += density == 0 ? 1 : 7) CheckScatter(rows[r], columns[c], gap, 5 * r, density, &state);
+      }
     }
   }
   CheckSigns(513, 130, 0, &state);

@@ -4,6 +4,8 @@
 enum {
   CHUNK = 512
 };
+/* Rows that get their entries together */
+#define ROWS ((size_t)64)
 
 PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
 {
@@ -168,14 +170,12 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorKeptDecode_Private(MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+/* Positions as numbers: few entries */
+static PetscErrorCode MuonCompressorKeptDecodeRaw_Private(MuonWireValues codec, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
   uint64_t row = 0, end = (uint64_t)n;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
-  }
   for (PetscInt64 k = 0; k < kept; k += CHUNK) {
     const PetscInt64 some = PetscMin(CHUNK, kept - k);
     PetscScalar      x[CHUNK];
@@ -195,6 +195,31 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonWireValues codec, PetscInt m
       else *y = x[i];
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  if (add == PETSC_FALSE) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+  }
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
+    /* A column without gaps is a row */
+    const size_t rows = n == 1 ? 1 : (size_t)m, columns = n == 1 ? (size_t)m : (size_t)n, ld = n == 1 ? 1 : (size_t)ldy;
+    size_t       first = 0;
+    PetscScalar *x;
+
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, ROWS * columns) + 8) * sizeof(PetscScalar), &x));
+    for (size_t i = 0; i < rows; i += ROWS) {
+      const size_t some = PetscMin(ROWS, rows - i), count = MuonKernelCountBits(reader->from, i * columns, some * columns), skip = first % 8;
+
+      /* Values are read from one whose number is a multiple of 8 on */
+      PetscCall(MuonCompressorValuesDecode_Private(codec, (PetscInt64)(skip + count), from, (PetscInt64)(first - skip), x));
+      MuonKernelScatter(some, columns, reader->from, i * columns, x + skip, add == PETSC_TRUE, scale, Y + i, ld);
+      first += count;
+    }
+  } else PetscCall(MuonCompressorKeptDecodeRaw_Private(codec, n, kept, reader, from, add, scale, Y, ldy));
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

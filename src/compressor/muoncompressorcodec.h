@@ -27,7 +27,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, P
    of their places. Decoding walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else
 */
 PETSC_INTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, PetscInt64 d, const PetscScalar rows[], PetscInt64 kept, const unsigned char bitmap[], void *work, unsigned char to[]);
-PETSC_INTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonWireValues, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+PETSC_INTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[],
+                                                             PetscInt ldy);
 /* Whether PetscScalar can hold the values of a section that is valid otherwise */
 PETSC_INTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, PetscInt64 count, const unsigned char from[], PetscBool *);
 

@@ -45,6 +45,10 @@ void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_
 void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
 /* kept = the entries in the bitmap (LSB first), compact */
 void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, MuonKernelScalar *kept);
+/* How many of the bits first ... first + count - 1 are set */
+size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
+/* Y += a value (add), or Y = value, at the entries whose bits are set: bit first + i n + j of bitmap (LSB first) is that of row i, column j; values are in the order of the bits. Other entries stay as they are */
+void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy);
 /* sum of squares and of absolute values, accumulated in double by blocks */
 double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
 double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);

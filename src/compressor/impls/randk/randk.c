@@ -61,7 +61,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt m, P
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
   MuonKernelSubset(d, (size_t)count, seed, bitmap);
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
-  PetscCall(MuonCompressorKeptDecode_Private(MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + SEED, add, scale, Y, ldy));
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + SEED, add, scale, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

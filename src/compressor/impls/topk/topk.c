@@ -79,7 +79,7 @@ static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt m, Pe
 
   PetscFunctionBegin;
   MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
-  PetscCall(MuonCompressorKeptDecode_Private(MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y, ldy));
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,59 @@
+/*
+   Entries that a bitmap in row-major order names, back into a matrix by columns: squares of 64 x 64 entries, so that few pages are written at a time.
+*/
+#include "muonkernels.h"
+#include "muonsquare.h"
+
+/* Columns that are asked for early */
+#define AHEAD 64
+
+MUON_KERNEL_INLINE size_t CountBits(const unsigned char *bitmap, size_t first, size_t count)
+{
+  size_t found = 0;
+
+  for (size_t k = 0; k < count; k += SQUARE) {
+    uint64_t word = GetBits(bitmap, first + k, count - k < SQUARE ? count - k : SQUARE);
+
+#if defined(__GNUC__)
+    found += (size_t)__builtin_popcountll(word);
+#else
+    for (; word != 0; word &= word - 1) found++;
+#endif
+  }
+  return found;
+}
+
+MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count)
+{
+  return CountBits(bitmap, first, count);
+}
+
+MUON_KERNEL_CLONES void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy)
+{
+  for (size_t top = 0; top < m; top += SQUARE) {
+    const size_t            tall = m - top < SQUARE ? m - top : SQUARE;
+    const MuonKernelScalar *next[SQUARE];
+
+    for (size_t i = 0; i < tall; i++) {
+      next[i] = values;
+      values += CountBits(bitmap, first + (top + i) * n, n);
+    }
+    for (size_t left = 0; left < n; left += SQUARE) {
+      const size_t wide = n - left < SQUARE ? n - left : SQUARE;
+
+      for (size_t i = 0; i < tall; i++) {
+        MuonKernelScalar *y = Y + top + i + left * ldy;
+
+        if (left + i + AHEAD < n) {
+          for (size_t k = 0; k < tall; k += 64 / sizeof(*Y)) MUON_KERNEL_PREFETCH(Y + top + k + (left + i + AHEAD) * ldy);
+        }
+        for (uint64_t word = GetBits(bitmap, first + (top + i) * n + left, wide); word != 0; word &= word - 1) {
+          MuonKernelScalar *at = y + LowestBit(word) * ldy;
+
+          if (add) *at += a * *next[i]++;
+          else *at = *next[i]++;
+        }
+      }
+    }
+  }
+}
