@@ -160,6 +160,15 @@ int main(int argc, char **argv)
     suffix: coin
     args: -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
 
+  test:
+    suffix: lines
+    args: -ef21_compressor columntopk -ef21_compressor_ratio 0.2 -ef21_compressor_line_norm inf -ef21_compressor_values natural
+    args: -ef21_server_compressor randk -muon_layer_attn.qkv_ef21_server_compressor rowtopk -muon_layer_attn.qkv_ef21_server_compressor_line_norm 1.5
+
+  test:
+    suffix: randk
+    args: -ef21_compressor randk -ef21_compressor_values bf16 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.01
+
   testset:
     nsize: 2
     test:
@@ -186,6 +195,14 @@ int main(int argc, char **argv)
       suffix: badrankkey
       args: -ef21_compressor_rank 0
       error: -ef21_compressor_rank of layer attn.qkv: 0, expected
+    test:
+      suffix: badnorm
+      args: -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}}
+      error: -ef21_compressor_line_norm
+    test:
+      suffix: badnormkey
+      args: -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 0
+      error: -ef21_server_compressor_line_norm of layer attn.qkv: 0., expected a number of at least 1, or inf
     test:
       suffix: badvalues
       args: -ef21_compressor_values half

@@ -33,8 +33,9 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
 {
   MuonCompressorType   type;
   MuonCompressorValues values;
-  PetscReal            ratio;
+  PetscReal            ratio, norm;
   PetscInt             rank;
+  PetscBool            lines;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetType(c, &type));
@@ -42,6 +43,11 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscCall(MuonCompressorGetRatio(c, &ratio));
   PetscCall(MuonCompressorGetRank(c, &rank));
   fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
+  if (lines == PETSC_TRUE) {
+    PetscCall(MuonCompressorGetLineNorm(c, &norm));
+    fprintf(dump->file, " %s_norm=%.17g", name, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -75,6 +75,13 @@ int main(int argc, char **argv)
       args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_rule sgd
       args: -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_blocks_columns 3,4
       args: -muon_layer_gain_blocks_rows 5,6 -muon_layer_embed_blocks_rows 7,3
+    # Random entries, rows and columns, by norms of one layer or of all
+    test:
+      suffix: lines
+      nsize: {{1 3}}
+      args: -ef21_init gradient -ef21_compressor columntopk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -ef21_compressor_line_norm 1 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native
+      args: -muon_layer_h0.up_ef21_compressor rowtopk -muon_layer_h0.up_ef21_compressor_line_norm inf -muon_layer_h0.down_ef21_compressor_line_norm 3 -muon_layer_h0.down_ef21_compressor_ratio 0.2
+      args: -muon_layer_embed_ef21_compressor randk -muon_layer_embed_ef21_compressor_values natural -muon_layer_row_ef21_compressor randk -muon_seed 7
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
       suffix: sgd

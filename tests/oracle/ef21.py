@@ -16,6 +16,7 @@ import numpy as np
 
 from compressor import bf16, fnv1a, kept, natural
 from philox import Stream
+from subset import subset
 
 EPSILON = 2.0 ** -52
 
@@ -231,6 +232,13 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
     if kind == 'topk':
         compared = np.abs(flat.astype(np.float32) if values in ('single', 'bf16', 'natural') else flat)
         chosen = sorted(chosen, key=lambda e: (-compared[e], e))[:kept(layer[way + '_ratio'], flat.size)]
+    if kind == 'randk':
+        seeds = [word(seed, name, step, sender, direction, 4 * 0xFFFFFFFF + w) for w in range(2)]
+        chosen = subset(flat.size, kept(layer[way + '_ratio'], flat.size), seeds[0] + (seeds[1] << 32))
+    if kind in ('columntopk', 'rowtopk'):
+        lengths = np.linalg.norm(x, layer[way + '_norm'], axis=0 if kind == 'columntopk' else 1)
+        lines = sorted(range(lengths.size), key=lambda k: (-lengths[k], k))[:kept(layer[way + '_ratio'], lengths.size)]
+        chosen = [e for e in chosen if (e % x.shape[1] if kind == 'columntopk' else e // x.shape[1]) in lines]
     if kind == 'natural' or values == 'natural':
         for e in chosen:
             out[e] = natural(flat[e], word(seed, name, step, sender, direction, e))
