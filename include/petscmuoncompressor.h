@@ -30,6 +30,7 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORDAMPING`    - a multiple of everything
 .  `MUONCOMPRESSORDROPOUT`    - everything with some probability, else nothing
 .  `MUONCOMPRESSORSIGN`       - the signs, and one magnitude for all
+.  `MUONCOMPRESSORQSGD`       - rounds every entry to one of a few levels of a scale, at random and without bias
 .  `MUONCOMPRESSORTOPK`       - the entries of largest absolute value
 .  `MUONCOMPRESSORRANDK`      - entries chosen at random
 .  `MUONCOMPRESSORCOLUMNTOPK` - the columns of largest norm
@@ -52,6 +53,7 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORDAMPING    "damping"
 #define MUONCOMPRESSORDROPOUT    "dropout"
 #define MUONCOMPRESSORSIGN       "sign"
+#define MUONCOMPRESSORQSGD       "qsgd"
 #define MUONCOMPRESSORTOPK       "topk"
 #define MUONCOMPRESSORRANDK      "randk"
 #define MUONCOMPRESSORCOLUMNTOPK "columntopk"
@@ -83,6 +85,23 @@ typedef enum {
   MUON_COMPRESSOR_VALUES_NATURAL
 } MuonCompressorValues;
 PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
+
+/*E
+   MuonCompressorBlockNorm - The norm of a block of entries that `MUONCOMPRESSORQSGD` takes for its scale
+
+   Values:
++  `MUON_COMPRESSOR_BLOCK_NORM_MAX` - the largest absolute value (the default)
+-  `MUON_COMPRESSOR_BLOCK_NORM_L2`  - the Euclidean norm
+
+   Level: intermediate
+
+.seealso: `MuonCompressorQSGDSetBlockNorm()`, `MUONCOMPRESSORQSGD`, `MuonCompressor`
+E*/
+typedef enum {
+  MUON_COMPRESSOR_BLOCK_NORM_MAX,
+  MUON_COMPRESSOR_BLOCK_NORM_L2
+} MuonCompressorBlockNorm;
+PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
 
 /*S
    MuonCompressorCost - What one message costs, in bits
@@ -151,5 +170,9 @@ PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor, Pets
 PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorView(MuonCompressor, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor, MuonCompressorBlockNorm);
+PETSC_EXTERN PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor, MuonCompressorBlockNorm *);
 PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroy(MuonCompressor *);

@@ -37,6 +37,7 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   MuonCompressor     c;
   MuonCompressorCost cost;
   PetscReal          alpha;
+  PetscBool          quantized;
   Mat                T, R, Y, sum;
   unsigned char     *buf;
   size_t             bytes;
@@ -50,6 +51,12 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   PetscCall(MuonCompressorSetValues(c, values));
   PetscCall(MuonCompressorSetLineNorm(c, norm));
   PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
+  if (quantized) {
+    PetscCall(MuonCompressorSetBits(c, 2 + number % 7));
+    PetscCall(MuonCompressorQSGDSetBlockLength(c, (PetscInt)16 << number % 4));
+    PetscCall(MuonCompressorQSGDSetBlockNorm(c, number / 7 % 2 == 0 ? MUON_COMPRESSOR_BLOCK_NORM_MAX : MUON_COMPRESSOR_BLOCK_NORM_L2));
+  }
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorSetStep(c, step));
   PetscCall(TestMatCreate(m, n, 2, &T));
@@ -125,6 +132,7 @@ int main(int argc, char **argv)
     PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
     for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
       PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
+      for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORQSGD, 0.1, PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
       for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
         PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));

@@ -37,6 +37,24 @@ static PetscErrorCode CountCodes(PetscInt64 count, const unsigned char from[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The codes of a section of blocks */
+static PetscErrorCode CountLevels(uint8_t parameter, PetscInt64 count, const unsigned char from[], PetscInt64 counts[CODES])
+{
+  unsigned bits, lengthlog;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(counts, CODES));
+  (void)MuonWireBlocksOfParameter(parameter, &bits, &lengthlog);
+  for (PetscInt64 at = 0; at < count; at += CHUNK) {
+    const PetscInt64 some = PetscMin(count - at, CHUNK);
+    unsigned char    codes[CHUNK];
+
+    MuonWireCodesDecode(bits, (uint64_t)some, from, (uint64_t)at, codes);
+    for (PetscInt64 k = 0; k < some; k++) counts[codes[k]]++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscLogDouble Log2Binomial(PetscInt64 n, PetscInt64 k)
 {
   return (lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1)) / log(2.0);
@@ -73,7 +91,12 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
   PetscFunctionBegin;
   (void)MuonWireMessageLayout(message, (uint64_t)rows, (uint64_t)columns, &sections);
   *bits = 8.0 * (double)sections.seed + Log2Binomial((PetscInt64)sections.numbered, (PetscInt64)sections.positions);
-  if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
+  if (message->form == MUON_WIRE_BLOCKS) {
+    PetscInt64 counts[CODES];
+
+    PetscCall(CountLevels(message->parameter, (PetscInt64)sections.entries, payload + sections.entriesat, counts));
+    *bits += EntropyOfCounts(counts);
+  } else if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
   /* Two factors have two distributions, and what is kept of a matrix for its size alone has signs that nothing tells */
   for (unsigned s = 0; s < sections.sections; s++) {
     if (s == 0 && sections.magnitudes > 0) *bits += (double)sections.magnitudes * (codec == MUON_WIRE_VALUES_NATURAL ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
@@ -114,6 +137,13 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
   case MUON_WIRE_TRIPLES:
     *bits = (double)layout.count * (1.0 + (double)m + (double)n) * value;
     break;
+  case MUON_WIRE_BLOCKS: {
+    unsigned width, lengthlog;
+
+    (void)MuonWireBlocksOfParameter((uint8_t)layout.parameter, &width, &lengthlog);
+    *bits = (double)layout.count * (double)width + (double)((layout.count + ((PetscInt64)1 << lengthlog) - 1) >> lengthlog) * value;
+    break;
+  }
   case MUON_WIRE_SIGNS:
     *bits = layout.count > 0 ? (double)layout.count + value : 0.0;
     break;

@@ -97,6 +97,18 @@ int MuonKernelToSingle(size_t count, const MuonKernelScalar *x, float *y);
 int MuonKernelToBF16(size_t count, const MuonKernelScalar *x, float *y);
 
 /*
+   Quantization. Largest absolute value and Euclidean norm of entries, HUGE_VAL where one is not finite; the norm is at least the largest absolute value.
+
+   codes of blocks of 2^lengthlog entries (at least 16) with a scale each that no entry of the block exceeds, all of them 0 where the scale is: 2 level + sign, 1 for a negative level. With y = |x| (levels / scale), quotient and
+   product in binary64 and then rounded to binary32, at most levels, the level is the integer part of y, and one more where (word >> 8) 2^-24 of the entry's random word is less than the rest. first, the number of x[0], is
+   a multiple of 2^lengthlog. A level stands for level (scale / levels) = level step
+*/
+double MuonKernelLargest(size_t entries, const MuonKernelScalar *x);
+double MuonKernelEuclidean(size_t entries, const MuonKernelScalar *x);
+void   MuonKernelQuantize(size_t entries, const MuonKernelScalar *x, unsigned lengthlog, const MuonKernelScalar *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes);
+void   MuonKernelDequantize(size_t entries, const unsigned char *codes, MuonKernelScalar step, MuonKernelScalar *x);
+
+/*
    bits: one an entry in row-major order (LSB first, zero padding), 1 where T - R >= 0, which both zeros are; R == NULL is zero. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1
    where the sum is not finite, as where an entry is not
 */

@@ -137,8 +137,11 @@ uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where 
 /*
    Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one. Validate checks that places exist and that padding is zero
 */
-void           MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
-void           MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
+void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
+void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
+/* the same sections from codes of width = 1 + log2 length bits, at most 8, that have a byte each */
+void           MuonWireCodesEncode(unsigned width, uint64_t count, const unsigned char *codes, unsigned char *to);
+void           MuonWireCodesDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t first, unsigned char *codes); /* first a multiple of 8 */
 MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
 
 /*

@@ -84,7 +84,7 @@ class Message:
         (self.layer, self.form, self.indices, codec, parameter, self.count, length), head = wire.read_header(data)
         payload, d = data[head:], m * n
         self.codec = 3 if codec == CODED else codec
-        assert parameter == 0 and length == len(payload), 'header'
+        assert (parameter == 0 or self.form == 11) and length == len(payload), 'header'
         self.positions, sections = None, None
         if self.form == 0:
             assert self.indices == 0 and self.count in (0, d), 'dense header'
@@ -105,6 +105,15 @@ class Message:
             self.values = read_values(codec, payload[-(-d // 8):], 1)
             assert self.values[0] > 0, 'magnitude'
             self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
+        elif self.form == 11:
+            assert self.indices == 0 and self.count == d, 'blocks header'
+            self.bits, self.length = parameter & 15, 16 << (parameter >> 4)
+            middle = -(-d * self.bits // 8)
+            self.codes = np.array(fields(payload[:middle], self.bits, d))
+            self.values = read_values(codec, payload[middle:], -(-d // self.length))
+            assert np.all(self.values >= 0) and not np.any(self.codes == 1), 'scales and codes'
+            # With the level for a unit, so that the type can say what it is worth
+            self.matrix = (np.where(self.codes % 2 == 1, -1.0, 1.0) * (self.codes // 2)).reshape(m, n)
         elif self.form == 8:
             assert self.indices == 0 and self.count <= d, 'seeded header'
             self.seed = int.from_bytes(payload[:8], 'little')
@@ -206,6 +215,8 @@ def entropy(message, m, n):
     d, count, width = m * n, message.count, WIDTHS[message.codec]
     if message.form == 3:
         return d + width
+    if message.form == 11:
+        return order0(message.codes) + (order0(signed_exponents(message.values)) if message.codec == 3 else width * len(message.values))
     if message.codec != 3:
         bits = width * len(message.values)
         if message.form == 8:
@@ -224,7 +235,7 @@ def entropy(message, m, n):
     return order0(signed_exponents(message.P.ravel())) + order0(signed_exponents(message.Q.ravel()))
 
 
-def paper(kind, values, ratio, rank, m, n, bits):
+def paper(kind, values, ratio, rank, m, n, bits, quantization):
     value = 16 if values in ('natural', 'bf16') else 32
     if kind == 'identity':
         return 32 * m * n
@@ -234,6 +245,8 @@ def paper(kind, values, ratio, rank, m, n, bits):
         return value * m * n
     if kind == 'sign':
         return m * n + value
+    if kind == 'qsgd':
+        return m * n * quantization[0] + -(-m * n // quantization[1]) * value
     if kind == 'dropout':
         return ratio * (value * m * n)
     if kind in ('columntopk', 'rowtopk'):
@@ -252,6 +265,8 @@ class Case:
         if native == 'single':
             self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
         self.native = native
+        # Bits, length of a block and norm, as tests/compressor_oracle.c chooses them
+        self.quantization = 2 + int(number) % 7, 16 << int(number) % 4, 'l2' if int(number) // 7 % 2 else 'max'
         self.epsilon = 2.0 ** -23 if native == 'single' else 2.0 ** -52
         self.tolerance = 1e-5 if native == 'single' else 1e-8  # of SLEPc's solvers, relative to the largest singular value
         self.layer = fnv1a(layer)
@@ -282,7 +297,7 @@ class Case:
         size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
         assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
         assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
-        assert float(self.paper) == paper(self.kind, self.values, self.ratio, self.rank, self.m, self.n, self.bits), 'paper bits'
+        assert float(self.paper) == paper(self.kind, self.values, self.ratio, self.rank, self.m, self.n, self.bits, self.quantization), 'paper bits'
         bound = entropy(message, self.m, self.n)
         assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
 
@@ -344,6 +359,47 @@ class Case:
             around = [float(np.float32(a)) for a in around] if self.native == 'single' else around
             assert message.values[0] in [rounded(message.codec, [a], [0], self.stream)[0] for a in around], 'magnitude'
         assert abs(float(self.alpha) * residual.size - (1 - self.rounding())) <= 4 * self.epsilon, 'alpha'
+
+    def round_up(self, codec, x):
+        """The smallest number of a codec that is not less than x: of 53, 24, 8 bits or one."""
+        if x == 0:
+            return 0.0
+        unit = 2.0 ** (math.frexp(x)[1] - {0: 24 if self.native == 'single' else 53, 1: 24, 2: 8, 3: 1}[codec])
+        return math.ceil(x / unit) * unit
+
+    def check_qsgd(self, message, residual):
+        bits, length, norm = self.quantization
+        assert message.form == 11 and message.bits == bits and message.length == length, 'header'
+        scalar = np.float32 if self.native == 'single' else np.float64
+        s, flat = 2 ** (bits - 1) - 1, residual.ravel()
+        words = np.array([self.stream.word(e) for e in range(flat.size)])
+        codes, decoded = [], []
+        for b, scale in enumerate(message.values):
+            x = flat[length * b:length * (b + 1)]
+            if norm == 'max':
+                assert scale == self.round_up(message.codec, float(np.max(np.abs(x)))), 'scale'
+            else:
+                # The sum of so many squares in double is known up to its roundings
+                exact = math.sqrt(math.fsum(x * x))
+                low, high = (self.round_up(message.codec, exact * (1 + k * len(x) * 2.0 ** -53)) for k in (-1, 1))
+                assert low <= scale <= high and scale == self.round_up(message.codec, scale), 'scale'
+            y = (np.abs(x) * (s / scale if scale > 0 else 0.0)).astype(np.float32)
+            y = np.minimum(y, np.float32(s))
+            level = np.floor(y) + ((words[length * b:length * (b + 1)] >> 8) / 2.0 ** 24 < y - np.floor(y))
+            codes += list(2 * level + ((x < 0) & (level > 0)))
+            step = scalar(scale) / scalar(s)
+            decoded += list(np.where(x < 0, -1, 1).astype(scalar) * (level.astype(scalar) * step) + scalar(0))
+        assert np.array_equal(message.codes, np.array(codes)), 'codes'
+        message.matrix = np.array(decoded, dtype=float).reshape(self.m, self.n)
+        assert np.array_equal(message.matrix, self.decoded), 'decoded'
+        # omega for scales that are not rounded, or hardly
+        B = min(length, flat.size)
+        omega = (math.sqrt(1 + (B - 1) / s ** 2) - 1) / 2 if norm == 'max' else B / (4 * s ** 2) if B < 4 * s ** 2 else math.sqrt(B) / s - 1
+        slack = 2.0 ** -19 * (1 + B / s ** 2)
+        if message.codec < 2:
+            assert (self.alpha == '-1' and omega + slack >= 1) or abs(float(self.alpha) - (1 - omega)) <= slack, 'alpha %s, expected %g' % (self.alpha, 1 - omega)
+        else:
+            assert float(self.alpha) <= max(1 - omega, -1), 'alpha'
 
     def check_topk(self, message, residual):
         flat = residual.ravel()

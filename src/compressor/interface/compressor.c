@@ -351,9 +351,9 @@ PetscErrorCode MuonCompressorGetRank(MuonCompressor c, PetscInt *rank)
    Level: intermediate
 
    Note:
-   The default is 4.
+   The default is 4. It has a meaning for `MUONCOMPRESSORQSGD`.
 
-.seealso: `MuonCompressor`, `MuonCompressorGetBits()`, `MuonCompressorSetValues()`
+.seealso: `MuonCompressor`, `MuonCompressorGetBits()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORQSGD`
 @*/
 PetscErrorCode MuonCompressorSetBits(MuonCompressor c, PetscInt bits)
 {
@@ -548,7 +548,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
    Notes:
    The name is part of every message, as a hash: a message of another layer is refused.
 
-   All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL` and of natural values: Philox4x32-10 with the seed as its key and
+   All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key and
    the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry is. A receiver needs none of them but the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`

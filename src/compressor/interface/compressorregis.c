@@ -6,6 +6,7 @@ PetscBool         MuonCompressorRegisterAllCalled = PETSC_FALSE;
 PetscLogEvent     MUON_Compress;
 
 const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
+const char *const MuonCompressorBlockNorms[]  = {"max", "l2", "MuonCompressorBlockNorm", "MUON_COMPRESSOR_BLOCK_NORM_", NULL};
 
 PetscBool  MuonCitationEF21Set    = PETSC_FALSE;
 const char MuonCitationEF21[]     = "@misc{GruntkowskaGaponovTovmasyanRichtarik2025,\n"
@@ -48,6 +49,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor);
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor);
 
 /*@C
    MuonCompressorRegister - Adds a type of compressor
@@ -102,6 +104,7 @@ PetscErrorCode MuonCompressorRegisterAll(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_TopSVD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

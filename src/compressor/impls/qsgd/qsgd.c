@@ -1,0 +1,461 @@
+#include "../../muoncompressorcodec.h"
+#include <float.h>
+#include <math.h>
+
+typedef struct {
+  PetscInt                length; /* of a block */
+  MuonCompressorBlockNorm norm;
+} MuonCompressor_QSGD;
+
+/* Rows that are read or written at once begin on a byte where their entries are a multiple of so many */
+enum {
+  EIGHT = 8
+};
+
+enum {
+  NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1
+};
+
+static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
+{
+  unsigned log = 0;
+
+  while ((PetscInt)1 << log < ((MuonCompressor_QSGD *)c->data)->length) log++;
+  return log;
+}
+
+static PetscInt64 MuonCompressorBlocks_QSGD(MuonCompressor c, PetscInt64 entries)
+{
+  const PetscInt64 length = ((MuonCompressor_QSGD *)c->data)->length;
+
+  return (entries + length - 1) / length;
+}
+
+static unsigned MuonCompressorLevels_QSGD(MuonCompressor c)
+{
+  return (1u << (c->bits - 1)) - 1;
+}
+
+static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  /* A block of four random numbers has 32 bits for its place */
+  MuonCompressorCheck(c, (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries for the type %s", m, n, MUONCOMPRESSORQSGD);
+  layout->form      = MUON_WIRE_BLOCKS;
+  layout->values    = MuonCompressorCodec_Private(c->values);
+  layout->parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
+  layout->count     = (PetscInt64)m * n;
+  layout->exact     = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm rounded up to what the codec writes, so that no entry exceeds it; 0 where it is too small to divide by, infinite where it does not fit */
+static PetscScalar MuonCompressorScale_QSGD(MuonWireValues codec, double norm)
+{
+  float    single;
+  uint32_t bits;
+
+  if (codec == MUON_WIRE_VALUES_DOUBLE && !PetscDefined(USE_REAL_SINGLE)) return norm < 1e-300 ? 0.0 : (PetscScalar)norm;
+  if (norm < (double)FLT_MIN) return 0.0;
+  if (norm > (double)FLT_MAX) return (PetscScalar)HUGE_VAL;
+  single = (float)norm;
+  memcpy(&bits, &single, sizeof(bits));
+  bits += (uint32_t)((double)single < norm);
+  if (codec == MUON_WIRE_VALUES_BF16) bits = (bits + 0xFFFFu) & 0xFFFF0000u;
+  if (codec == MUON_WIRE_VALUES_NATURAL) bits = (bits + 0x7FFFFFu) & 0xFF800000u;
+  memcpy(&single, &bits, sizeof(single));
+  return (PetscScalar)single;
+}
+
+static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
+  const MuonWireValues       codec  = MuonCompressorCodec_Private(c->values);
+  const MuonKernelStream     stream = MuonCompressorStream_Private(c);
+  const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
+  const PetscInt64           d = (PetscInt64)m * n, blocks = MuonCompressorBlocks_QSGD(c, d), length = qsgd->length;
+  PetscInt64                 held = 0, done = 0;
+  PetscInt                   lines;
+  PetscScalar               *rows, *scales;
+  unsigned char             *codes;
+  PetscBool                  zero = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  *count = 0;
+  if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  /* So many rows at once that they hold a block: what they leave of a block, less than one, goes before the next ones */
+  lines = (PetscInt)PetscMin(EIGHT * ((length + EIGHT * (PetscInt64)n - 1) / (EIGHT * (PetscInt64)n)), m);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)((PetscInt64)lines * n + length) * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), &scales));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)((PetscInt64)lines * n + length), &codes));
+  for (PetscInt i = 0; i < m; i += lines) {
+    const PetscInt some = PetscMin(lines, m - i);
+    PetscInt64     now;
+
+    MuonKernelResidualRows((size_t)some, (size_t)n, T + i, (size_t)ldt, R != NULL ? R + i : NULL, (size_t)ldr, rows + held);
+    held += (PetscInt64)some * n;
+    now = i + some < m ? held - held % length : held;
+    for (PetscInt64 k = 0; k < now; k += length) {
+      const size_t      entries = (size_t)PetscMin(length, now - k);
+      const PetscScalar scale   = MuonCompressorScale_QSGD(codec, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? MuonKernelLargest(entries, rows + k) : MuonKernelEuclidean(entries, rows + k));
+
+      if (scale > PETSC_MAX_REAL) {
+        c->status = MUON_STATUS_NANORINF;
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+      scales[(done + k) / length] = scale;
+      if (scale > 0.0) zero = PETSC_FALSE;
+    }
+    MuonKernelQuantize((size_t)now, rows, lengthlog, scales + done / length, MuonCompressorLevels_QSGD(c), &stream, (uint64_t)done, codes);
+    MuonWireCodesEncode(bits, (uint64_t)now, codes, payload + done / EIGHT * bits);
+    done += now;
+    held -= now;
+    PetscCall(PetscArraymove(rows, rows + now, held));
+  }
+  PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
+  /* All scales are written without rounding once more. A matrix without any has no codes either */
+  if (zero == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorValuesEncode_Private(c, codec, blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), (uint64_t)d)));
+  *count = d;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scales of a message, in scratch memory */
+static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscScalar **scales)
+{
+  const PetscInt64 blocks = MuonCompressorBlocks_QSGD(c, count);
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), scales));
+  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values), blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  const PetscInt64 length = ((MuonCompressor_QSGD *)c->data)->length;
+  PetscScalar     *rows, *scales;
+  unsigned char   *codes;
+
+  PetscFunctionBegin;
+  if (count == 0) {
+    for (PetscInt j = 0; j < n && add == PETSC_FALSE; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)EIGHT * (size_t)n * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)EIGHT * (size_t)n, &codes));
+  PetscCall(MuonCompressorGetScales_QSGD(c, count, payload, &scales));
+  for (PetscInt i = 0; i < m; i += EIGHT) {
+    const PetscInt   some  = PetscMin(EIGHT, m - i);
+    const PetscInt64 first = (PetscInt64)i * n, behind = first + (PetscInt64)some * n;
+
+    MuonWireCodesDecode((unsigned)c->bits, (uint64_t)(behind - first), payload, (uint64_t)first, codes);
+    for (PetscInt64 k = first; k < behind;) {
+      const PetscInt64 end = PetscMin((k / length + 1) * length, behind);
+
+      MuonKernelDequantize((size_t)(end - k), codes + (k - first), scales[k / length] / (PetscScalar)MuonCompressorLevels_QSGD(c), rows + (k - first));
+      k = end;
+    }
+    MuonKernelRowsAxpby((size_t)some, (size_t)n, add == PETSC_TRUE ? scale : (PetscScalar)1, rows, add == PETSC_TRUE, Y + i, (size_t)ldy);
+  }
+  PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The wire has looked at signs of scales and zeros, and at codes of blocks without a scale. A zero matrix is sent as an empty message, and no scale is too small */
+static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  PetscScalar         *scales;
+
+  PetscFunctionBegin;
+  *valid = PETSC_TRUE;
+  if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorGetScales_QSGD(c, count, payload, &scales));
+  *valid = PETSC_FALSE;
+  for (PetscInt64 k = 0; k < MuonCompressorBlocks_QSGD(c, count); k++) {
+    if (scales[k] == 0.0) continue;
+    *valid = PETSC_TRUE;
+    if (MuonCompressorScale_QSGD(codec, (double)scales[k]) != scales[k]) {
+      *valid = PETSC_FALSE;
+      break;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   In units of scale/s an entry is y and its variance f(y) = (y - k) (k + 1 - y), k the integer part: f <= y - y^2 up to 1 and f <= 1/4 everywhere. omega is the largest sum of f over the sum of y^2.
+
+   max: one entry of B has y = s, where f = 0. With y everywhere else the quotient is N (y - y^2) / (s^2 + N y^2), N = B - 1, largest for y = s / (s + sqrt(s^2 + N)), where it is (sqrt(1 + N / s^2) - 1) / 2.
+   l2: the sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which is concave: the mean of f is at most its value at the mean s^2 / B.
+
+   A scale that was rounded up by a factor of at most 1 + e makes s / (1 + e) of s in the sum of y^2, and gives the largest entry a variance of at most the difference. Levels are rounded in binary32 from y and random numbers of 24 bits,
+   and the decoded numbers in PetscScalar: 2^-20 (1 + B / s^2) is more than all of that.
+*/
+static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  const MuonCompressor_QSGD *qsgd  = (const MuonCompressor_QSGD *)c->data;
+  const MuonWireValues       codec = MuonCompressorCodec_Private(c->values);
+  const double               B = (double)PetscMin((PetscInt64)qsgd->length, (PetscInt64)m * n), s = (double)MuonCompressorLevels_QSGD(c);
+  const double               e     = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_SINGLE ? 1.0 / 8388608.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 128.0 : 1.0));
+  const double               least = s / (1.0 + e), ratio = B / (least * least);
+  double                     omega;
+
+  PetscFunctionBegin;
+  if (B < 1.0) *alpha = 1.0;
+  else {
+    if (qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX) omega = (sqrt(1.0 + ratio - ratio / B) - 1.0) / 2.0 + PetscMin(0.25, s - least) / (least * least);
+    else omega = ratio < 4.0 ? ratio / 4.0 : sqrt(ratio) - 1.0;
+    omega += (1.0 + ratio) / 1048576.0;
+    *alpha = omega < 1.0 ? (PetscReal)(1.0 - omega) : -1.0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorCopy_QSGD(MuonCompressor from, MuonCompressor to)
+{
+  PetscFunctionBegin;
+  *(MuonCompressor_QSGD *)to->data = *(MuonCompressor_QSGD *)from->data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorSetFromOptions_QSGD(MuonCompressor c, MuonOptionItems PetscOptionsObject)
+{
+  const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
+  PetscInt                   length = qsgd->length, norm = (PetscInt)qsgd->norm;
+  PetscBool                  set;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Quantization options");
+  PetscCall(PetscOptionsInt("-compressor_block_length", "Entries of a block", "MuonCompressorQSGDSetBlockLength", length, &length, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockLength(c, length));
+  PetscCall(PetscOptionsEList("-compressor_block_norm", "Norm that scales a block", "MuonCompressorQSGDSetBlockNorm", MuonCompressorBlockNorms, NNORMS, MuonCompressorBlockNorms[norm], &norm, &set));
+  if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockNorm(c, (MuonCompressorBlockNorm)norm));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_QSGD(MuonCompressor c, PetscViewer viewer)
+{
+  const MuonCompressor_QSGD *qsgd = (const MuonCompressor_QSGD *)c->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " bits an entry, blocks of %" PetscInt_FMT ", norm: %s, values: %s, seed %" PetscInt64_FMT "; ratio and rank have no meaning for this type\n", c->bits, qsgd->length,
+                                   MuonCompressorBlockNorms[qsgd->norm], MuonCompressorValuesTypes[c->values], c->seed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->bits, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorQSGDSetBlockLength_QSGD(MuonCompressor c, PetscInt length)
+{
+  PetscFunctionBegin;
+  MuonCompressorCheck(c, length >= 16 && length <= 65536 && (length & (length - 1)) == 0, PETSC_ERR_ARG_OUTOFRANGE, "_block_length", "%" PetscInt_FMT ", expected a power of two from 16 to 65536", length);
+  ((MuonCompressor_QSGD *)c->data)->length = length;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorQSGDGetBlockLength_QSGD(MuonCompressor c, PetscInt *length)
+{
+  PetscFunctionBegin;
+  *length = ((MuonCompressor_QSGD *)c->data)->length;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorQSGDSetBlockNorm_QSGD(MuonCompressor c, MuonCompressorBlockNorm norm)
+{
+  PetscFunctionBegin;
+  MuonCompressorCheck(c, (int)norm >= 0 && (int)norm < NNORMS, PETSC_ERR_ARG_OUTOFRANGE, "_block_norm", "%d, expected a MuonCompressorBlockNorm", (int)norm);
+  ((MuonCompressor_QSGD *)c->data)->norm = norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorQSGDGetBlockNorm_QSGD(MuonCompressor c, MuonCompressorBlockNorm *norm)
+{
+  PetscFunctionBegin;
+  *norm = ((MuonCompressor_QSGD *)c->data)->norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorQSGDSetBlockLength - Sets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
+
+   Logically Collective; No Fortran Support
+
+   Input Parameters:
++  c      - the compressor
+-  length - a power of two from 16 to 65536; 512 is the default
+
+   Options Database Key:
+.  -compressor_block_length n - the length
+
+   Level: intermediate
+
+   Note:
+   Entries are numbered in row-major order, and the last block may be shorter. An object of another type ignores it.
+
+.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDGetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetBits()`
+@*/
+PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt length)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(c, length, 2);
+  PetscTryMethod(c, "MuonCompressorQSGDSetBlockLength_C", (MuonCompressor, PetscInt), (c, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorQSGDGetBlockLength - Gets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
+
+   Not Collective; No Fortran Support
+
+   Input Parameter:
+.  c - the compressor, of that type
+
+   Output Parameter:
+.  length - the length
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDSetBlockLength()`
+@*/
+PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *length)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(length, 2);
+  PetscUseMethod(c, "MuonCompressorQSGDGetBlockLength_C", (MuonCompressor, PetscInt *), (c, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
+
+   Logically Collective; No Fortran Support
+
+   Input Parameters:
++  c    - the compressor
+-  norm - one of the values of `MuonCompressorBlockNorm`
+
+   Options Database Key:
+.  -compressor_block_norm (max|l2) - the norm
+
+   Level: intermediate
+
+   Note:
+   An object of another type ignores it.
+
+.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorBlockNorm`, `MuonCompressorQSGDGetBlockNorm()`, `MuonCompressorQSGDSetBlockLength()`
+@*/
+PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBlockNorm norm)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(c, norm, 2);
+  PetscTryMethod(c, "MuonCompressorQSGDSetBlockNorm_C", (MuonCompressor, MuonCompressorBlockNorm), (c, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
+
+   Not Collective; No Fortran Support
+
+   Input Parameter:
+.  c - the compressor, of that type
+
+   Output Parameter:
+.  norm - the norm
+
+   Level: intermediate
+
+.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorBlockNorm`, `MuonCompressorQSGDSetBlockNorm()`
+@*/
+PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor c, MuonCompressorBlockNorm *norm)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(norm, 2);
+  PetscUseMethod(c, "MuonCompressorQSGDGetBlockNorm_C", (MuonCompressor, MuonCompressorBlockNorm *), (c, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDestroy_QSGD(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockLength_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockLength_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockNorm_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockNorm_C", NULL));
+  PetscCall(PetscFree(c->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORQSGD - Rounds the entries of blocks to a few levels of a scale, at random and without bias
+
+   Options Database Keys:
++  -compressor_bits b                                     - bits of an entry, 2 to 8, 4 by default: a sign, and a level from 0 to $s = 2^{b-1} - 1$
+.  -compressor_block_length n                             - entries of a block, a power of two from 16 to 65536, 512 by default
+.  -compressor_block_norm (max|l2)                        - the norm of a block that is its scale, max by default
+-  -compressor_values (native|double|single|bf16|natural) - how scales are written, rounded up
+
+   Level: beginner
+
+   Notes:
+   The entries in row-major order are cut into blocks. An entry x becomes level l of the scale S of its block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the expectation
+   exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is lost.
+
+   S is the norm of the block, rounded up to what `-compressor_values` writes, so that no level exceeds s. A norm below 1e-300 with values in double, and below the normal range of binary32 with all others, makes the block
+   zero; one that does not fit is `MUON_STATUS_NANORINF`. A matrix with no scale has an empty message.
+
+   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set and on the entry's number: different senders and steps draw independently, and any rank can reproduce them.
+
+   The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega = (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
+   $\sqrt{B}/s - 1$ else: there are matrices that come to it, or close. Scales that are rounded make it larger, by up to some eight percent with bf16 and four times with natural. Error feedback is proved for $\omega < 1$, where
+   the constant of contraction is $1 - \omega$. With scales that are not natural it holds for blocks of up to
+
+   b 3, 4, 5, 6, 7, 8 - max 64, 256, 1024, 4096, 16384, 65536 - l2 32, 128, 512, 2048, 8192, 32768
+
+   entries, and for none with 2 bits. For others `MuonCompressorGetAlpha()` gives -1: the default is such a case, whose variance is $\omega = 1.2$ in the worst case, and 0.04 for normally distributed entries.
+
+   `-compressor_ratio` and `-compressor_rank` have no meaning for this type.
+
+   References:
++  * - D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic, QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding, https://arxiv.org/abs/1610.02132
+-  * - I. Markov, H. Ramezanikebrya, D. Alistarh, CGX: Adaptive System Support for Communication-Efficient Deep Learning, https://arxiv.org/abs/2111.08617
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetBits()`, `MuonCompressorQSGDSetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
+M*/
+PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
+{
+  MuonCompressor_QSGD *qsgd;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&qsgd));
+  qsgd->length           = 512;
+  qsgd->norm             = MUON_COMPRESSOR_BLOCK_NORM_MAX;
+  c->data                = qsgd;
+  c->ops->setfromoptions = MuonCompressorSetFromOptions_QSGD;
+  c->ops->layout         = MuonCompressorLayout_QSGD;
+  c->ops->encode         = MuonCompressorEncode_QSGD;
+  c->ops->decode         = MuonCompressorDecode_QSGD;
+  c->ops->validate       = MuonCompressorValidate_QSGD;
+  c->ops->alpha          = MuonCompressorAlpha_QSGD;
+  c->ops->copy           = MuonCompressorCopy_QSGD;
+  c->ops->view           = MuonCompressorView_QSGD;
+  c->ops->describe       = MuonCompressorDescribe_QSGD;
+  c->ops->destroy        = MuonCompressorDestroy_QSGD;
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockLength_C", MuonCompressorQSGDSetBlockLength_QSGD));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockLength_C", MuonCompressorQSGDGetBlockLength_QSGD));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockNorm_C", MuonCompressorQSGDSetBlockNorm_QSGD));
+  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockNorm_C", MuonCompressorQSGDGetBlockNorm_QSGD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
