@@ -220,7 +220,7 @@ static PetscErrorCode CheckProjection(PetscInt m, PetscInt n, PetscInt rank, uns
   const PetscReal slack          = 40 * PetscMax(m, n) * PETSC_MACHINE_EPSILON;
   MuonCompressor  c, best;
   Mat             A, D, Y;
-  PetscReal       all, kept, rest, least, before = 0;
+  PetscReal       all = 0, kept = 0, rest = 0, least = 0, before = 0;
   PetscInt        got;
 
   PetscFunctionBegin;
@@ -271,7 +271,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
   const PetscReal rounding = 500 * PetscMax(m, n) * PETSC_MACHINE_EPSILON;
   MuonCompressor  c;
   Mat             X, Y, G;
-  PetscReal       all, rest;
+  PetscReal       all = 0, rest = 0;
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(m, n, 1, &X));
@@ -420,7 +420,7 @@ static PetscErrorCode CheckVanish(PetscInt oversampling, unsigned long long *sta
   const PetscInt m = 9, n = 12;
   MuonCompressor c;
   Mat            X, Y;
-  PetscReal      all, rest;
+  PetscReal      all = 0, rest = 0;
   PetscInt       rank;
 
   PetscFunctionBegin;

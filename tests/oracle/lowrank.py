@@ -1,0 +1,195 @@
+"""The low-rank compressors a second time: topsvd and, with what it keeps from message to message, powersgd.
+
+    lowrank.py DIR    check what tests/compressor_lowrank_oracle.c wrote into DIR
+
+Bounds are first-order: an error in the start or of a product of relative size eps turns a subspace by its size over the smallest singular value of what is orthonormalized.
+"""
+import math
+import os
+import sys
+
+import numpy as np
+
+import wire
+from compressor import NAMES, WIDTHS, bf16, fnv1a, kept, natural, order0, signed_exponents
+from philox import Stream
+
+
+def gaussian(stream, n, columns):
+    """Entry (i, k) by the formula of the man page; stream has the step 2^32 - 1."""
+    def entry(e):
+        w, v = stream.word(2 * e), stream.word(2 * e + 1)
+        return math.sqrt(-2 * math.log((w + 1) / 2.0 ** 32)) * math.cos(2 * math.pi * v / 2.0 ** 32)
+    return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
+
+
+class Case:
+    def __init__(self, fields, native):
+        (_, self.number, self.kind, ratio, rank, self.values, self.sweeps, self.oversampling, self.p, m, n, seed, layer, sender, direction, self.alpha) = fields
+        self.m, self.n, self.sweeps, self.oversampling, self.p = int(m), int(n), int(self.sweeps), int(self.oversampling), float(self.p)
+        self.native, self.epsilon = native, 2.0 ** -23 if native == 'single' else 2.0 ** -52
+        ratio = float(np.format_float_positional(np.float32(ratio))) if native == 'single' else float(ratio)
+        least = min(self.m, self.n)
+        self.rank = kept(ratio, least) if int(rank) < 0 else min(int(rank), least)
+        self.codec = NAMES[native if self.values == 'native' else self.values]
+        self.layer = fnv1a(layer)
+        self.stream = lambda step: Stream(int(seed), self.layer, step, int(sender), int(direction))
+        self.columns = min(self.rank + self.oversampling, least)
+        self.start = gaussian(self.stream(2 ** 32 - 1), self.n, self.columns)
+        self.Q, self.dQ = self.start, self.epsilon
+        self.check_alpha()
+
+    def check_alpha(self):
+        part, u = self.rank / min(self.m, self.n), 0.0 if self.codec == NAMES[self.native] else {0: 0.0, 1: 2.0 ** -24, 2: 2.0 ** -8, 3: None}[self.codec]
+        if self.kind == 'powersgd':
+            expected = -1.0
+        elif u is None:
+            expected = 295 / 512 * part if self.p == 2 else -1.0
+        else:
+            mixed = u * u * (1 + u) * math.sqrt(self.rank)
+            e = 3 * u + 2 * u * u + mixed
+            if self.p == 2:
+                expected = part * (1 - e * e) - mixed
+            else:
+                rank = min(2 * self.rank, min(self.m, self.n)) if self.p < 2 else self.rank
+                left = (1 - part) ** (1 / self.p) if part < 1 else 0.0
+                expected = 1 - (left + e * rank ** abs(0.5 - 1 / self.p)) ** 2
+            expected = -1.0 if expected < 0 or (self.p == 2 and expected == 0) else expected
+        assert abs(float(self.alpha) - expected) <= 20 * self.epsilon, 'alpha %s, expected %.17g' % (self.alpha, expected)
+
+    def check_message(self, fields, data):
+        _, step, committed, paper, encoded, entropy, contraction = fields
+        size = 8 * self.m * self.n
+        A = np.frombuffer(data[:size]).reshape(self.m, self.n)
+        decoded = np.frombuffer(data[size:2 * size]).reshape(self.m, self.n)
+        message = wire.decode_message(data[2 * size:], self.layer, self.m, self.n)
+        triples = self.kind == 'topsvd'
+        count, codec = message.count, 3 if message.values == 4 else message.values
+        assert message.form == (4 if triples else 2) and codec == self.codec, 'header'
+        head = count if triples else 0
+        s, P, Q = message.x[:head], message.x[head:head + count * self.m].reshape(count, self.m).T, message.x[head + count * self.m:].reshape(count, self.n).T
+        matrix = P @ (s[:, None] * Q.T if triples else Q.T)
+        size = np.abs(P) @ np.abs(s[:, None] * Q.T if triples else Q.T)
+        assert np.all(np.abs(matrix - decoded) <= (count + 2) * self.epsilon * size), 'product'
+        value = 16 if self.codec in (2, 3) else 32
+        assert float(paper) == self.rank * (triples + self.m + self.n) * value, 'paper bits'
+        assert float(encoded) == 8 * len(data[2 * 8 * self.m * self.n:]), 'encoded bits'
+        bound = WIDTHS[self.codec] * len(message.x) if self.codec != 3 else 9 * head + order0(signed_exponents(P.ravel())) + order0(signed_exponents(Q.ravel())) if count else 0
+        assert abs(float(entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (entropy, bound)
+        if not A.any():
+            assert count == 0 and not decoded.any(), 'zero'
+            assert not triples or float(contraction) == 1, 'contraction of zero'
+            return
+        most = np.linalg.matrix_rank(A, 1e-5 * np.linalg.norm(A))
+        assert count == min(self.rank, most), 'rank %d' % count
+        if triples:
+            self.check_topsvd(A, s, P, Q, float(contraction), int(step), count)
+        else:
+            self.check_powersgd(A, P, Q, int(step), committed == '1', min(most, self.columns))
+
+    def check_rounded(self, got, x, error, entries, stream):
+        """got is the rounding of numbers that are known up to error; random numbers decide the natural ones that are far enough from a border."""
+        if self.codec < 3:
+            unit = 0.0 if self.codec == NAMES[self.native] else {0: 0.0, 1: 2.0 ** -24, 2: 2.0 ** -8}[self.codec]
+            assert np.all(np.abs(got - x) <= unit * np.abs(x) + 2 * error), 'values are off by %g, expected %g' % (np.max(np.abs(got - x)), error)
+            return 0
+        checked = 0
+        for value, number, e in zip(got, x, entries):
+            low, high = (natural(number + f * error, stream.word(e)) for f in (-1, 1))
+            if low == high:
+                checked += 1
+                assert value == low, 'entry %d is %g, expected %g' % (e, value, low)
+        return checked
+
+    def check_topsvd(self, A, s, P, Q, contraction, step, count):
+        U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+        stream = self.stream(step)
+        tolerance = 100 * self.epsilon if self.native == 'double' else 1e-5
+        Case.checked += self.check_rounded(s, sigma[:count], tolerance * sigma[0], range(count), stream)
+        for first, F, X in ((count, P, U), (count * (1 + self.m), Q, Vt.T)):
+            length = len(F)
+            for k in range(count):
+                gap = min([abs(sigma[k] - sigma[j]) for j in range(len(sigma)) if j != k] + [sigma[k]])
+                error = 1e-8 * sigma[0] / gap if self.native == 'double' else 1e-4 * sigma[0] / gap
+                entries = range(first + k * length, first + (k + 1) * length)
+                failures = []
+                for sign in (1, -1):
+                    try:
+                        Case.checked += self.check_rounded(F[:, k], sign * X[:, k], error, entries, stream)
+                    except AssertionError as failure:
+                        failures.append(failure)
+                assert len(failures) < 2, 'column %d: %s' % (k, failures)
+        relative, expected = sigma / sigma[0], -1.0
+        if math.isinf(self.p):
+            left = np.append(relative, 0.0)[count]
+        else:
+            left = (np.sum(relative[count:] ** self.p) / np.sum(relative ** self.p)) ** (1 / self.p)
+        if count < self.rank:
+            expected = 1.0
+        elif self.p == 2 or count >= len(sigma) - 1:
+            expected = 1 - left ** 2
+        assert abs(contraction - expected) <= 1000 * self.epsilon, 'contraction %g, expected %g' % (contraction, expected)
+
+    def check_powersgd(self, A, P, Q, step, committed, most):
+        """most columns can be told apart; those behind them are what rounding left."""
+        norm, rounding = np.linalg.norm(A), 4 * max(self.m, self.n) * self.epsilon
+        # A positive factor of a column of the start changes nothing
+        V = self.Q / np.linalg.norm(self.Q, axis=0)
+        dV = self.dQ
+        for _ in range(self.sweeps):
+            Y = A @ V
+            dP = (norm * dV + rounding * norm * math.sqrt(self.columns)) / np.linalg.svd(Y[:, :most], compute_uv=False)[-1]
+            F, _ = np.linalg.qr(Y)
+            W = A.T @ F
+            dW = norm * (dP + rounding * math.sqrt(self.columns))
+            lengths = np.linalg.norm(W, axis=0)
+            V, dV = W / np.where(lengths > 0, lengths, 1), 2 * dW / np.min(lengths[:most])
+        # A column that vanished begins anew
+        V[:, most:] = self.start[:, most:] / np.linalg.norm(self.start[:, most:], axis=0)
+        if committed:
+            self.Q, self.dQ = V, dV
+        # The bound grows with every sweep, though errors do not: past this it tells nothing
+        if dW > (1e-7 if self.native == 'double' else 0.1) * norm:
+            return
+        if self.columns == self.rank:
+            stream = self.stream(step)
+            Case.checked += self.check_rounded(P.T.ravel(), F[:, :most].T.ravel(), dP, range(P.size), stream)
+            Case.checked += self.check_rounded(Q.T.ravel(), W[:, :most].T.ravel(), dW, range(P.size, P.size + Q.size), stream)
+            # What was written without rounding, and agrees, is what the sender keeps
+            if committed and self.codec == NAMES[self.native] and most == self.columns:
+                self.Q, self.dQ = Q, self.epsilon
+        else:
+            X, sigma, Y = np.linalg.svd(F @ W.T, full_matrices=False)
+            sent = min(self.rank, most)
+            best = (X[:, :sent] * sigma[:sent]) @ Y[:sent]
+            gap = sigma[sent - 1] - sigma[sent]
+            unit = 0.0 if self.codec == NAMES[self.native] else {0: 0.0, 1: 2.0 ** -23}[self.codec]
+            assert np.linalg.norm(P @ Q.T - best) <= (2 * dW + norm * dP) * (1 + 2 * sigma[0] / gap) + unit * norm, 'not the best directions of the subspace: %g' % np.linalg.norm(P @ Q.T - best)
+        Case.subspaces += 1
+
+
+Case.checked = Case.subspaces = 0
+
+
+def main():
+    folder, case, messages = sys.argv[1], None, 0
+    with open(os.path.join(folder, 'cases')) as file:
+        native, *lines = file.read().splitlines()
+    assert native in ('double', 'single'), 'cases'
+    for line in lines:
+        fields = line.split()
+        try:
+            if fields[0] == 'case':
+                case, k, what = Case(fields, native), 0, line
+                continue
+            with open(os.path.join(folder, '%s.%d' % (case.number, k)), 'rb') as file:
+                case.check_message(fields, file.read())
+        except (AssertionError, wire.Corrupt) as error:
+            sys.exit('lowrank.py: %s\n  %s\n  %s' % (error, what, line))
+        k, messages = k + 1, messages + 1
+    assert messages > 250 and Case.subspaces > 80 and Case.checked > (3000 if native == 'double' else 300), (messages, Case.subspaces, Case.checked)
+    print('lowrank.py: %d messages agree, with %d random entries of factors' % (messages, Case.checked))
+
+
+if __name__ == '__main__':
+    main()
