@@ -262,6 +262,7 @@ class Case:
         (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm) = line.split()
         self.norm = float(norm)
         self.m, self.n, self.ratio, self.rank, self.bits = int(m), int(n), float(ratio), int(rank), int(bits)
+        self.factor = self.ratio  # as it is multiplied with, and not as it was meant
         if native == 'single':
             self.ratio = float(np.format_float_positional(np.float32(self.ratio)))
         self.native = native
@@ -297,7 +298,7 @@ class Case:
         size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
         assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
         assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
-        assert float(self.paper) == paper(self.kind, self.values, self.ratio, self.rank, self.m, self.n, self.bits, self.quantization), 'paper bits'
+        assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, self.m, self.n, self.bits, self.quantization), 'paper bits'
         bound = entropy(message, self.m, self.n)
         assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
 
@@ -330,16 +331,16 @@ class Case:
         return 0.0 if self.codec() == NAMES[self.native] else {0: 0.0, 1: 2.0 ** -48, 2: 2.0 ** -16, 3: 1 / 8}[self.codec()]
 
     def check_damping(self, message, residual):
-        scaled, u2, left = self.ratio * residual, self.rounding(), 1 - self.ratio
+        scaled, u2, left = self.factor * residual, self.rounding(), 1 - self.factor
         if self.native == 'single':
             scaled = scaled.astype(np.float32).astype(float)
-        alpha = 1 - left ** 2 - u2 * self.ratio ** 2 if self.codec() == 3 else 1 - (left + math.sqrt(u2) * self.ratio) ** 2
+        alpha = 1 - left ** 2 - u2 * self.factor ** 2 if self.codec() == 3 else 1 - (left + math.sqrt(u2) * self.factor) ** 2
         self.check_whole(message, rounded(message.codec, scaled.ravel(), range(residual.size), self.stream), alpha)
 
     def check_dropout(self, message, residual):
-        sent = self.stream.word(4 * (2 ** 32 - 1)) < self.ratio * 2.0 ** 32
-        alpha = self.ratio * (1 - self.rounding())
-        Case.coins[sent] += self.ratio < 1
+        sent = self.stream.word(4 * (2 ** 32 - 1)) < self.factor * 2.0 ** 32
+        alpha = self.factor * (1 - self.rounding())
+        Case.coins[sent] += self.factor < 1
         if sent:
             self.check_whole(message, rounded(message.codec, residual.ravel(), range(residual.size), self.stream), alpha)
         else:
