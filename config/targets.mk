@@ -51,11 +51,19 @@ quickstart: lib $(NANOGPT)
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
-# Ranks share out a step; polar factors are compared on one
-benchmarks: lib $(BENCH_PROGRAMS)
+# Messages are measured on what a training run makes them of, too
+RESIDUALS = $(BUILD)/tests/benchmarks/residuals.bin
+$(RESIDUALS): | lib $(NANOGPT)
+	@mkdir -p $(@D)
+	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21 -nanogpt_steps 200 -nanogpt_sample 0 -nanogpt_validation_end 16 -nanogpt_residuals $@.part -nanogpt_residuals_steps 50,199
+	@mv $@.part $@
+
+# Ranks share out a step; polar factors and messages are measured on one
+benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do \
 	  case $$b in */polar|*/wire) ranks=1;; *) ranks=$(NP);; esac; \
-	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $(BENCHMARK_OPTIONS) || exit 1; \
+	  case $$b in */wire) options='-benchmark_residuals $(RESIDUALS)';; *) options=;; esac; \
+	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $$options $(BENCHMARK_OPTIONS) || exit 1; \
 	done
 
 # Installation

@@ -3,11 +3,15 @@
 
 plot.py [-o plot.svg] [--log-loss] [LABEL=]FILE.csv ...
 plot.py [-o plot.svg] --polar FILE.csv
+plot.py [-o plot.svg] --wire FILE.csv
 
 Bits are those of both directions, summed from the first step, mean of the ranks. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
 two rows are taken to have sent what the later one did. The standard library of Python is all that is needed.
 
 With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, in parts of it, against the time.
+
+With --wire it is one of tests/benchmarks/wire -benchmark_csv, and a diagram for each kind of data has three bars for each compressor: what a message costs by the paper's formula, as sent and by its
+entropy, as parts of 32 bits an entry.
 """
 
 import argparse
@@ -19,6 +23,9 @@ from xml.sax.saxutils import escape
 
 COLUMNS = ("step", "loss", "bits_up", "bits_down")
 POLAR_COLUMNS = ("rows", "columns", "method", "seconds", "gap")
+WIRE_COLUMNS = ("data", "compressor", "paper", "sent", "entropy")
+# Pixels of a bar, and between the bars of two compressors
+BAR, BETWEEN, NAMES = 5, 6, 150
 # A factor that is exact to rounding is drawn here
 LEAST_GAP = 1e-7
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -174,21 +181,74 @@ def draw_polar(shapes):
   return "\n".join(out + ["</svg>", ""])
 
 
+def read_wire(path):
+  """{data: [(compressor, (paper, sent, entropy))]} of a file of the benchmark, in its order."""
+  try:
+    with open(path, newline="") as f:
+      rows = list(csv.DictReader(f))
+  except OSError as e:
+    raise Bad("%s: %s" % (path, e.strerror))
+  if not rows:
+    raise Bad("%s: no rows" % path)
+  for column in WIRE_COLUMNS:
+    if column not in rows[0]:
+      raise Bad("%s: no column %s, is it a file of tests/benchmarks/wire?" % (path, column))
+  found = {}
+  for number, row in enumerate(rows, 2):
+    try:
+      costs = tuple(float(row[column]) for column in WIRE_COLUMNS[2:])
+    except (TypeError, ValueError):
+      raise Bad("%s:%d: not a row of numbers" % (path, number))
+    if not all(0 < cost < math.inf for cost in costs):
+      raise Bad("%s:%d: a cost that is not positive" % (path, number))
+    found.setdefault(row["data"], []).append((row["compressor"], costs))
+  return found
+
+
+def draw_wire(found):
+  """The SVG of what read_wire() gives: a diagram for each kind of data, bars from the left on one logarithmic axis."""
+  most = max(len(rows) for rows in found.values())
+  height = TOP + BOTTOM + most * (3 * BAR + BETWEEN) + BETWEEN
+  costs = [cost for rows in found.values() for _, three in rows for cost in three]
+  out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">' % (len(found) * WIDTH, height), '<rect width="100%" height="100%" fill="white"/>']
+  for i, (data, rows) in enumerate(found.items()):
+    x0 = i * WIDTH
+    x = Axis(costs, x0 + NAMES, x0 + WIDTH - RIGHT, True)
+    out.append('<rect x="%g" y="%g" width="%g" height="%g" fill="none" stroke="black"/>' % (x.start, TOP, x.end - x.start, height - TOP - BOTTOM))
+    for value in x.ticks():
+      out.append('<line class="xtick" data-value="%r" x1="%.3f" x2="%.3f" y1="%g" y2="%g" stroke="#dddddd"/>' % (value, x(value), x(value), height - BOTTOM, TOP))
+      out.append('<text x="%.3f" y="%g" text-anchor="middle">%s</text>' % (x(value), height - BOTTOM + 18, "%g" % value))
+    for r, (name, three) in enumerate(rows):
+      y = TOP + BETWEEN + r * (3 * BAR + BETWEEN)
+      out.append('<text x="%g" y="%g" font-size="10" text-anchor="end">%s</text>' % (x.start - 6, y + 2 * BAR + 2, escape(name)))
+      for k, cost in enumerate(three):
+        out.append('<rect class="%s" x="%.3f" y="%g" width="%.3f" height="%g" fill="%s"><title>%s</title></rect>' % (WIRE_COLUMNS[2 + k], x.start, y + k * BAR, x(cost) - x.start, BAR, COLORS[k], escape("%s %s %.5g" % (data, name, cost))))
+    out.append('<text x="%g" y="%g" text-anchor="middle">%s</text>' % ((x.start + x.end) / 2, TOP - 14, escape(data)))
+    out.append('<text x="%g" y="%g" text-anchor="middle">part of 32 bits an entry</text>' % ((x.start + x.end) / 2, height - 12))
+  for k, column in enumerate(WIRE_COLUMNS[2:]):
+    out.append('<rect x="%g" y="12" width="12" height="8" fill="%s"/>' % (10 + 70 * k, COLORS[k]))
+    out.append('<text x="%g" y="20">%s</text>' % (26 + 70 * k, column))
+  return "\n".join(out + ["</svg>", ""])
+
+
 def main(arguments=None):
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("files", nargs="+", metavar="[LABEL=]FILE.csv")
   parser.add_argument("-o", "--output", default="plot.svg")
   parser.add_argument("--log-loss", action="store_true", help="logarithmic axis of the loss")
   parser.add_argument("--polar", action="store_true", help="a file of tests/benchmarks/polar")
+  parser.add_argument("--wire", action="store_true", help="a file of tests/benchmarks/wire")
   options = parser.parse_args(arguments)
-  if options.polar and len(options.files) > 1:
-    parser.error("--polar takes one file")
+  if options.polar and options.wire:
+    parser.error("--polar and --wire are two things")
+  if (options.polar or options.wire) and len(options.files) > 1:
+    parser.error("--polar and --wire take one file")
   try:
     runs = []
-    for name in options.files if not options.polar else []:
+    for name in options.files if not (options.polar or options.wire) else []:
       label, path = name.split("=", 1) if "=" in name and not os.path.exists(name) else (os.path.splitext(os.path.basename(name))[0], name)
       runs.append((label, read(path)))
-    text = draw_polar(read_polar(options.files[0])) if options.polar else draw(runs, options.log_loss)
+    text = draw_polar(read_polar(options.files[0])) if options.polar else draw_wire(read_wire(options.files[0])) if options.wire else draw(runs, options.log_loss)
     with open(options.output, "w") as f:
       f.write(text)
   except (Bad, OSError) as e:

@@ -1,46 +1,106 @@
-static char help[] = "Prints what messages cost, by the paper's formula, as sent and by their entropy, and how fast they are made and read, beside the bandwidth of the memory in the same run.\n\n"
-                     "  ./wire -benchmark_rows 2048 -benchmark_columns 2048 -benchmark_rank_rows 256\n\n"
+static char help[] = "Prints what messages cost, by the paper's formula, as sent and by their entropy, how fast they are made and read, and below which bandwidth of the network that is worth it, beside\n"
+                     "the bandwidth of the memory in the same run.\n\n"
+                     "  ./wire -benchmark_rows 2048 -benchmark_columns 2048 -benchmark_rank_rows 256 -benchmark_residuals FILE -benchmark_csv FILE\n\n"
                      "Costs are relative to 32 bits an entry. Rates are of the entries of the matrix, one core: encode is the residual, the choice and the message; validate the check of a message; add the check and the\n"
-                     "sum, as a server does it. GB/s of binary32 input are four times the entries, of PetscScalar sizeof(PetscScalar) times.\n\n";
+                     "sum, as a server does it. GB/s of binary32 input are four times the entries, of PetscScalar sizeof(PetscScalar) times. tutorials/nanogpt -nanogpt_residuals FILE writes real residuals.\n\n";
 
 #include <petscmuon.h>
 #include <petsctime.h>
 #include "benchmark_common.h"
+#include "muonwire.h"
+#include "muonwirecrc.h"
+#include "muonkernels.h"
+#include <time.h>
 
 /* Three arrays of the triad exceed the caches of today's processors */
 #define TRIAD_ENTRIES 16777216
+/* No operation is repeated for longer, in seconds */
+#define ENOUGH 1.0
+
+/* What the tables are held to: times the entropy for matrices of so many entries and more, else bytes beyond it; 1e9 entries a second */
+#define AIM_ENTRIES 65536
+#define AIM_RATIO   1.03
+#define AIM_BYTES   160
+#define AIM_HEADERS 0.005
+#define AIM_ENCODE  0.4
+#define AIM_ADD     1.0
+#define AIM_PACK    3.0
 
 typedef struct {
   const char          *type;
   PetscReal            ratio;
   MuonCompressorValues values;
+  PetscInt             bits;
+  PetscBool            svd; /* decompositions: on the smaller matrix */
 } Row;
 
-/* Those of Table 2 of the EF21-Muon paper, and Top-K with natural values at the two ratios that it leaves out */
-static const Row Rows[] = {{MUONCOMPRESSORIDENTITY, 1, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORNATURAL, 1, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.20, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.15, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.10, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.05, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.20, MUON_COMPRESSOR_VALUES_NATURAL},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.15, MUON_COMPRESSOR_VALUES_NATURAL},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.10, MUON_COMPRESSOR_VALUES_NATURAL},
-                           {MUONCOMPRESSORTOPK, (PetscReal)0.05, MUON_COMPRESSOR_VALUES_NATURAL},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.20, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.15, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.10, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.05, MUON_COMPRESSOR_VALUES_SINGLE},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.15, MUON_COMPRESSOR_VALUES_NATURAL},
-                           {MUONCOMPRESSORRANKK, (PetscReal)0.10, MUON_COMPRESSOR_VALUES_NATURAL}};
+#define SINGLE  MUON_COMPRESSOR_VALUES_SINGLE
+#define NATURAL MUON_COMPRESSOR_VALUES_NATURAL
+#define BF16    MUON_COMPRESSOR_VALUES_BF16
+/* Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out, and the types that it does not have */
+static const Row Rows[] = {
+  {"identity", 1, SINGLE, 0, PETSC_FALSE},
+  {"natural", 1, SINGLE, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.20, SINGLE, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.15, SINGLE, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.05, SINGLE, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.15, NATURAL, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {"rankk", (PetscReal)0.20, SINGLE, 0, PETSC_TRUE},
+  {"rankk", (PetscReal)0.15, SINGLE, 0, PETSC_TRUE},
+  {"rankk", (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
+  {"rankk", (PetscReal)0.05, SINGLE, 0, PETSC_TRUE},
+  {"rankk", (PetscReal)0.15, NATURAL, 0, PETSC_TRUE},
+  {"rankk", (PetscReal)0.10, NATURAL, 0, PETSC_TRUE},
+  {"topk", (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.05, NATURAL, 0, PETSC_FALSE},
+  {"topk", (PetscReal)0.10, BF16, 0, PETSC_FALSE},
+  {"randk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {"randk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {"columntopk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {"rowtopk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {"powersgd", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {"powersgd", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {"topsvd", (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
+  {"nearest", 1, SINGLE, 0, PETSC_FALSE},
+  {"truncated", 1, SINGLE, 0, PETSC_FALSE},
+  {"bf16", 1, SINGLE, 0, PETSC_FALSE},
+  {"sign", 1, SINGLE, 0, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 2, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 3, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 4, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 5, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 6, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 7, PETSC_FALSE},
+  {"qsgd", 1, SINGLE, 8, PETSC_FALSE},
+  {"dropout", (PetscReal)0.5, SINGLE, 0, PETSC_FALSE},
+  {"damping", (PetscReal)0.9, SINGLE, 0, PETSC_FALSE},
+};
+#define ROWS PETSC_STATIC_ARRAY_LENGTH(Rows)
 
 typedef enum {
   GAUSSIAN,
   LAPLACE,
   LOGNORMAL,
+  UP,
+  DOWN,
   DATA
 } Data;
-static const char *const DataNames[] = {"gaussian", "laplace", "lognormal"};
+static const char *const DataNames[] = {"gaussian", "laplace", "lognormal", "up", "down"};
+
+/* Matrices that are measured together, as the layers of a model */
+typedef struct {
+  PetscInt n;
+  Mat     *T, *R, *Y;
+} Set;
+
+/* Sums over a set, in bits and in seconds */
+typedef struct {
+  PetscBool there;
+  PetscInt  messages, missed;
+  double    entries, paper, sent, entropy, byrows, seconds[3];
+} Result;
 
 static double Uniform(unsigned long long *state)
 {
@@ -81,11 +141,37 @@ static PetscErrorCode Fill(Data data, Mat A, unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef enum {
+  CLOCK_OF_WALL,
+  CLOCK_OF_CPU
+} Clock;
+static const char *const Clocks[] = {"wall", "cpu", "Clock", "CLOCK_OF_", NULL};
+static Clock             ticks    = CLOCK_OF_WALL;
+
+static PetscErrorCode Now(PetscLogDouble *now)
+{
+  PetscFunctionBeginUser;
+  if (ticks == CLOCK_OF_CPU) *now = (PetscLogDouble)clock() / CLOCKS_PER_SEC;
+  else PetscCall(PetscTime(now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A clock of processor time may not have moved */
+static PetscErrorCode Elapsed(PetscLogDouble start, PetscReal *seconds)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  PetscCall(Now(&now));
+  *seconds = (PetscReal)PetscMax(now - start, 1e-7);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes a second of a = b + s c; three arrays are counted, though a write may first read */
 static PetscErrorCode MeasureTriad(PetscInt repetitions, PetscReal times[], PetscLogDouble *rate)
 {
   PetscScalar   *a, *b, *c;
-  PetscLogDouble start, end, median;
+  PetscLogDouble start, median;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(TRIAD_ENTRIES, &a, TRIAD_ENTRIES, &b, TRIAD_ENTRIES, &c));
@@ -95,10 +181,9 @@ static PetscErrorCode MeasureTriad(PetscInt repetitions, PetscReal times[], Pets
   for (PetscInt r = 0; r < repetitions; r++) {
     const PetscScalar s = (PetscScalar)r;
 
-    PetscCall(PetscTime(&start));
+    PetscCall(Now(&start));
     for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) a[i] = b[i] + s * c[i];
-    PetscCall(PetscTime(&end));
-    times[r] = (PetscReal)(end - start);
+    PetscCall(Elapsed(start, &times[r]));
     PetscCheck(a[17] == b[17] + s * c[17], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Triad computed something else");
   }
   PetscCall(PetscFree3(a, b, c));
@@ -107,56 +192,439 @@ static PetscErrorCode MeasureTriad(PetscInt repetitions, PetscReal times[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureRow(const Row *row, Data data, Mat T, Mat R, Mat Y, PetscInt repetitions, PetscReal times[])
+static PetscErrorCode SetCreate(PetscInt n, Set *set)
 {
-  MuonCompressor     c;
-  MuonCompressorCost cost;
-  MuonStatus         status;
-  PetscLogDouble     start, end, median[3];
-  PetscInt           m, n;
-  PetscBool          valid;
-  unsigned char     *buf;
-  size_t             most, bytes = 0;
-  double             dense;
+  PetscFunctionBeginUser;
+  set->n = n;
+  PetscCall(PetscCalloc3(n, &set->T, n, &set->R, n, &set->Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetDestroy(Set *set)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < set->n; i++) {
+    PetscCall(MatDestroy(&set->T[i]));
+    PetscCall(MatDestroy(&set->R[i]));
+    PetscCall(MatDestroy(&set->Y[i]));
+  }
+  PetscCall(PetscFree3(set->T, set->R, set->Y));
+  set->n = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is compressed is T - R: R is there and zero, so that it has to be read */
+static PetscErrorCode SetAdd(Set *set, PetscInt i, Mat T)
+{
+  PetscInt m, n;
 
   PetscFunctionBeginUser;
   PetscCall(MatGetSize(T, &m, &n));
-  dense = (double)m * (double)n;
-  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorSetType(c, row->type));
-  PetscCall(MuonCompressorSetRatio(c, row->ratio));
-  PetscCall(MuonCompressorSetValues(c, row->values));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
-  PetscCall(MuonCompressorSetFromOptions(c));
-  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
-  PetscCall(PetscMalloc1(most, &buf));
-  for (PetscInt what = 0; what < 3; what++) {
-    for (PetscInt r = -1; r < repetitions; r++) {
-      PetscCall(PetscTime(&start));
-      if (what == 0) PetscCall(MuonCompressorEncode(c, T, R, most, buf, &bytes));
-      else if (what == 1) PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
-      else PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, buf, Y));
-      PetscCall(PetscTime(&end));
-      if (r >= 0) times[r] = (PetscReal)(end - start);
+  set->T[i] = T;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &set->R[i]));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &set->Y[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A set of one random matrix */
+static PetscErrorCode SetFill(Data data, PetscInt rows, PetscInt columns, unsigned long long *state, Set *set)
+{
+  Mat T;
+
+  PetscFunctionBeginUser;
+  PetscCall(SetCreate(1, set));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, &T));
+  PetscCall(Fill(data, T, state));
+  PetscCall(SetAdd(set, 0, T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrices of a file of tutorials/nanogpt: of every layer what goes up, then what goes down */
+static PetscErrorCode SetsLoad(const char file[], Set *up, Set *down)
+{
+  PetscViewer viewer;
+  PetscInt    n = 0, most = 16;
+  off_t       at = 0, end = 1, back;
+  Mat        *all;
+  int         fd;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(most, &all));
+  PetscCall(PetscViewerCreate(PETSC_COMM_SELF, &viewer));
+  PetscCall(PetscViewerSetType(viewer, PETSCVIEWERBINARY));
+  PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  PetscCall(PetscViewerFileSetMode(viewer, FILE_MODE_READ));
+  PetscCall(PetscViewerFileSetName(viewer, file));
+  PetscCall(PetscViewerBinaryGetDescriptor(viewer, &fd));
+  while (at < end) {
+    if (n == most) {
+      most *= 2;
+      PetscCall(PetscRealloc(sizeof(*all) * (size_t)most, &all));
     }
-    PetscCall(Median(repetitions, times, &median[what]));
+    PetscCall(MatCreate(PETSC_COMM_SELF, &all[n]));
+    PetscCall(MatSetType(all[n], MATSEQDENSE));
+    PetscCall(MatLoad(all[n++], viewer));
+    PetscCall(PetscBinarySeek(fd, 0, PETSC_BINARY_SEEK_CUR, &at));
+    PetscCall(PetscBinarySeek(fd, 0, PETSC_BINARY_SEEK_END, &end));
+    PetscCall(PetscBinarySeek(fd, at, PETSC_BINARY_SEEK_SET, &back));
   }
-  PetscCall(MuonCompressorGetStatus(c, &status));
-  PetscCheck(status == MUON_STATUS_OK && valid == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a message that is not valid", row->type);
-  PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &cost));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-9s %-8s %-4.2g %-7s %8.5f %8.5f %8.5f %7.4f %9.3f %9.3f %9.3f %8.2f %8.2f\n", DataNames[data], row->type, (double)row->ratio, MuonCompressorValuesTypes[row->values], cost.paper / 32 / dense,
-                        cost.encoded / 32 / dense, cost.entropy / 32 / dense, cost.encoded / cost.entropy, dense / median[0] / 1e9, dense / median[1] / 1e9, dense / median[2] / 1e9, 4 * dense / median[0] / 1e9, 4 * dense / median[2] / 1e9));
-  PetscCall(PetscFree(buf));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCheck(n % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "-benchmark_residuals %s: %" PetscInt_FMT " matrices, expected two a layer", file, n);
+  PetscCall(SetCreate(n / 2, up));
+  PetscCall(SetCreate(n / 2, down));
+  for (PetscInt i = 0; i < n; i++) PetscCall(SetAdd(i % 2 == 0 ? up : down, i / 2, all[i]));
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double Log2Binomial(double n, double k)
+{
+  return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2.0);
+}
+
+/* The bits by which the positions of a sparse message cost less once the number of them in each row is known; the entries that a message speaks of, of its factors where it has any */
+static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], double *gain, double *entries)
+{
+  const unsigned char *plain;
+  unsigned char       *room;
+  MuonWireMessage      came, header;
+  MuonWireIndexReader  reader;
+  double              *kept;
+
+  PetscFunctionBeginUser;
+  *gain = 0;
+  PetscCheck(MuonWireMessageRead(buf, bytes, &came) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a header");
+  *entries = came.form == MUON_WIRE_LOWRANK ? (double)came.count * ((double)m + (double)n) : (double)m * (double)n;
+  if (came.form != MUON_WIRE_SPARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(MuonWireMessagePlainHeader(&came, (uint64_t)m, (uint64_t)n, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
+  PetscCall(PetscMalloc1((size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER, &room));
+  PetscCheck(MuonWireMessageExpand(buf, bytes, came.layer, (uint64_t)m, (uint64_t)n, (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER, room, &plain, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
+  PetscCall(PetscCalloc1(m, &kept));
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)header.indices, (uint64_t)m * (uint64_t)n, header.count, plain + MUON_WIRE_MESSAGE_HEADER);
+  for (uint64_t k = 0; k < header.count; k++) kept[MuonWireIndexReaderNext(&reader) / (uint64_t)n] += 1;
+  *gain = Log2Binomial((double)m * (double)n, (double)header.count);
+  for (PetscInt i = 0; i < m; i++) *gain -= Log2Binomial((double)n, kept[i]);
+  PetscCall(PetscFree(kept));
+  PetscCall(PetscFree(room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Median seconds of one operation; the first run is not counted */
+static PetscErrorCode MeasureOperation(int what, MuonCompressor c, Mat T, Mat R, Mat Y, size_t most, unsigned char buf[], size_t *bytes, PetscInt repetitions, PetscReal times[], double *seconds)
+{
+  PetscLogDouble start, spent = 0, median;
+  PetscReal      once;
+  PetscBool      valid = PETSC_TRUE;
+  PetscInt       m, n, done = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(T, &m, &n));
+  for (PetscInt r = -1; r < repetitions && (spent < ENOUGH || done == 0); r++) {
+    PetscCall(Now(&start));
+    if (what == 0) PetscCall(MuonCompressorEncode(c, T, R, most, buf, bytes));
+    else if (what == 1) PetscCall(MuonCompressorValidate(c, m, n, *bytes, buf, &valid));
+    else PetscCall(MuonCompressorDecodeAdd(c, 1, *bytes, buf, Y));
+    PetscCall(Elapsed(start, &once));
+    spent += (PetscLogDouble)once;
+    if (r >= 0) times[done++] = once;
+  }
+  PetscCheck(valid == PETSC_TRUE && *bytes > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
+  PetscCall(Median(done, times, &median));
+  *seconds += median;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompressorCreate(const Row *row, MuonCompressor *c)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(MuonCompressorSetType(*c, row->type));
+  PetscCall(MuonCompressorSetRatio(*c, row->ratio));
+  PetscCall(MuonCompressorSetValues(*c, row->values));
+  if (row->bits > 0) PetscCall(MuonCompressorSetBits(*c, row->bits));
+  PetscCall(MuonCompressorSetPaperIndexBits(*c, 26));
+  PetscCall(MuonCompressorSetFromOptions(*c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repetitions, PetscReal times[], Result *result)
+{
+  MuonCompressor c;
+  PetscBool      dropout;
+  double         chance;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(result, sizeof(*result)));
+  result->there = PETSC_TRUE;
+  PetscCall(CompressorCreate(row, &c));
+  PetscCall(PetscStrcmp(row->type, MUONCOMPRESSORDROPOUT, &dropout));
+  chance = dropout == PETSC_TRUE ? (double)row->ratio : 1;
+  for (PetscInt i = 0; i < set->n; i++) {
+    MuonCompressorCost cost;
+    MuonStatus         status;
+    PetscInt           m, n;
+    unsigned char     *buf;
+    size_t             most, bytes = 0;
+    double             gain, entries;
+
+    PetscCall(MatGetSize(set->T[i], &m, &n));
+    PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+    PetscCall(PetscMalloc1(most, &buf));
+    /* A coin that fell the wrong way: the next step throws another */
+    for (PetscInt step = 0; dropout == PETSC_TRUE && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER; step++) {
+      PetscCall(MuonCompressorSetStep(c, step));
+      PetscCall(MuonCompressorEncode(c, set->T[i], set->R[i], most, buf, &bytes));
+    }
+    for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, set->T[i], set->R[i], set->Y[i], most, buf, &bytes, repetitions, times, &result->seconds[what]));
+    PetscCall(MuonCompressorGetStatus(c, &status));
+    PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row->type, MuonStatuses[status]);
+    PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &cost));
+    PetscCall(Examine(m, n, bytes, buf, &gain, &entries));
+    result->messages++;
+    result->entries += (double)m * (double)n;
+    result->paper += cost.paper;
+    result->sent += chance * cost.encoded;
+    result->entropy += chance * cost.entropy;
+    result->byrows += chance * (cost.entropy - gain);
+    if (entries >= AIM_ENTRIES ? cost.encoded > AIM_RATIO * cost.entropy : cost.encoded > cost.entropy + 8 * AIM_BYTES) result->missed++;
+    PetscCall(PetscFree(buf));
+  }
   PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowName(const Row *row, size_t length, char name[])
+{
+  PetscBool plain;
+
+  PetscFunctionBeginUser;
+  if (row->bits > 0) PetscCall(PetscSNPrintf(name, length, "%s %" PetscInt_FMT " bits", row->type, row->bits));
+  else {
+    plain = row->ratio == 1 ? PETSC_TRUE : PETSC_FALSE;
+    if (plain == PETSC_TRUE) PetscCall(PetscSNPrintf(name, length, "%s", row->type));
+    else PetscCall(PetscSNPrintf(name, length, "%s %g%s%s", row->type, (double)row->ratio, row->values == SINGLE ? "" : " ", row->values == SINGLE ? "" : MuonCompressorValuesTypes[row->values]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ncosts: part of binary32, counted, sent and at least; by rows: the same bound where the number of positions in each row is known, too\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9s%9s%9s%9s%9s\n", "data", "compressor", "paper", "sent", "entropy", "by rows", "sent/ent"));
+  for (int data = 0; data < DATA; data++) {
+    for (size_t r = 0; r < ROWS; r++) {
+      const Result *x     = &results[data][r];
+      const double  dense = 32 * x->entries;
+      char          name[64], mark[64] = "";
+
+      if (x->there == PETSC_FALSE) continue;
+      PetscCall(RowName(&Rows[r], sizeof(name), name));
+      if (x->missed > 0) PetscCall(PetscSNPrintf(mark, sizeof(mark), "  MISSED by %" PetscInt_FMT " of %" PetscInt_FMT, x->missed, x->messages));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.5f%9.5f%9.5f%9.5f%9.4f%s\n", DataNames[data], name, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense, x->sent / x->entropy, mark));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "Aim: a message of %d entries and more at most %g times its entropy, of fewer at most %d bytes beyond it. A message of dropout is sent or not: its cost is the mean.\n", AIM_ENTRIES, AIM_RATIO, AIM_BYTES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits a second of a link that takes as long for what is not sent, of 32 bits an entry, as one core for the message; 0 where more is sent */
+static double Bandwidth(const Result *x, double seconds)
+{
+  return PetscMax(0, (32 * x->entries - x->sent) / seconds);
+}
+
+static PetscErrorCode PrintRates(Result results[DATA][ROWS])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nrates: one core; a direction is worth it below so many Gbit/s of the network, (32 bits an entry - sent) / (encode + add) up, (32 - sent) / (encode + validate + add) down\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s%27s%18s%18s%18s\n", "", "1e9 entries/s", "GB/s of binary32", "GB/s of scalars", "Gbit/s, below"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "data", "compressor", "encode", "validate", "add", "encode", "add", "encode", "add", "up", "down"));
+  for (int data = 0; data < DATA; data++) {
+    for (size_t r = 0; r < ROWS; r++) {
+      const Result *x       = &results[data][r];
+      const double  entries = x->entries / 1e9, *s = x->seconds;
+      char          name[64];
+
+      if (x->there == PETSC_FALSE) continue;
+      PetscCall(RowName(&Rows[r], sizeof(name), name));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], name, entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2],
+                            sizeof(PetscScalar) * entries / s[0], sizeof(PetscScalar) * entries / s[2], Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCSV(const char file[], Result results[DATA][ROWS], PetscLogDouble triad)
+{
+  FILE *out = fopen(file, "w");
+
+  PetscFunctionBeginUser;
+  PetscCheck(out != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-benchmark_csv %s: the file cannot be opened for writing", file);
+  fprintf(out, "data,compressor,entries,messages,missed,paper,sent,entropy,by_rows,encode,validate,add,triad\n");
+  for (int data = 0; data < DATA; data++) {
+    for (size_t r = 0; r < ROWS; r++) {
+      const Result *x     = &results[data][r];
+      const double  dense = 32 * x->entries;
+      char          name[64];
+
+      if (x->there == PETSC_FALSE) continue;
+      PetscCall(RowName(&Rows[r], sizeof(name), name));
+      fprintf(out, "%s,%s,%.0f,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", DataNames[data], name, x->entries, (int)x->messages, (int)x->missed, x->paper / dense, x->sent / dense, x->entropy / dense, x->byrows / dense,
+              x->entries / x->seconds[0], x->entries / x->seconds[1], x->entries / x->seconds[2], triad);
+    }
+  }
+  PetscCheck(fclose(out) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "-benchmark_csv %s: the file cannot be written", file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintAim(const char what[], double rate, double aim, double bytes, PetscLogDouble triad)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9.3f%9.2f%10.3f%s\n", what, rate / 1e9, aim, bytes * rate / triad, rate < 1e9 * aim ? "  MISSED" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
+static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
+{
+  const Row          row = {"topk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
+  const PetscScalar *t, *z;
+  PetscLogDouble     start, median;
+  Result             x;
+  Set                set;
+  unsigned char     *bits;
+
+  PetscFunctionBeginUser;
+  PetscCall(SetFill(GAUSSIAN, rows, columns, state, &set));
+  PetscCall(MeasureRow(&row, &set, repetitions, times, &x));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\naims: %" PetscInt_FMT " x %" PetscInt_FMT " in the scalar of PETSc; part of the triad: the bytes of the matrices that have to be read and written, over its rate\n", rows, columns));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9s%9s%10s\n", "", "1e9/s", "aim", "of triad"));
+  PetscCall(PrintAim("residual, selection and encoding, topk 0.1 natural", x.entries / x.seconds[0], AIM_ENCODE, 2 * sizeof(PetscScalar), triad));
+  PetscCall(PrintAim("check, decoding and sum, topk 0.1 natural", x.entries / x.seconds[2], AIM_ADD, 2 * sizeof(PetscScalar), triad));
+  PetscCall(PetscMalloc1((rows * columns + 7) / 8, &bits));
+  for (int residual = 0; residual < 2; residual++) {
+    PetscCall(MatDenseGetArrayRead(set.T[0], &t));
+    PetscCall(MatDenseGetArrayRead(set.R[0], &z));
+    for (PetscInt r = -1; r < repetitions; r++) {
+      double sum;
+
+      PetscCall(Now(&start));
+      PetscCheck(MuonKernelSigns((size_t)rows, (size_t)columns, t, (size_t)rows, residual ? z : NULL, (size_t)rows, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
+      PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
+    }
+    PetscCall(MatDenseRestoreArrayRead(set.R[0], &z));
+    PetscCall(MatDenseRestoreArrayRead(set.T[0], &t));
+    PetscCall(Median(repetitions, times, &median));
+    PetscCall(PrintAim(residual ? "1 bit an entry of a difference, and its sum of sizes" : "1 bit an entry of a matrix, and its sum of sizes", x.entries / median, AIM_PACK, (1 + residual) * sizeof(PetscScalar), triad));
+  }
+  PetscCall(PetscFree(bits));
+  PetscCall(SetDestroy(&set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt rows, columns, count;
+} Shape;
+
+/* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
+static PetscErrorCode MeasureHeaders(const char model[], size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
+{
+  const Row      row     = {"topk", ratio, NATURAL, 0, PETSC_FALSE};
+  double         headers = MUON_WIRE_PACKET_HEADER, sent = MUON_WIRE_PACKET_HEADER;
+  PetscInt       layers = 0;
+  MuonCompressor c;
+
+  PetscFunctionBeginUser;
+  PetscCall(CompressorCreate(&row, &c));
+  for (size_t s = 0; s < nshapes; s++) {
+    const PetscInt  m = PetscMax(1, shapes[s].rows / divide), n = PetscMax(1, shapes[s].columns / divide);
+    MuonWireMessage header;
+    unsigned char  *buf;
+    size_t          most, bytes;
+    Mat             T;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &T));
+    PetscCall(Fill(GAUSSIAN, T, state));
+    PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+    PetscCall(PetscMalloc1(most, &buf));
+    PetscCall(MuonCompressorEncode(c, T, NULL, most, buf, &bytes));
+    PetscCheck(MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a header");
+    layers += shapes[s].count;
+    headers += (double)shapes[s].count * ((double)bytes - (double)header.bytes);
+    sent += (double)shapes[s].count * (double)bytes;
+    PetscCall(PetscFree(buf));
+    PetscCall(MatDestroy(&T));
+  }
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s%8" PetscInt_FMT "  topk %-5g%12.0f%12.0f%9.3f%%%s\n", model, layers, (double)ratio, headers, sent, 100 * headers / sent, headers > AIM_HEADERS * sent ? "  MISSED" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintHeaders(PetscInt divide, unsigned long long *state)
+{
+  const Shape nanogpt[] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}}, quickstart[] = {{256, 128, 1}, {128, 128, 8}, {512, 128, 2}, {128, 512, 2}};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nheaders: of a packet and of its messages, one of each layer; aim at most %g%%\n%-12s%8s  %-10s%12s%12s%10s\n", 100 * AIM_HEADERS, "model", "layers", "compressor", "headers", "bytes", "part"));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.1, state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.05, state));
+  PetscCall(MeasureHeaders("quickstart", PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, (PetscReal)0.1, state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which checksum runs, and how fast */
+static PetscErrorCode ReportCRC(PetscInt repetitions, PetscReal times[])
+{
+  const size_t   bytes = (size_t)1 << 24;
+  const char    *name  = "tables";
+  PetscLogDouble start, median;
+  unsigned char *data;
+  uint32_t       crc = 0;
+
+  PetscFunctionBeginUser;
+#if defined(MUON_WIRE_HAVE_SSE42)
+  if (__builtin_cpu_supports("sse4.2")) name = "the instruction of SSE4.2";
+#endif
+  PetscCall(PetscMalloc1(bytes, &data));
+  for (size_t i = 0; i < bytes; i++) data[i] = (unsigned char)(i * 131);
+  for (PetscInt r = -1; r < repetitions; r++) {
+    PetscCall(Now(&start));
+    crc = MuonWireCRC32C(crc, data, bytes);
+    PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
+  }
+  PetscCall(PetscFree(data));
+  PetscCall(Median(repetitions, times, &median));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "CRC-32C: by %s, %.2f GB/s%s\n", name, (double)bytes / median / 1e9, crc == 1 ? "." : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReportProcessor(void)
+{
+  char  line[512];
+  FILE *file = fopen("/proc/cpuinfo", "r");
+
+  PetscFunctionBeginUser;
+  if (file == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  while (fgets(line, sizeof(line), file) != NULL) {
+    const char *name = strchr(line, ':');
+
+    if (strncmp(line, "model name", 10) != 0 || name == NULL) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "processor:%s", name + 1));
+    break;
+  }
+  fclose(file);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt           rows = 2048, columns = 2048, rankrows = 256, repetitions = 5;
-  PetscLogDouble     triad = 0;
-  PetscReal         *times;
-  Mat                A[2][3];
+  PetscInt       rows = 2048, columns = 2048, rankrows = 256, repetitions = 5, divide = 1;
+  PetscLogDouble triad = 0, again = 0;
+  PetscReal     *times;
+  Result(*results)[ROWS];
+  Set                sets[DATA][2];
+  char               residuals[PETSC_MAX_PATH_LEN] = "", csv[PETSC_MAX_PATH_LEN] = "", pattern[64] = "";
   unsigned long long state = 1;
 
   PetscFunctionBeginUser;
@@ -164,32 +632,50 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of messages", NULL);
   PetscCall(PetscOptionsInt("-benchmark_rows", "Rows of the matrix", NULL, rows, &rows, NULL));
   PetscCall(PetscOptionsInt("-benchmark_columns", "Its columns", NULL, columns, &columns, NULL));
-  PetscCall(PetscOptionsInt("-benchmark_rank_rows", "Rows and columns of the matrix for rankk", NULL, rankrows, &rankrows, NULL));
+  PetscCall(PetscOptionsInt("-benchmark_rank_rows", "Rows and columns of the matrix for singular value decompositions", NULL, rankrows, &rankrows, NULL));
   PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, repetitions, &repetitions, NULL));
+  PetscCall(PetscOptionsInt("-benchmark_model_divide", "What the sides of the layers of the models are divided by", NULL, divide, &divide, NULL));
+  PetscCall(PetscOptionsEnum("-benchmark_clock", "wall, or cpu where others use the machine and the BLAS has one thread", NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL));
+  PetscCall(PetscOptionsString("-benchmark_compressor", "Measure types that begin like this only", NULL, pattern, pattern, sizeof(pattern), NULL));
+  PetscCall(PetscOptionsString("-benchmark_residuals", "File of tutorials/nanogpt -nanogpt_residuals", NULL, residuals, residuals, sizeof(residuals), NULL));
+  PetscCall(PetscOptionsString("-benchmark_csv", "File that gets all rows", NULL, csv, csv, sizeof(csv), NULL));
   PetscOptionsEnd();
-  PetscCheck(rows > 0 && columns > 0 && rankrows > 0 && repetitions > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_rows, -benchmark_columns, -benchmark_rank_rows, -benchmark_repetitions: expected at least 1");
+  PetscCheck(rows > 0 && columns > 0 && rankrows > 0 && repetitions > 0 && divide > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-benchmark_rows, -benchmark_columns, -benchmark_rank_rows, -benchmark_repetitions, -benchmark_model_divide: expected at least 1");
   PetscCall(PetscMalloc1(repetitions, &times));
+  PetscCall(PetscCalloc1(DATA, &results));
   PetscCall(MeasureTriad(repetitions, times, &triad));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " x %" PetscInt_FMT ", for rankk %" PetscInt_FMT " x %" PetscInt_FMT ", entries of %d bytes; triad: %.2f GB/s\n", rows, columns, rankrows, rankrows, (int)sizeof(PetscScalar), triad / 1e9));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-31s %26s %7s %29s %17s\n", "", "part of binary32", "sent by", "1e9 entries/s", "GB/s of binary32"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-9s %-8s %-4s %-7s %8s %8s %8s %7s %9s %9s %9s %8s %8s\n", "data", "type", "part", "values", "paper", "sent", "entropy", "entropy", "encode", "validate", "add", "encode", "add"));
-  for (PetscInt data = 0; data < DATA; data++) {
-    for (PetscInt small = 0; small < 2; small++) {
-      for (PetscInt k = 0; k < 3; k++) {
-        PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, small ? rankrows : rows, small ? rankrows : columns, NULL, &A[small][k]));
-        if (k == 0) PetscCall(Fill((Data)data, A[small][k], &state));
-      }
-    }
-    for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(Rows); r++) {
-      PetscBool rankk;
-
-      PetscCall(PetscStrcmp(Rows[r].type, MUONCOMPRESSORRANKK, &rankk));
-      PetscCall(MeasureRow(&Rows[r], (Data)data, A[rankk ? 1 : 0][0], A[rankk ? 1 : 0][1], A[rankk ? 1 : 0][2], repetitions, times));
-    }
-    for (PetscInt small = 0; small < 2; small++) {
-      for (PetscInt k = 0; k < 3; k++) PetscCall(MatDestroy(&A[small][k]));
-    }
+  PetscCall(ReportProcessor());
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " x %" PetscInt_FMT ", for singular value decompositions %" PetscInt_FMT " x %" PetscInt_FMT ", entries of %d bytes; seconds of the clock %s; triad: %.2f GB/s\n", rows, columns, rankrows,
+                        rankrows, (int)sizeof(PetscScalar), Clocks[ticks], triad / 1e9));
+  PetscCall(ReportBlas());
+  PetscCall(ReportCRC(repetitions, times));
+  PetscCall(PetscMemzero(sets, sizeof(sets)));
+  for (int data = 0; data < UP; data++) {
+    PetscCall(SetFill((Data)data, rows, columns, &state, &sets[data][0]));
+    PetscCall(SetFill((Data)data, rankrows, rankrows, &state, &sets[data][1]));
   }
+  if (residuals[0] != '\0') {
+    PetscCall(SetsLoad(residuals, &sets[UP][0], &sets[DOWN][0]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "up and down: %" PetscInt_FMT " matrices each of %s\n", sets[UP][0].n, residuals));
+  }
+  for (int data = 0; data < DATA; data++) {
+    for (size_t r = 0; r < ROWS; r++) {
+      const PetscBool small = Rows[r].svd == PETSC_TRUE && data < UP ? PETSC_TRUE : PETSC_FALSE;
+
+      if (strncmp(Rows[r].type, pattern, strlen(pattern)) == 0 && sets[data][small].n > 0) PetscCall(MeasureRow(&Rows[r], &sets[data][small], repetitions, times, &results[data][r]));
+    }
+    for (int small = 0; small < 2; small++) PetscCall(SetDestroy(&sets[data][small]));
+  }
+  PetscCall(PrintCosts(results));
+  PetscCall(PrintRates(results));
+  PetscCall(MeasureTriad(repetitions, times, &again));
+  triad = PetscMax(triad, again);
+  PetscCall(MeasureAims(PetscMax(1, 50304 / divide), PetscMax(1, 768 / divide), &state, repetitions, times, triad));
+  PetscCall(PrintHeaders(divide, &state));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ntriad: %.2f GB/s, the better of before and after\n", triad / 1e9));
+  if (csv[0] != '\0') PetscCall(WriteCSV(csv, results, triad));
+  PetscCall(PetscFree(results));
   PetscCall(PetscFree(times));
   PetscCall(PetscMuonFinalize());
   return 0;
@@ -197,16 +683,23 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  # The rows that there are, and those of topk and natural in full but for the times: they do not depend on the machine
+  build:
+    link: internal
+
+  # The costs of small matrices, but for those of singular vectors; they do not depend on the machine
   testset:
-    args: -benchmark_rows 100 -benchmark_columns 70 -benchmark_rank_rows 20 -benchmark_repetitions 1
+    args: -benchmark_rows 100 -benchmark_columns 70 -benchmark_rank_rows 20 -benchmark_repetitions 1 -benchmark_model_divide 32
     requires: double
     test:
       suffix: rows
-      filter: cut -c 1-31 | grep "^[gl]" | sed 's, *$,,'
+      filter: sed -n -e '/^rates/,/^$/p' | cut -c 1-31 | grep "^[gl]" | sed 's, *$,,'
     test:
       suffix: costs
-      filter: grep "^[gl]" | grep -v rankk | cut -c 1-66
+      filter: sed -n -e '/^costs/,/^Aim/p' | grep -v -e rankk -e topsvd -e powersgd
+    test:
+      suffix: headers
+      args: -benchmark_compressor identity
+      filter: sed -n -e '/^headers/,/^$/p' | grep -o -E '^[a-zA-Z0-9 ]+ topk [0-9.]+'
 
   test:
     suffix: none

@@ -125,11 +125,50 @@ class Plot(unittest.TestCase):
         self.assertLess(abs(math.log(through_ticks(panel, "xtick", True, float(e.get("cx"))) / seconds)), 1e-3)
         self.assertLess(abs(math.log(through_ticks(panel, "ytick", True, float(e.get("cy"))) / max(gap, 1e-7))), 1e-3)
 
+  def test_wire(self):
+    with open(os.path.join(ROOT, "tests", "benchmarks", "wire.c")) as f:
+      names = re.search(r'"(data,compressor,[a-z_,]+)\\n"', f.read()).group(1).split(",")
+    expected = {"gaussian": [("identity", (1.0, 2.0, 2.0)), ("topk <0.1>", (0.13125, 0.0206, 0.0204))], "up": [("sign", (0.03125, 0.0313, 0.03125))]}
+    with open("wire.csv", "w", newline="") as f:
+      out = csv.writer(f, lineterminator="\n")
+      out.writerow(names)
+      for data, rows in expected.items():
+        for name, three in rows:
+          values = dict(zip(("data", "compressor", "paper", "sent", "entropy"), (data, name) + three))
+          out.writerow([values.get(column, 0) for column in names])
+    done = plot("--wire", "-o", "wire.svg", "wire.csv")
+    self.assertEqual((done.returncode, done.stderr), (0, ""))
+    elements = list(ElementTree.parse("wire.svg").getroot())
+    frames = [i for i, e in enumerate(elements) if e.tag == SVG + "rect" and e.get("stroke") == "black"] + [len(elements)]
+    self.assertEqual(len(frames), 3)
+    for start, end, (data, rows) in zip(frames, frames[1:], expected.items()):
+      panel = elements[start:end]
+      texts = [e.text for e in panel]
+      self.assertIn(data, texts)
+      for k, column in enumerate(("paper", "sent", "entropy")):
+        bars = [e for e in panel if e.get("class") == column]
+        self.assertEqual(len(bars), len(rows))
+        for bar, (name, three) in zip(bars, rows):
+          self.assertIn(name, texts)
+          self.assertIn("%s %s" % (data, name), bar.find(SVG + "title").text)
+          # Three decades at most on 300 pixels with three digits
+          self.assertLess(abs(math.log(through_ticks(panel, "xtick", True, float(bar.get("x")) + float(bar.get("width"))) / three[k])), 1e-3)
+
+  def test_bad_wire(self):
+    write("steps.csv", [(0, 1.0, 8, 8)])
+    with open("zero.csv", "w") as f:
+      f.write("data,compressor,paper,sent,entropy\nup,sign,1,0,1\n")
+    for arguments, message in ((["steps.csv"], "no column data"), (["zero.csv"], "zero.csv:2"), (["--polar", "zero.csv"], "two things")):
+      done = plot("--wire", "-o", "bad.svg", *arguments)
+      self.assertNotEqual(done.returncode, 0, arguments)
+      self.assertIn(message, done.stderr)
+      self.assertNotIn("Traceback", done.stderr)
+
   def test_bad_polar(self):
     write("steps.csv", [(0, 1.0, 8, 8)])
     with open("negative.csv", "w") as f:
       f.write("rows,columns,method,seconds,gap\n8,8,kj,0,0.1\n")
-    for arguments, message in ((["steps.csv"], "no column rows"), (["negative.csv"], "negative.csv:2"), (["steps.csv", "negative.csv"], "one file")):
+    for arguments, message in ((["steps.csv"], "no column rows"), (["negative.csv"], "negative.csv:2"), (["steps.csv", "negative.csv"], "take one file")):
       done = plot("--polar", "-o", "bad.svg", *arguments)
       self.assertNotEqual(done.returncode, 0, arguments)
       self.assertIn(message, done.stderr)
