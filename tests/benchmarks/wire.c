@@ -39,43 +39,43 @@ typedef struct {
 #define BF16    MUON_COMPRESSOR_VALUES_BF16
 /* Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out, and the types that it does not have */
 static const Row Rows[] = {
-  {"identity", 1, SINGLE, 0, PETSC_FALSE},
-  {"natural", 1, SINGLE, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.20, SINGLE, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.15, SINGLE, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.05, SINGLE, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.15, NATURAL, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {"rankk", (PetscReal)0.20, SINGLE, 0, PETSC_TRUE},
-  {"rankk", (PetscReal)0.15, SINGLE, 0, PETSC_TRUE},
-  {"rankk", (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
-  {"rankk", (PetscReal)0.05, SINGLE, 0, PETSC_TRUE},
-  {"rankk", (PetscReal)0.15, NATURAL, 0, PETSC_TRUE},
-  {"rankk", (PetscReal)0.10, NATURAL, 0, PETSC_TRUE},
-  {"topk", (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.05, NATURAL, 0, PETSC_FALSE},
-  {"topk", (PetscReal)0.10, BF16, 0, PETSC_FALSE},
-  {"randk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {"randk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {"columntopk", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {"rowtopk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {"powersgd", (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {"powersgd", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {"topsvd", (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
-  {"nearest", 1, SINGLE, 0, PETSC_FALSE},
-  {"truncated", 1, SINGLE, 0, PETSC_FALSE},
-  {"bf16", 1, SINGLE, 0, PETSC_FALSE},
-  {"sign", 1, SINGLE, 0, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 2, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 3, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 4, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 5, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 6, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 7, PETSC_FALSE},
-  {"qsgd", 1, SINGLE, 8, PETSC_FALSE},
-  {"dropout", (PetscReal)0.5, SINGLE, 0, PETSC_FALSE},
-  {"damping", (PetscReal)0.9, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORIDENTITY, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORNATURAL, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.20, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.15, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.05, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.15, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.20, SINGLE, 0, PETSC_TRUE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.15, SINGLE, 0, PETSC_TRUE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.05, SINGLE, 0, PETSC_TRUE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.15, NATURAL, 0, PETSC_TRUE},
+  {MUONCOMPRESSORRANKK, (PetscReal)0.10, NATURAL, 0, PETSC_TRUE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.05, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPK, (PetscReal)0.10, BF16, 0, PETSC_FALSE},
+  {MUONCOMPRESSORRANDK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORRANDK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORCOLUMNTOPK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORROWTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORPOWERSGD, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORPOWERSGD, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTOPSVD, (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
+  {MUONCOMPRESSORNEAREST, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORTRUNCATED, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORBF16, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORSIGN, 1, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 2, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 3, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 4, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 5, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 6, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 7, PETSC_FALSE},
+  {MUONCOMPRESSORQSGD, 1, SINGLE, 8, PETSC_FALSE},
+  {MUONCOMPRESSORDROPOUT, (PetscReal)0.5, SINGLE, 0, PETSC_FALSE},
+  {MUONCOMPRESSORDAMPING, (PetscReal)0.9, SINGLE, 0, PETSC_FALSE},
 };
 #define ROWS PETSC_STATIC_ARRAY_LENGTH(Rows)
 
@@ -488,7 +488,7 @@ static PetscErrorCode PrintAim(const char what[], double rate, double aim, doubl
 /* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
 static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
 {
-  const Row          row = {"topk", (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
+  const Row          row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
   const PetscScalar *t, *z;
   PetscLogDouble     start, median;
   Result             x;
@@ -530,7 +530,7 @@ typedef struct {
 /* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
 static PetscErrorCode MeasureHeaders(const char model[], size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
 {
-  const Row      row     = {"topk", ratio, NATURAL, 0, PETSC_FALSE};
+  const Row      row     = {MUONCOMPRESSORTOPK, ratio, NATURAL, 0, PETSC_FALSE};
   double         headers = MUON_WIRE_PACKET_HEADER, sent = MUON_WIRE_PACKET_HEADER;
   PetscInt       layers = 0;
   MuonCompressor c;
