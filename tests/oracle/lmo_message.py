@@ -2,7 +2,6 @@
 
 cases.txt has a line "norm rows columns kind paper encoded entropy alpha" for each triple <i>.G, <i>.D of doubles by rows and <i>.message. The layer's name is w.
 """
-import math
 import os
 import sys
 
@@ -10,6 +9,7 @@ import numpy as np
 
 import wire
 from compressor import fnv1a
+from entropy import entropy
 
 FORMS = {'nuclear': wire.TRIPLES, 'l1': wire.SPARSE, 'rowsum': wire.PERROW, 'colsum': wire.PERCOLUMN, 'l21': wire.COLUMNS}
 
@@ -45,17 +45,6 @@ def steepest(norm, G):
 
 def paper(norm, m, n):
     return {'nuclear': 32 * (1 + m + n), 'l1': bits(m * n) + 32, 'rowsum': m * (1 + bits(n)) + 32, 'colsum': n * (1 + bits(m)) + 32, 'l21': bits(n) + 32 * (1 + m)}[norm]
-
-
-def entropy(message):
-    """Bits of the positions, of places and signs, and of the numbers at full width"""
-    m, n, count = message.rows, message.columns, message.count
-    total = 8 * wire.values_bytes(message.values, len(message.x))
-    numbered = {wire.SPARSE: m * n, wire.PERROW: m, wire.PERCOLUMN: n, wire.COLUMNS: n}.get(message.form, 0)
-    total += math.log2(math.comb(numbered, count)) if message.form != wire.TRIPLES else 0
-    if message.form in (wire.PERROW, wire.PERCOLUMN):
-        total += count * (1 + math.log2(n if message.form == wire.PERROW else m))
-    return total
 
 
 def main():

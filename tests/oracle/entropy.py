@@ -1,0 +1,76 @@
+"""The entropy of a message a second time, from what it says.
+
+    entropy.py DIR    check what tests/compressor_entropy.c wrote into DIR
+
+An order-0 code that knows how often each symbol occurs: positions are one of all choices, a seed is its bits, the place in a line one of so many and its sign a bit. Natural values are symbols, a sign with an exponent,
+but an exponent and a bit for the sign where the entries were kept one by one; P and Q are two alphabets. Magnitudes and values in other codecs have their full width.
+"""
+import math
+import os
+import sys
+from collections import Counter
+
+import numpy as np
+
+import wire
+
+WIDTHS = {wire.DOUBLE: 64, wire.SINGLE: 32, wire.BF16: 16, wire.NATURAL: 9, wire.CODED: 9}
+
+
+def order0(symbols):
+    counts = Counter(symbols).values()
+    return sum(k * math.log2(sum(counts) / k) for k in counts)
+
+
+def section(message, x, signs=False):
+    if message.values not in (wire.NATURAL, wire.CODED):
+        return WIDTHS[message.values] * len(x)
+    exponents = [math.frexp(abs(v)) for v in x]
+    if signs:
+        return order0(exponents) + len(x)
+    return order0(list(zip(np.sign(x), exponents)))
+
+
+def entropy(message):
+    m, n, k, x, form = message.rows, message.columns, message.count, message.x, message.form
+    width = WIDTHS[message.values]
+    if form == wire.SPARSE:
+        return math.log2(math.comb(m * n, k)) + section(message, x, True)
+    if form == wire.SEEDED:
+        return 64 + section(message, x, True)
+    if form == wire.LOWRANK:
+        return section(message, x[:k * m]) + section(message, x[k * m:])
+    if form == wire.TRIPLES:
+        return k * width + section(message, x[k:k + k * m]) + section(message, x[k + k * m:])
+    if form == wire.SIGNS:
+        return k + width * len(x)
+    if form in (wire.PERROW, wire.PERCOLUMN):
+        lines, length = (m, n) if form == wire.PERROW else (n, m)
+        return math.log2(math.comb(lines, k)) + (k * (1 + math.log2(length)) if k else 0) + width * len(x)
+    if form == wire.COLUMNS:
+        return math.log2(math.comb(n, k)) + k * width + section(message, x[k:])
+    if form in (wire.WHOLECOLUMNS, wire.WHOLEROWS):
+        return math.log2(math.comb(n if form == wire.WHOLECOLUMNS else m, k)) + section(message, x)
+    if form == wire.BLOCKS:
+        return order0(message.entries) + section(message, x)
+    assert form == wire.DENSE, form
+    return section(message, x)
+
+
+def main():
+    folder, seen = sys.argv[1], set()
+    with open(os.path.join(folder, 'cases')) as file:
+        lines = file.read().splitlines()
+    for i, line in enumerate(lines):
+        rows, columns, bits = line.split()
+        with open(os.path.join(folder, '%d.message' % i), 'rb') as file:
+            message = wire.decode_message(file.read(), 7, int(rows), int(columns))
+        expected = entropy(message)
+        assert abs(float(bits) - expected) <= 1e-9 * (1 + expected), 'form %d, values %d, %s x %s, count %d: %s bits, expected %.17g' % (message.form, message.values, rows, columns, message.count, bits, expected)
+        seen.add((message.form, message.values, message.count > 0))
+    assert len(seen) == 11 * 4 * 2, len(seen)
+    print('entropy.py: %d messages agree' % len(lines))
+
+
+if __name__ == '__main__':
+    main()
