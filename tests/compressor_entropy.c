@@ -45,7 +45,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases", dir));
   cases = fopen(path, "w");
   TestCheck(cases != NULL, "Cannot write %s", path);
-  for (unsigned form = MUON_WIRE_DENSE; form <= MUON_WIRE_WHOLEROWS; form++) {
+  for (unsigned form = MUON_WIRE_DENSE; form <= MUON_WIRE_BLOCKS; form++) {
     for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_NATURAL; values++) {
       for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
         const uint64_t  rows = shapes[s][0], columns = shapes[s][1], entries = rows * columns, smaller = PetscMin(rows, columns);

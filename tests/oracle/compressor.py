@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 import wire
+from entropy import entropy
 from philox import Stream, philox
 from subset import subset
 
@@ -196,44 +197,7 @@ def kept(ratio, most):
     return min(most, max(1, math.floor(ratio * most + 1e-9)))
 
 
-# ---- Costs, from decoded arrays
-
-def order0(symbols):
-    _, counts = np.unique(symbols, return_counts=True)
-    return float(np.sum(counts * np.log2(counts.sum() / counts)))
-
-
-def signed_exponents(values):
-    """One number for each pair of sign and exponent, one for zero."""
-    out = np.zeros(len(values))
-    nonzero = values != 0
-    out[nonzero] = np.sign(values[nonzero]) * (200 + np.log2(np.abs(values[nonzero])))
-    return out
-
-
-def entropy(message, m, n):
-    d, count, width = m * n, message.count, WIDTHS[message.codec]
-    if message.form == 3:
-        return d + width
-    if message.form == 11:
-        return order0(message.codes) + (order0(signed_exponents(message.values)) if message.codec == 3 else width * len(message.values))
-    if message.codec != 3:
-        bits = width * len(message.values)
-        if message.form == 8:
-            return 64 + bits
-        if message.form in (9, 10):
-            return bits + math.log2(math.comb(n if message.form == 9 else m, count))
-        return bits + math.log2(math.comb(d, count)) if message.form == 1 else bits
-    if message.form == 0:
-        return order0(signed_exponents(message.values))
-    if message.form == 1:
-        return math.log2(math.comb(d, count)) + order0(np.abs(signed_exponents(message.values))) + count
-    if message.form in (9, 10):
-        return math.log2(math.comb(n if message.form == 9 else m, count)) + order0(signed_exponents(message.values))
-    if message.form == 8:
-        return 64 + order0(np.abs(signed_exponents(message.values))) + count
-    return order0(signed_exponents(message.P.ravel())) + order0(signed_exponents(message.Q.ravel()))
-
+# ---- The formula of the paper
 
 def paper(kind, values, ratio, rank, m, n, bits, quantization):
     value = 16 if values in ('natural', 'bf16') else 32
@@ -299,7 +263,7 @@ class Case:
         assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
         assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
         assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, self.m, self.n, self.bits, self.quantization), 'paper bits'
-        bound = entropy(message, self.m, self.n)
+        bound = entropy(wire.decode_message(self.data, self.layer, self.m, self.n))
         assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
 
     def check_identity(self, message, residual):

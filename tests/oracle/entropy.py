@@ -68,7 +68,7 @@ def main():
         expected = entropy(message)
         assert abs(float(bits) - expected) <= 1e-9 * (1 + expected), 'form %d, values %d, %s x %s, count %d: %s bits, expected %.17g' % (message.form, message.values, rows, columns, message.count, bits, expected)
         seen.add((message.form, message.values, message.count > 0))
-    assert len(seen) == 11 * 4 * 2, len(seen)
+    assert len(seen) == 12 * 4 * 2, len(seen)
     print('entropy.py: %d messages agree' % len(lines))
 
 
