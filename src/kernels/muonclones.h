@@ -13,6 +13,8 @@
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   #if __GNUC__ >= 12
     #define MUON_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+    /* Functions for one kind of processor may stand beside those for all of them */
+    #define MUON_KERNEL_CLONES_X86
   #endif
 #endif
 #if !defined(MUON_KERNEL_CLONES)

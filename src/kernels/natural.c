@@ -12,7 +12,7 @@
 #define EXPONENT_1   0x00800000u
 
 /* Entries for which random words are made at once */
-#define CHUNK 512
+#define CHUNK 2048
 
 MUON_KERNEL_INLINE uint32_t FloatBits(float x)
 {
@@ -59,36 +59,33 @@ MUON_KERNEL_CLONES int MuonKernelNatural(size_t entries, const MuonKernelScalar 
   return (infinite & SIGN_BIT) != 0;
 }
 
-/* Kept entries from all, or kept ones alone: the other pointer is NULL. Only the blocks of random words that have a kept entry are computed, each once */
+/* Kept entries from all, or kept ones alone: the other pointer is NULL */
 MUON_KERNEL_INLINE uint32_t Selected(size_t entries, const MuonKernelScalar *x, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
 {
   uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK], images[CHUNK], infinite = 0;
 
   for (size_t e = 0; e < entries; e += CHUNK) {
-    size_t blocks = 0, kept = 0;
+    const size_t some = entries - e < CHUNK ? entries - e : CHUNK;
+    size_t       kept = 0;
 
-    for (size_t at = e; at < entries && at < e + CHUNK; at += SQUARE) {
-      const uint64_t word  = GetBits(bitmap, at, entries - at < SQUARE ? entries - at : SQUARE);
-      uint64_t       fours = word | word >> 1;
-      uint32_t       block = (uint32_t)blocks - 1, last = SQUARE;
-
-      fours = (fours | fours >> 2) & UINT64_C(0x1111111111111111);
-      for (; fours != 0; fours &= fours - 1) number[blocks++] = (uint32_t)(at / 4) + LowestBit(fours) / 4;
-      for (uint64_t rest = word; rest != 0; rest &= rest - 1) {
-        const uint32_t bit = LowestBit(rest);
-
-        block += (uint32_t)(bit / 4 != last / 4);
-        last        = bit;
-        place[kept] = 4 * block + bit % 4;
-        if (x != NULL) images[kept] = FloatBits((float)x[at + bit]);
-        kept++;
-      }
+    for (size_t at = 0; at < some; at += SQUARE) {
+      for (uint64_t rest = GetBits(bitmap, e + at, some - at < SQUARE ? some - at : SQUARE); rest != 0; rest &= rest - 1) place[kept++] = (uint32_t)at + LowestBit(rest);
     }
     if (x == NULL) {
       if (kept > 0) memcpy(images, values, kept * sizeof(*values));
       values += kept;
+    } else {
+      for (size_t k = 0; k < kept; k++) images[k] = FloatBits((float)x[e + place[k]]);
     }
-    MuonKernelStreamBlocks(stream, blocks, number, words);
+    if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
+    else {
+      /* Four words are computed for each of few entries, which is quicker than to see which of them share a block */
+      for (size_t k = 0; k < kept; k++) {
+        number[k] = (uint32_t)(e / 4) + place[k] / 4;
+        place[k]  = 4 * (uint32_t)k + place[k] % 4;
+      }
+      MuonKernelStreamBlocks(stream, kept, number, words);
+    }
     for (size_t k = 0; k < kept; k++) {
       infinite |= (images[k] & ~SIGN_BIT) + EXPONENT_1;
       codes[k] = NaturalCode(images[k], words[place[k]]);
