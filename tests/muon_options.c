@@ -31,6 +31,9 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
                            {MUONEF21, "-ef21_compressor rankk ", "-ef21_compressor_rank", "2", SOME},
+                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_bits", "3", SOME},
+                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_block_length", "16", SOME},
+                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_block_norm", "l2", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
                            {MUONEF21, "", "-muon_exchange_type", "star", NONE},
                            {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
@@ -146,6 +149,9 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   STRING("-ef21_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
   REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)
   INT("-ef21_compressor_rank", PetscInt, c, MuonCompressorSetRank, MuonCompressorGetRank)
+  INT("-ef21_compressor_bits", PetscInt, c, MuonCompressorSetBits, MuonCompressorGetBits)
+  INT("-ef21_compressor_block_length", PetscInt, c, MuonCompressorQSGDSetBlockLength, MuonCompressorQSGDGetBlockLength)
+  ENUM("-ef21_compressor_block_norm", MuonCompressorBlockNorm, c, MuonCompressorQSGDSetBlockNorm, MuonCompressorQSGDGetBlockNorm, MuonCompressorBlockNorms)
   ENUM("-ef21_compressor_values", MuonCompressorValues, c, MuonCompressorSetValues, MuonCompressorGetValues, MuonCompressorValuesTypes)
   PetscCall(MuonEF21GetServerCompressor(muon, &c));
   STRING("-ef21_server_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
@@ -155,7 +161,8 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
 /* The number behind a word of an enumeration, in which setters are called */
 static PetscInt Number(const char word[])
 {
-  const char *const *const lists[] = {MuonScheduleTypes, MuonMomentumStyles, MuonMomentumAts, MuonNesterovTypes, MuonShapeFactors, MuonNaNPolicies, MuonEF21Inits, MuonCompressorValuesTypes, MuonExchangeModes, MuonExchangeAssignments};
+  const char *const *const lists[] = {MuonScheduleTypes, MuonMomentumStyles,        MuonMomentumAts,          MuonNesterovTypes, MuonShapeFactors,       MuonNaNPolicies,
+                                      MuonEF21Inits,     MuonCompressorValuesTypes, MuonCompressorBlockNorms, MuonExchangeModes, MuonExchangeAssignments};
 
   for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
     for (PetscInt i = 0; lists[k][i] != NULL; i++) {
