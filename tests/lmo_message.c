@@ -195,6 +195,7 @@ static PetscErrorCode CheckMessage(const char norm[], Mat G, Kind kind, Dump *du
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORSHARP));
   PetscCall(MuonCompressorSharpSetLMO(c, other));
   PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 1));
+  PetscCall(MuonCompressorSetPaperIndexBits(c, 26)); /* the paper's, of Top-K */
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &compressormost));
   TestCheck(compressormost == most, "%s: the compressor needs %zu bytes, expected %zu", what, compressormost, most);
   PetscCall(TestEncode(c, G, NULL, &again, &length));

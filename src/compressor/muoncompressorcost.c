@@ -128,7 +128,7 @@ PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt
   switch (layout.form) {
   case MUON_WIRE_SPARSE:
   case MUON_WIRE_SEEDED:
-    indexbits = c->paperbits != PETSC_DETERMINE ? (double)c->paperbits : NumberBits((PetscInt64)m * n);
+    indexbits = c->paperbits != PETSC_DETERMINE && layout.ownindex == PETSC_FALSE ? (double)c->paperbits : NumberBits((PetscInt64)m * n);
     *bits     = (double)layout.count * (value + indexbits);
     break;
   case MUON_WIRE_LOWRANK:

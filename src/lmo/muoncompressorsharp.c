@@ -26,6 +26,8 @@ static PetscErrorCode MuonCompressorLayout_Sharp(MuonCompressor c, PetscInt m, P
   layout->values = (int)MuonLMOCodec_Private();
   layout->count  = MuonLMOMost_Private(lmo, m, n);
   layout->exact  = PETSC_FALSE;
+  /* The step names one entry of its layer, which the paper's price of an index of Top-K is not meant for */
+  layout->ownindex = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,7 +199,7 @@ static PetscErrorCode MuonCompressorSharpGetLMO_Sharp(MuonCompressor c, MuonLMO 
    The constant of contraction is 1/min(m, n) for nuclear, 1/(m n) for l1 and 1/n for l21; none is known for the others. By the formula of the paper, with an index in bits and a number in 32, a message costs
    32 (1 + m + n), ceil(log2 mn) + 32, ceil(log2 n) + 32 (1 + m), m (1 + ceil(log2 n)) + 32 for rowsum and n (1 + ceil(log2 m)) + 32 for colsum.
 
-   `-compressor_ratio`, `-compressor_rank` and `-compressor_values` have no meaning for this type; numbers are in the precision of `PetscScalar`.
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_paper_index_bits` have no meaning for this type; numbers are in the precision of `PetscScalar`.
 
    It is made of oracles and registered with them: a program that uses compressors alone calls `PetscMuonInitialize()` or `MuonLMOInitializePackage()` first.
 

@@ -21,6 +21,7 @@ typedef struct {
   PetscInt64 count;     /* entries, kept entries or rank */
   PetscBool  exact;     /* every message has so many, else at most so many */
   PetscReal  chance;    /* that a message has any; 0 where the type leaves it, which is certainty */
+  PetscBool  ownindex;  /* an index costs the bits that number the entries, whatever MuonCompressorSetPaperIndexBits() says */
 } MuonCompressorLayout;
 
 /*

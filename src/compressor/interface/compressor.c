@@ -459,7 +459,8 @@ PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *v
    Level: advanced
 
    Note:
-   It changes one of the three figures of `MuonCompressorGetCost()` and nothing that is sent. The paper charges 26 bits for every layer, which is what its largest needs.
+   It changes one of the three figures of `MuonCompressorGetCost()` and nothing that is sent. The paper charges 26 bits for every layer, which is what its largest needs. It is the price of an entry's number, in
+   messages of `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`; other types do without.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetPaperIndexBits()`, `MuonCompressorGetCost()`
 @*/

@@ -536,12 +536,12 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Level: advanced
 
    Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes alone. Places and signs
-   of `MUONCOMPRESSORSHARP` count the bits that number them, and one.
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K or of a random entry what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes
+   alone. Numbers of rows and columns, and the places and signs of `MUONCOMPRESSORSHARP`, count the bits that number them, and one.
 
-   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, the entropy of the exponents and one bit a
-   sign for sparse natural values, the entropy of sign and exponent for dense ones and for each factor of a low-rank message, and the full width of all other values. A row or a column with one entry has
-   as many possible places as it has entries, and two signs.
+   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one bit a
+   sign for natural values of entries that are kept one by one, the entropy of sign and exponent for those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of quantized entries;
+   and the full width of all other values, magnitudes in particular. A row or a column with one entry has as many possible places as it has entries, and two signs.
 
    With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the group besides.
 

@@ -127,7 +127,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->up, indexbits));
     PetscCall(MuonCompressorGetPaperIndexBits(s->down, &bits));
     PetscCall(PetscObjectTypeCompare((PetscObject)s->down, MUONCOMPRESSORSHARP, &s->sharp));
-    if (bits == PETSC_DETERMINE && s->sharp == PETSC_FALSE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
+    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
     PetscCall(MuonCompressorIsAssignment(s->up, &s->up_assigns));
     PetscCall(MuonCompressorIsAssignment(s->down, &s->down_assigns));
   }
