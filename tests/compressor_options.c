@@ -169,6 +169,17 @@ int main(int argc, char **argv)
     suffix: randk
     args: -ef21_compressor randk -ef21_compressor_values bf16 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.01
 
+  test:
+    suffix: triples
+    args: -ef21_compressor topsvd -ef21_compressor_schatten inf -ef21_compressor_rank 3 -ef21_server_compressor topsvd -ef21_server_compressor_schatten 1.5
+    args: -muon_layer_attn.qkv_ef21_server_compressor_svd_type lapack
+
+  test:
+    suffix: subspace
+    requires: double
+    args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -ef21_server_compressor powersgd -ef21_server_compressor_values natural
+    args: -muon_layer_attn.qkv_ef21_server_compressor_powersgd_oversampling 3
+
   testset:
     nsize: 2
     test:
@@ -203,6 +214,18 @@ int main(int argc, char **argv)
       suffix: badnormkey
       args: -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 0
       error: -ef21_server_compressor_line_norm of layer attn.qkv: 0., expected a number of at least 1, or inf
+    test:
+      suffix: badschatten
+      args: -ef21_compressor topsvd -ef21_compressor_schatten {{0.5 -inf}}
+      error: -ef21_compressor_schatten of layer attn.qkv:
+    test:
+      suffix: badsweeps
+      args: -ef21_server_compressor powersgd -ef21_server_compressor_powersgd_sweeps 0
+      error: -ef21_server_compressor_powersgd_sweeps of layer attn.qkv: 0, expected a number of at least 1
+    test:
+      suffix: badoversampling
+      args: -ef21_compressor powersgd -ef21_compressor_powersgd_oversampling -1
+      error: -ef21_compressor_powersgd_oversampling of layer attn.qkv: -1, expected a number of at least 0
     test:
       suffix: badvalues
       args: -ef21_compressor_values half

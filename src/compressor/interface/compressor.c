@@ -245,7 +245,8 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
    Note:
    It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
    of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for `MUONCOMPRESSORROWTOPK`,
-   of the min(m, n) singular triples for `MUONCOMPRESSORRANKK` where no rank is set. The default is 0.1.
+   of the min(m, n) singular triples or directions for `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD` and
+   `MUONCOMPRESSORPOWERSGD` where no rank is set. The default is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -300,7 +301,7 @@ PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
    Note:
    A matrix with fewer rows or columns than that is kept whole.
 
-.seealso: `MuonCompressor`, `MuonCompressorGetRank()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`
+.seealso: `MuonCompressor`, `MuonCompressorGetRank()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`
 @*/
 PetscErrorCode MuonCompressorSetRank(MuonCompressor c, PetscInt rank)
 {
@@ -550,7 +551,8 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
    The name is part of every message, as a hash: a message of another layer is refused.
 
    All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key and
-   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry is. A receiver needs none of them but the name.
+   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry is, the first basis of
+   `MUONCOMPRESSORPOWERSGD` the step 2^32 - 1, which no step has. A receiver needs none of them but the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
 @*/
