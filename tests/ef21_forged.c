@@ -81,6 +81,7 @@ static struct {
   const Forgery     *forgery;     /* NULL: not armed */
   const Deformation *deformation; /* the same */
   unsigned char      direction;
+  size_t             inside;      /* bytes in front of the header in the first message: that of a group, whose first part it is then */
   PetscInt           done, opens; /* what was forged, and what of it is still a packet */
   PetscInt           equal;       /* what was so before */
 } forge;
@@ -105,11 +106,12 @@ static void Deform(unsigned char data[])
 {
   const Deformation *d      = forge.deformation;
   const size_t       length = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
-  unsigned char     *to     = data + d->at + (d->message == PETSC_TRUE ? MUON_WIRE_PACKET_HEADER : 0);
+  unsigned char     *to     = data + d->at + (d->message == PETSC_TRUE ? MUON_WIRE_PACKET_HEADER + forge.inside : 0);
   unsigned char      kept[8];
   size_t             last = MUON_WIRE_PACKET_HEADER, end = last, payload = 0;
 
   forge.deformation = NULL;
+  if (forge.inside > 0 && data[MUON_WIRE_PACKET_HEADER + 4] != MUON_WIRE_GROUP) return;
   for (; end < length; end = last + MUON_WIRE_MESSAGE_HEADER + payload) {
     last    = end;
     payload = (size_t)data[last + 16] + 256 * (size_t)data[last + 17];
@@ -245,8 +247,8 @@ static PetscErrorCode CheckSharp(PetscInt e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One type, up or down: a packet of every kind that no sender made */
-static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool down)
+/* One type, up or down, with the layer of the first message in one piece or in blocks: a packet of every kind that no sender made */
+static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool down, PetscBool blocks)
 {
   const Compression compression = {down == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : type, down == PETSC_TRUE ? type : MUONCOMPRESSORIDENTITY, (MuonCompressorValues)(number % 5), (MuonCompressorValues)((number + 3) % 5), MUON_EF21_INIT_ZERO};
   const Way         sharded     = {MUONEF21, MUONEXCHANGESHARDED, MUON_EXCHANGE_MODE_GATHER, &compression, PETSC_TRUE, ""};
@@ -262,17 +264,25 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
     PetscCall(down == PETSC_TRUE ? MuonEF21GetServerCompressor(k == 0 ? p.muon : q.muon, &c) : MuonEF21GetCompressor(k == 0 ? p.muon : q.muon, &c));
     PetscCall(MuonCompressorSetRatio(c, 1.0));
   }
-  for (PetscInt k = 0; k < NDEFORMATIONS; k++) {
-    PetscInt done = 0, equal;
-    char     what[128];
+  for (PetscInt l = 0; l < NLAYERS && blocks == PETSC_TRUE; l++) {
+    if (Shapes[l].m % 3 == 0) PetscCall(MuonLayerSetBlocks(p.layer[l], 3, NULL, 1, NULL));
+    if (Shapes[l].m % 3 == 0) PetscCall(MuonLayerSetBlocks(q.layer[l], 3, NULL, 1, NULL));
+  }
+  for (PetscInt k = 0; k < (blocks == PETSC_TRUE ? 2 : 1) * NDEFORMATIONS; k++) {
+    const Deformation *d    = &Deformations[k % NDEFORMATIONS];
+    PetscInt           done = 0, equal;
+    char               what[128];
 
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s", down == PETSC_TRUE ? "down" : "up", Deformations[k].what));
+    forge.inside = k < NDEFORMATIONS ? 0 : MUON_WIRE_MESSAGE_HEADER;
+    /* The header of a packet knows of no types, nor the end of one of blocks */
+    if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != SHORTEN && d->kind != LAST))) continue;
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside > 0 ? ", the first of them" : ""));
     forge.direction   = down == PETSC_TRUE ? 1 : 0;
-    forge.deformation = p.rank == k % p.size ? &Deformations[k] : NULL;
+    forge.deformation = p.rank == k % p.size ? d : NULL;
     PetscCall(CheckStep(&p, &q, type, what, &done));
     PetscCallMPI(PMPI_Allreduce(&forge.equal, &equal, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
     /* Some keep one thing of a layer, or have one layer to send: the number is 1 already */
-    PetscCheck(done + equal == 1 && (done == 1 || Deformations[k].kind == ONE), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: forged %" PetscInt_FMT " times", type, what, done);
+    PetscCheck(done + equal == 1 && (done == 1 || d->kind == ONE), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: forged %" PetscInt_FMT " times", type, what, done);
   }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
@@ -293,8 +303,11 @@ int main(int argc, char **argv)
   PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
   /* Some releases count an empty name at the end */
   for (int t = 0; t < ntypes && types[t] != NULL && size == 2; t++) {
-    if (strcmp(types[t], MUONCOMPRESSORSHARP) != 0) PetscCall(CheckType(types[t], t, PETSC_FALSE));
-    PetscCall(CheckType(types[t], t, PETSC_TRUE));
+    const PetscBool sharp = strcmp(types[t], MUONCOMPRESSORSHARP) == 0 ? PETSC_TRUE : PETSC_FALSE, whole = strcmp(types[t], MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+    PetscCall(CheckType(types[t], t, PETSC_TRUE, PETSC_FALSE));
+    if (sharp == PETSC_FALSE) PetscCall(CheckType(types[t], t, PETSC_FALSE, PETSC_FALSE));
+    if (sharp == PETSC_FALSE && whole == PETSC_FALSE) PetscCall(CheckType(types[t], t + 1, t % 2 == 0 ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
   }
   PetscCall(PetscFree(types));
   PetscCall(PetscFinalize());
