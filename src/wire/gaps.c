@@ -65,7 +65,8 @@ static unsigned MuonWireChunkEncode(const uint64_t *words, unsigned length, unsi
       const unsigned more = rest >= code.cut, longer = rest + code.cut;
 
       next = entry + 1;
-      rest = more ? longer >> 1 | (longer & 1u) << code.bits : rest;
+      /* Without a branch, which could not be foreseen */
+      rest ^= (rest ^ (longer >> 1 | (longer & 1u) << code.bits)) & (0u - more);
       for (; zeros >= ZEROS; zeros -= ZEROS) {
         MuonWireStore64(at, held);
         bits += ZEROS;
