@@ -25,21 +25,25 @@ static PetscErrorCode CheckLayer(Problem *p, PetscInt l, PetscInt bits, PetscInt
 
 int main(int argc, char **argv)
 {
-  Problem   p;
-  PetscReal first = 0, last = 0;
+  Problem        p;
+  MuonCompressor c;
+  PetscReal      first = 0, last = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &p));
   PetscCall(MuonSetMaxSteps(p.muon, 60));
   PetscCall(MuonSetLearningRate(p.muon, (PetscReal)0.05));
+  PetscCall(MuonEF21GetCompressor(p.muon, &c));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
+  PetscCall(MuonCompressorQSGDSetBlockLength(c, 64));
   PetscCall(MuonSetFromOptions(p.muon));
   for (PetscInt k = 0; k < 60; k++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetLoss(p.muon, k == 0 ? &first : &last));
   }
   /* The losses of the ranks have minima of their own, which is why not all of it goes; without a step it would stay */
-  PetscCheck(last < (PetscReal)0.8 * first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The loss went from %g to %g", (double)first, (double)last);
+  PetscCheck(last < (PetscReal)0.4 * first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The loss went from %g to %g", (double)first, (double)last);
   PetscCall(CheckLayer(&p, 0, 3, 64, MUON_COMPRESSOR_BLOCK_NORM_MAX));
   PetscCall(CheckLayer(&p, 1, 6, 32, MUON_COMPRESSOR_BLOCK_NORM_L2));
   PetscCall(CheckLayer(&p, 3, 3, 64, MUON_COMPRESSOR_BLOCK_NORM_MAX));
@@ -52,7 +56,7 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
-    args: -ef21_compressor qsgd -ef21_compressor_bits 3 -ef21_compressor_block_length 64 -ef21_server_compressor sign -ef21_server_compressor_values bf16
+    args: -ef21_compressor_bits 3 -ef21_server_compressor sign -ef21_server_compressor_values bf16
     args: -muon_layer_h0.qkv_ef21_compressor_bits 6 -muon_layer_h0.qkv_ef21_compressor_block_length 32 -muon_layer_h0.qkv_ef21_compressor_block_norm l2
 
 TEST*/
