@@ -398,13 +398,13 @@ static PetscErrorCode CheckChoices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of an entry does not depend on how many rows are looked at together: blocks longer and shorter than eight rows against the entries as one row */
+/* The number of an entry does not depend on how many rows are looked at together: the entries as one row have the same message, and it decodes to the same numbers */
 static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsigned long long *state)
 {
   const Choice   choice = {5, length, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_BF16};
   MuonCompressor c;
   Mat            X, row;
-  PetscScalar   *x;
+  PetscScalar   *x, *y;
   unsigned char *buf, *other;
   size_t         bytes, others;
   PetscBool      same;
@@ -421,6 +421,14 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   PetscCall(TestEncode(c, row, NULL, &other, &others));
   PetscCall(PetscMemcmp(buf, other, bytes, &same));
   TestCheck(bytes == others && same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT, m, n, length);
+  PetscCall(MuonCompressorDecode(c, bytes, buf, X));
+  PetscCall(MuonCompressorDecode(c, others, other, row));
+  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetRows(row, &y));
+  PetscCall(PetscArraycmp(x, y, m * n, &same));
+  TestCheck(same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT " decodes to other numbers", m, n, length);
+  PetscCall(PetscFree(x));
+  PetscCall(PetscFree(y));
   PetscCall(PetscFree(buf));
   PetscCall(PetscFree(other));
   PetscCall(TestMatDestroy(&X));
@@ -459,6 +467,9 @@ int main(int argc, char **argv)
     PetscCall(CheckStrips(9, 129, length, &state));
     PetscCall(CheckStrips(300, 7, length, &state));
   }
+  /* More entries than are looked at together, with a block that ends in between */
+  PetscCall(CheckStrips(129, 1021, 1024, &state));
+  PetscCall(CheckStrips(75, 1001, 65536, &state));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -207,24 +207,26 @@ MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows
   return MUON_WIRE_OK;
 }
 
-/* A block of scale 0 holds zeros only, and a zero has no sign */
+/* A block of scale 0 holds zeros only, and a zero has no sign. Eight codes at a time, which are of one block: a byte of v is zero where a code is 1 */
 static MuonWireResult MuonWireBlocksValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload)
 {
+  const uint64_t       ones  = UINT64_C(0x0101010101010101);
   const unsigned char *codes = payload + layout->entriesat, *scales = payload + layout->valuesat;
-  uint64_t             some[64];
+  uint64_t             most = 0;
   unsigned             bits, lengthlog;
 
   (void)MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog);
-  for (uint64_t first = 0; first < layout->entries; first += 64) {
-    const unsigned count = layout->entries - first < 64 ? (unsigned)(layout->entries - first) : 64, step = lengthlog < 6 ? 1u << lengthlog : 64;
-    unsigned       bad = 0;
+  for (uint64_t first = 0; first < layout->entries; first += 512) {
+    const unsigned count     = layout->entries - first < 512 ? (unsigned)(layout->entries - first) : 512;
+    unsigned char  some[512] = {0};
+    uint64_t       bad       = 0;
 
-    MuonWireEntriesDecode(layout->length, count, codes, first, some);
-    for (unsigned begin = 0; begin < count; begin += step) {
-      const unsigned end  = count - begin < step ? count : begin + step;
-      const uint64_t most = MuonWireValueIsZero((MuonWireValues)header->values, scales, (first + begin) >> lengthlog) ? 0 : UINT64_MAX;
+    MuonWireCodesDecode(bits, count, codes, first, some);
+    for (unsigned i = 0; i < count; i += 8) {
+      const uint64_t word = MuonWireLoad64(some + i), v = word ^ ones;
 
-      for (unsigned i = begin; i < end; i++) bad |= (unsigned)(some[i] == 1) | (unsigned)(some[i] > most);
+      if (((first + i) & ((UINT64_C(1) << lengthlog) - 1)) == 0) most = MuonWireValueIsZero((MuonWireValues)header->values, scales, (first + i) >> lengthlog) ? 0 : UINT64_MAX;
+      bad |= ((v - ones) & ~v & ones << 7) | (word & ~most);
     }
     if (bad != 0) return MUON_WIRE_CORRUPT;
   }

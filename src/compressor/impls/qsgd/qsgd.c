@@ -7,14 +7,17 @@ typedef struct {
   MuonCompressorBlockNorm norm;
 } MuonCompressor_QSGD;
 
-/* Rows that are read or written at once begin on a byte where their entries are a multiple of so many */
 enum {
-  EIGHT = 8
+  NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
+  EIGHT  = 8,    /* rows whose entries begin on a byte, whatever the bits */
+  STRIP  = 65536 /* entries that are looked at together: few enough for a cache, and of so many rows that a page of a column is not left for the next one after each cache line */
 };
 
-enum {
-  NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1
-};
+/* So many rows hold a strip */
+static PetscInt MuonCompressorLines_QSGD(PetscInt m, PetscInt n)
+{
+  return (PetscInt)PetscMin(EIGHT * ((STRIP + EIGHT * (PetscInt64)n - 1) / (EIGHT * (PetscInt64)n)), m);
+}
 
 static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
 {
@@ -83,8 +86,8 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, PetscInt m, Pe
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* So many rows at once that they hold a block: what they leave of a block, less than one, goes before the next ones */
-  lines = (PetscInt)PetscMin(EIGHT * ((length + EIGHT * (PetscInt64)n - 1) / (EIGHT * (PetscInt64)n)), m);
+  /* What some rows leave of a block goes before the next ones */
+  lines = MuonCompressorLines_QSGD(m, n);
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)((PetscInt64)lines * n + length) * sizeof(PetscScalar), &rows));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), &scales));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)((PetscInt64)lines * n + length), &codes));
@@ -135,6 +138,7 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt m, Pe
 {
   const PetscInt64 length = ((MuonCompressor_QSGD *)c->data)->length;
   PetscScalar     *rows, *scales;
+  PetscInt         lines;
   unsigned char   *codes;
 
   PetscFunctionBegin;
@@ -142,11 +146,12 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt m, Pe
     for (PetscInt j = 0; j < n && add == PETSC_FALSE; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)EIGHT * (size_t)n * sizeof(PetscScalar), &rows));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)EIGHT * (size_t)n, &codes));
+  lines = MuonCompressorLines_QSGD(m, n);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)lines * (size_t)n * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)lines * (size_t)n, &codes));
   PetscCall(MuonCompressorGetScales_QSGD(c, count, payload, &scales));
-  for (PetscInt i = 0; i < m; i += EIGHT) {
-    const PetscInt   some  = PetscMin(EIGHT, m - i);
+  for (PetscInt i = 0; i < m; i += lines) {
+    const PetscInt   some  = PetscMin(lines, m - i);
     const PetscInt64 first = (PetscInt64)i * n, behind = first + (PetscInt64)some * n;
 
     MuonWireCodesDecode((unsigned)c->bits, (uint64_t)(behind - first), payload, (uint64_t)first, codes);
