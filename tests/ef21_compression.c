@@ -82,6 +82,30 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Eight numbers of a layer that takes part are shared in a step that is measured, and nothing in others */
+static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt step)
+{
+  MuonTraffic traffic[2];
+  double      extra = 0;
+  PetscInt    interval;
+
+  PetscFunctionBegin;
+  PetscCall(MuonMonitorGetInterval(p->muon, &interval));
+  for (PetscInt l = 0; l < p->n && (step % interval == 0 || step == 5); l++) {
+    MuonLayerRule rule;
+    PetscBool     frozen;
+
+    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+    PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
+    if (frozen == PETSC_FALSE) extra += 8 * sizeof(double);
+  }
+  PetscCall(MuonGetTraffic(p->muon, &traffic[0]));
+  PetscCall(MuonGetTraffic(plain->muon, &traffic[1]));
+  PetscCheck(traffic[0].mpi - traffic[1].mpi == extra, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %g bytes more than without figures, expected %g", step, traffic[0].mpi - traffic[1].mpi, extra);
+  for (int k = 0; k < 3; k++) PetscCheck(traffic[0].up[k] == traffic[1].up[k] && traffic[0].down[k] == traffic[1].down[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": other bits are counted", step);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char                dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
@@ -134,6 +158,7 @@ int main(int argc, char **argv)
     if (s == steps) break;
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonStep(plain.muon));
+    PetscCall(CheckTraffic(&p, &plain, s));
   }
   PetscCheck(fclose(file) == 0 && (figures == NULL || fclose(figures) == 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
 
