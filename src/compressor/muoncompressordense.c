@@ -4,7 +4,7 @@
 #include "muoncompressorcodec.h"
 
 enum {
-  ROWS  = 8,  /* rounded or decoded at once: they begin on a byte because their entries are a multiple of 8 */
+  ROWS  = 64, /* rounded or decoded at once: they begin on a byte because their entries are a multiple of 8 */
   CHUNK = 512 /* codes made at once; a multiple of 8 */
 };
 

@@ -2,6 +2,7 @@
    Linear combinations and norms of matrices.
 */
 #include "muonkernels.h"
+#include "muonclones.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +11,12 @@
 /* Entries of a block whose partial sums are added up before the next one begins */
 #define BLOCK 1024
 
-/* Edge of a tile whose rows and columns are whole cache lines, and columns walked together so that their pages stay in the TLB */
-#define TILE  8
-#define PANEL 64
+/* A tile: rows that are walked together, and the columns whose entries of a row fill a cache line */
+#define TALL 64
+#define WIDE 8
+/* Columns that are asked for early, and entries of a cache line */
+#define AHEAD 16
+#define LINE  (64 / sizeof(MuonKernelScalar))
 
 /* A matrix without gaps is one column */
 static void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2)
@@ -33,7 +37,7 @@ typedef uint64_t Bits;
   #define TOP_BIT      ((uint64_t)1 << 63)
 #endif
 
-int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+MUON_KERNEL_CLONES int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
 {
   Bits infinite = 0;
 
@@ -58,7 +62,7 @@ void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const Muo
   else MuonKernelAxpby(m, n, previous, M, ldm, fresh, G, ldg);
 }
 
-void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
+MUON_KERNEL_CLONES void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
 {
   Flatten(&m, &n, ldx, ldy);
   for (size_t j = 0; j < n; j++) {
@@ -75,38 +79,72 @@ void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelSca
   }
 }
 
-void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows)
+/* Rows and columns that change places by way of a tile: whole cache lines on both sides. Columns a few tiles ahead are asked for early */
+MUON_KERNEL_CLONES void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows)
 {
-  for (size_t panel = 0; panel < n; panel += PANEL) {
-    const size_t right = panel + PANEL < n ? panel + PANEL : n;
+  for (size_t top = 0; top < m; top += TALL) {
+    const size_t tall = m - top < TALL ? m - top : TALL;
 
-    for (size_t top = 0; top < m; top += TILE) {
-      const size_t bottom = top + TILE < m ? top + TILE : m;
+    for (size_t left = 0; left < n; left += WIDE) {
+      const size_t     wide = n - left < WIDE ? n - left : WIDE;
+      MuonKernelScalar tile[WIDE][TALL];
 
-      for (size_t j = panel; j < right; j++) {
-        if (R == NULL) {
-          for (size_t i = top; i < bottom; i++) rows[i * n + j] = T[i + j * ldt];
+      for (size_t j = 0; j < wide; j++) {
+        const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R == NULL ? NULL : R + top + (left + j) * ldr;
+
+        if (left + j + AHEAD < n) {
+          for (size_t i = 0; i < tall; i += LINE) {
+            MUON_KERNEL_PREFETCH(t + i + AHEAD * ldt);
+            if (r != NULL) MUON_KERNEL_PREFETCH(r + i + AHEAD * ldr);
+          }
+        }
+        if (r == NULL) {
+          for (size_t i = 0; i < tall; i++) tile[j][i] = t[i];
         } else {
-          for (size_t i = top; i < bottom; i++) rows[i * n + j] = T[i + j * ldt] - R[i + j * ldr];
+          for (size_t i = 0; i < tall; i++) tile[j][i] = t[i] - r[i];
+        }
+      }
+      for (size_t i = 0; i < tall; i++) {
+        MuonKernelScalar *row = rows + (top + i) * n + left;
+
+        if (wide == WIDE) {
+          for (size_t j = 0; j < WIDE; j++) row[j] = tile[j][i];
+        } else {
+          for (size_t j = 0; j < wide; j++) row[j] = tile[j][i];
         }
       }
     }
   }
 }
 
-void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
+MUON_KERNEL_CLONES void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy)
 {
-  for (size_t panel = 0; panel < n; panel += PANEL) {
-    const size_t right = panel + PANEL < n ? panel + PANEL : n;
+  for (size_t top = 0; top < m; top += TALL) {
+    const size_t tall = m - top < TALL ? m - top : TALL;
 
-    for (size_t top = 0; top < m; top += TILE) {
-      const size_t bottom = top + TILE < m ? top + TILE : m;
+    for (size_t left = 0; left < n; left += WIDE) {
+      const size_t     wide = n - left < WIDE ? n - left : WIDE;
+      MuonKernelScalar tile[WIDE][TALL];
 
-      for (size_t j = panel; j < right; j++) {
-        if (b == 0) {
-          for (size_t i = top; i < bottom; i++) Y[i + j * ldy] = a * rows[i * n + j];
+      for (size_t i = 0; i < tall; i++) {
+        const MuonKernelScalar *row = rows + (top + i) * n + left;
+
+        if (wide == WIDE) {
+          for (size_t j = 0; j < WIDE; j++) tile[j][i] = row[j];
         } else {
-          for (size_t i = top; i < bottom; i++) Y[i + j * ldy] = a * rows[i * n + j] + b * Y[i + j * ldy];
+          for (size_t j = 0; j < wide; j++) tile[j][i] = row[j];
+        }
+      }
+      for (size_t j = 0; j < wide; j++) {
+        MuonKernelScalar *y = Y + top + (left + j) * ldy;
+
+        if (left + j + AHEAD < n) {
+          for (size_t i = 0; i < tall; i += LINE) MUON_KERNEL_PREFETCH(y + i + AHEAD * ldy);
+        }
+        if (b == 0) {
+          for (size_t i = 0; i < tall; i++) y[i] = a * tile[j][i];
+        } else {
+          for (size_t i = 0; i < tall; i++) y[i] = a * tile[j][i] + b * y[i];
         }
       }
     }
@@ -124,7 +162,7 @@ void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned 
   }
 }
 
-double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+MUON_KERNEL_CLONES double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
 {
   double total = 0;
 
@@ -147,7 +185,7 @@ double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_
   return total;
 }
 
-double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+MUON_KERNEL_CLONES double MuonKernelSumAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
 {
   double total = 0;
 
