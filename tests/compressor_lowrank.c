@@ -523,6 +523,78 @@ static PetscErrorCode CheckSmall(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What natural compression adds to the square of a number in expectation: (x - 2^a) (2^(a + 1) - x), where 2^a <= x < 2^(a + 1) */
+static double Variance(double x)
+{
+  int    exponent;
+  double low;
+
+  x = fabs(x);
+  if (x == 0) return 0;
+  (void)frexp(x, &exponent);
+  low = ldexp(1.0, exponent - 1);
+  return (x - low) * (2 * low - x);
+}
+
+/*
+   Roundings of P and Q that are independent of each other and of the part that is left out: E ||A - C||^2 = ||A||^2 - ||P Q^T||^2 + sum_k (E ||p_k||^2 E ||q_k||^2 - ||p_k||^2 ||q_k||^2), at most ||A||^2 - 47/64 ||P^T A||^2.
+   The mean of many steps is within five of its standard deviations
+*/
+static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *state)
+{
+  const PetscInt draws = 400, rank = 3;
+  MuonCompressor c;
+  Mat            A, Y;
+  PetscReal     *factors, all = 0, kept = 0, rest = 0;
+  unsigned char *buf;
+  size_t         bytes;
+  double         expected, mean = 0, squares = 0, deviation;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(m, n, 0, &A));
+  PetscCall(TestMatCreate(m, n, 0, &Y));
+  PetscCall(TestMatNormal(A, 1.0, state));
+  PetscCall(TestMatSquares(A, &all));
+  PetscCall(Create(MUONCOMPRESSORPOWERSGD, rank, &c));
+  PetscCall(TestEncode(c, A, NULL, &buf, &bytes));
+  TestCheck(bytes == 24 + (size_t)(rank * (m + n)) * sizeof(PetscReal), "%zu bytes", bytes);
+  PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
+  PetscCall(TestMatSquares(Y, &kept));
+  PetscCall(PetscMalloc1(rank * (m + n), &factors));
+  PetscCall(PetscMemcpy(factors, buf + 24, bytes - 24));
+  expected = (double)(all - kept);
+  for (PetscInt k = 0; k < rank; k++) {
+    double p = 0, q = 0, dp = 0, dq = 0;
+
+    for (PetscInt i = 0; i < m; i++) {
+      p += PetscSqr((double)factors[k * m + i]);
+      dp += Variance((double)factors[k * m + i]);
+    }
+    for (PetscInt j = 0; j < n; j++) {
+      q += PetscSqr((double)factors[rank * m + k * n + j]);
+      dq += Variance((double)factors[rank * m + k * n + j]);
+    }
+    expected += (p + dp) * (q + dq) - p * q;
+  }
+  TestCheck(expected <= (double)all - 47.0 / 64 * (double)kept, "%g is expected, of %g and %g", expected, (double)all, (double)kept);
+  PetscCall(PetscFree(factors));
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  for (PetscInt k = 0; k < draws; k++) {
+    PetscCall(MuonCompressorSetStep(c, k));
+    PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));
+    PetscCall(Residual(A, Y, &rest));
+    mean += (double)rest / (double)draws;
+    squares += PetscSqr((double)rest) / (double)draws;
+  }
+  deviation = sqrt((squares - mean * mean) / (double)draws);
+  TestCheck(deviation < 0.02 * mean && PetscAbs(mean - expected) <= 5 * deviation, "The square of the error is %g in the mean, expected %g within %g", mean, expected, 5 * deviation);
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&A));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* diag(2, 1) in each of four blocks of different sizes: the best approximations of rank 1 leave a 1 in each, which only a state of its own for each block comes to */
 static PetscErrorCode CheckBlocks(void)
 {
@@ -585,6 +657,8 @@ int main(int argc, char **argv)
     PetscCall(CheckVanish(oversampling, &state));
     PetscCall(CheckScale(oversampling, &state));
   }
+  PetscCall(CheckNatural(20, 30, &state));
+  PetscCall(CheckNatural(40, 9, &state));
   PetscCall(CheckSmall());
   PetscCall(CheckBlocks());
   PetscCall(PetscFinalize());

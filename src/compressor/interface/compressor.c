@@ -606,7 +606,7 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 .  c - the compressor
 
    Output Parameter:
-.  status - `MUON_STATUS_NANORINF` where an entry was not finite, or too large for how values are written; `MUON_STATUS_LMO` where a decomposition failed; else `MUON_STATUS_OK`
+.  status - `MUON_STATUS_NANORINF` where an entry was not finite, or too large for how values are written or for the product of two factors; `MUON_STATUS_LMO` where a decomposition failed; else `MUON_STATUS_OK`
 
    Level: intermediate
 
