@@ -82,6 +82,13 @@ int main(int argc, char **argv)
       args: -ef21_init gradient -ef21_compressor columntopk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -ef21_compressor_line_norm 1 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native
       args: -muon_layer_h0.up_ef21_compressor rowtopk -muon_layer_h0.up_ef21_compressor_line_norm inf -muon_layer_h0.down_ef21_compressor_line_norm 3 -muon_layer_h0.down_ef21_compressor_ratio 0.2
       args: -muon_layer_embed_ef21_compressor randk -muon_layer_embed_ef21_compressor_values natural -muon_layer_row_ef21_compressor randk -muon_seed 7
+    # A multiple, all or nothing, and every entry in fewer bits
+    test:
+      suffix: dense
+      nsize: {{1 3}}
+      args: -ef21_compressor damping -ef21_compressor_ratio 0.7 -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values double -muon_momentum 0.5 -muon_seed 3
+      args: -muon_layer_h0.up_ef21_compressor bf16 -muon_layer_h0.down_ef21_compressor dropout -muon_layer_embed_ef21_server_compressor damping -muon_layer_embed_ef21_server_compressor_values bf16
+      args: -muon_layer_row_ef21_compressor nearest -muon_layer_gain_ef21_compressor truncated -muon_layer_row_ef21_server_compressor_ratio 0.9 -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
       suffix: sgd

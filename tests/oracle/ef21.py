@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from compressor import bf16, fnv1a, kept, natural
+from compressor import bf16, fnv1a, kept, natural, nearest, truncated
 from philox import Stream
 from subset import subset
 
@@ -229,6 +229,12 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
         return rounded(values, U[:, :rank] * np.sqrt(s[:rank])) @ rounded(values, Vt[:rank].T * np.sqrt(s[:rank])).T
     flat, out = x.ravel(), np.zeros(x.size)
     chosen = range(flat.size)
+    if kind in ('nearest', 'truncated', 'bf16'):
+        return np.array([{'nearest': nearest, 'truncated': truncated, 'bf16': bf16}[kind](v) for v in flat]).reshape(x.shape)
+    if kind == 'damping':
+        flat = layer[way + '_ratio'] * flat
+    if kind == 'dropout' and word(seed, name, step, sender, direction, 4 * 0xFFFFFFFF) >= layer[way + '_ratio'] * 2.0 ** 32:
+        return out.reshape(x.shape)
     if kind == 'topk':
         compared = np.abs(flat.astype(np.float32) if values in ('single', 'bf16', 'natural') else flat)
         chosen = sorted(chosen, key=lambda e: (-compared[e], e))[:kept(layer[way + '_ratio'], flat.size)]
