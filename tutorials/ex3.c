@@ -18,6 +18,8 @@ typedef struct {
 
 static const Choice choices[] = {{"identity", MUONCOMPRESSORIDENTITY, 1, MUON_COMPRESSOR_VALUES_SINGLE},
                                  {"natural", MUONCOMPRESSORNATURAL, 1, MUON_COMPRESSOR_VALUES_SINGLE},
+                                 {"qsgd 4 bits", MUONCOMPRESSORQSGD, 1, MUON_COMPRESSOR_VALUES_SINGLE},
+                                 {"sign", MUONCOMPRESSORSIGN, 1, MUON_COMPRESSOR_VALUES_SINGLE},
                                  {"topk 10%", MUONCOMPRESSORTOPK, (PetscReal)0.1, MUON_COMPRESSOR_VALUES_SINGLE},
                                  {"topk 10% natural", MUONCOMPRESSORTOPK, (PetscReal)0.1, MUON_COMPRESSOR_VALUES_NATURAL},
                                  {"rankk 3 of 32", MUONCOMPRESSORRANKK, (PetscReal)0.094, MUON_COMPRESSOR_VALUES_SINGLE}};
