@@ -64,7 +64,7 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORSHARP      "sharp"
 
 /*E
-   MuonCompressorValues - How the values of a sparse or low-rank message are written
+   MuonCompressorValues - How the values of a message are written
 
    Values:
 +  `MUON_COMPRESSOR_VALUES_NATIVE`  - the width of `PetscScalar`

@@ -275,7 +275,7 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
 
     forge.inside = k < NDEFORMATIONS ? 0 : MUON_WIRE_MESSAGE_HEADER;
     /* The header of a packet knows of no types, nor the end of one of blocks */
-    if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != SHORTEN && d->kind != LAST))) continue;
+    if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != FLIP && d->kind != SHORTEN && d->kind != LAST))) continue;
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside > 0 ? ", the first of them" : ""));
     forge.direction   = down == PETSC_TRUE ? 1 : 0;
     forge.deformation = p.rank == k % p.size ? d : NULL;

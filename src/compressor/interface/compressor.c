@@ -391,7 +391,7 @@ PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
 }
 
 /*@
-   MuonCompressorSetValues - Sets how the values that a compressor keeps are written
+   MuonCompressorSetValues - Sets how the values that a compressor sends are written
 
    Logically Collective
 
@@ -407,7 +407,8 @@ PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
    Notes:
    The default is single, as the papers count. Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
 
-   It has no meaning for `MUONCOMPRESSORIDENTITY` and `MUONCOMPRESSORSHARP`, which are always native, and for `MUONCOMPRESSORNATURAL`.
+   It has no meaning for `MUONCOMPRESSORIDENTITY` and `MUONCOMPRESSORSHARP`, which are always native, nor for `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`,
+   `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16`, which have values of their own.
 
 .seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorGetValues()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
