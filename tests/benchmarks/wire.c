@@ -22,6 +22,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #define AIM_RATIO   1.03
 #define AIM_BYTES   160
 #define AIM_HEADERS 0.005
+#define AIM_SENT    0.0215
 #define AIM_ENCODE  0.4
 #define AIM_ADD     1.0
 #define AIM_PACK    3.0
@@ -502,6 +503,7 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9s%9s%10s\n", "", "1e9/s", "aim", "of triad"));
   PetscCall(PrintAim("residual, selection and encoding, topk 0.1 natural", x.entries / x.seconds[0], AIM_ENCODE, 2 * sizeof(PetscScalar), triad));
   PetscCall(PrintAim("check, decoding and sum, topk 0.1 natural", x.entries / x.seconds[2], AIM_ADD, 2 * sizeof(PetscScalar), triad));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9.5f%9.4f%s\n", "part of binary32 that it sends of normal numbers, at most", x.sent / (32 * x.entries), AIM_SENT, x.sent > AIM_SENT * 32 * x.entries ? "            MISSED" : ""));
   PetscCall(PetscMalloc1((rows * columns + 7) / 8, &bits));
   for (int residual = 0; residual < 2; residual++) {
     PetscCall(MatDenseGetArrayRead(set.T[0], &t));
