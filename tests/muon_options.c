@@ -482,6 +482,9 @@ int main(int argc, char **argv)
       suffix: view_ef21
       args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type sharded
     test:
+      suffix: view_lowrank
+      args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
+    test:
       suffix: view_dense
       args: -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
 

@@ -113,7 +113,7 @@ static PetscErrorCode Scale_Private(MuonCompressor c, PetscInt m, PetscInt n, co
 /* P (m x l) = the orthogonal factor of itself, by Householder's method: its columns are orthonormal whatever the rank was. Uses MUON_WORK_COMPRESSOR_C */
 static PetscErrorCode Orthonormalize_Private(MuonCompressor c, PetscInt m, PetscInt l, PetscScalar P[])
 {
-  PetscBLASInt bm, bl, info, lwork = -1;
+  PetscBLASInt bm, bl, info, generated, lwork = -1;
   PetscScalar  query[2] = {0.0, 0.0}, *tau;
 
   PetscFunctionBegin;
@@ -127,10 +127,9 @@ static PetscErrorCode Orthonormalize_Private(MuonCompressor c, PetscInt m, Petsc
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, ((size_t)l + (size_t)lwork) * sizeof(PetscScalar), &tau));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bm, &bl, P, &bm, tau, tau + l, &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
-  PetscCallBLAS("LAPACKorgqr", LAPACKorgqr_(&bm, &bl, &bl, P, &bm, tau, tau + l, &lwork, &info));
+  PetscCallBLAS("LAPACKorgqr", LAPACKorgqr_(&bm, &bl, &bl, P, &bm, tau, tau + l, &lwork, &generated));
   PetscCall(PetscFPTrapPop());
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORGQR: info %" PetscInt_FMT, (PetscInt)info);
+  PetscCheck(info == 0 && generated == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %" PetscInt_FMT " and %" PetscInt_FMT, (PetscInt)info, (PetscInt)generated);
   PetscCall(PetscLogFlops(4.0 * m * l * l - 4.0 / 3.0 * l * l * l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -474,12 +473,18 @@ static PetscErrorCode MuonCompressorCopy_PowerSGD(MuonCompressor from, MuonCompr
 static PetscErrorCode MuonCompressorDescribe_PowerSGD(MuonCompressor c, size_t length, char text[])
 {
   const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-  char                           more[64] = "";
+  char                           more[64];
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorDescribe_Factors(c, length, text));
-  if (powersgd->sweeps != 1 || powersgd->oversampling != 0) PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT "+%" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
-  PetscCall(PetscStrlcat(text, more, length));
+  if (powersgd->sweeps > 1) {
+    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " sweeps", powersgd->sweeps));
+    PetscCall(PetscStrlcat(text, more, length));
+  }
+  if (powersgd->oversampling > 0) {
+    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " more columns", powersgd->oversampling));
+    PetscCall(PetscStrlcat(text, more, length));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
