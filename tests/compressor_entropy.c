@@ -18,8 +18,8 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   PetscFunctionBegin;
   ContentRandom(&content, 7, rows, columns, form | parameter << 8, MuonWireFormIndices((MuonWireForm)form, rows, columns, count), values, count, state);
   message = (unsigned char *)Allocate(ContentRoom(&content));
-  bytes   = MUON_WIRE_MESSAGE_HEADER + (size_t)ContentEncode(&content, message);
-  PetscCall(MuonCompressorEntropy_Private(&content.header, (PetscInt64)rows, (PetscInt64)columns, message + MUON_WIRE_MESSAGE_HEADER, &bits));
+  bytes   = (size_t)ContentEncode(&content, message) + MuonWireMessageHeaderBytes(&content.header);
+  PetscCall(MuonCompressorEntropy_Private(&content.header, (PetscInt64)rows, (PetscInt64)columns, message + MuonWireMessageHeaderBytes(&content.header), &bits));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".message", dir, number));
   file = fopen(path, "wb");
   TestCheck(file != NULL && fwrite(message, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);

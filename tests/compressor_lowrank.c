@@ -24,7 +24,7 @@ static PetscErrorCode Send(MuonCompressor c, Mat X, PetscBool commit, Mat Y, Pet
   TestCheck(status == MUON_STATUS_OK, "Status %s", MuonStatuses[status]);
   PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
   if (commit) PetscCall(MuonCompressorCommit(c));
-  if (rank != NULL) *rank = buf[8];
+  if (rank != NULL) *rank = buf[6];
   PetscCall(PetscFree(buf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,7 +303,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
       PetscCall(TestEncode(c, X, G, &buf, &bytes));
       PetscCall(MuonCompressorDecodeAdd(c, 1.0, bytes, buf, G));
       PetscCall(MuonCompressorCommit(c));
-      sent += buf[8];
+      sent += buf[6];
       PetscCall(PetscFree(buf));
     }
     PetscCall(Residual(X, G, &rest));
@@ -511,7 +511,7 @@ static PetscErrorCode CheckSmall(void)
     PetscCall(TestMatSet(X, 2, 0, first));
     PetscCall(TestMatSet(X, 0, 1, second));
     PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-    TestCheck(bytes > 0 && buf[8] == table[k].rank, "Row %zu: rank %d, expected %" PetscInt_FMT, k, (int)buf[8], table[k].rank);
+    TestCheck(bytes > 0 && buf[6] == table[k].rank, "Row %zu: rank %d, expected %" PetscInt_FMT, k, (int)buf[6], table[k].rank);
     PetscCall(MuonCompressorValidate(c, 4, 3, bytes, buf, &valid));
     TestCheck(valid, "Row %zu: a good message is refused", k);
     PetscCall(MuonCompressorDecode(c, bytes, buf, Y));

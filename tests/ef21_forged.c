@@ -1,10 +1,14 @@
 static char help[] = "Forges messages on their way, checksums included: what no compressor writes ends the step as corrupt on every rank, nothing has changed, and the step can be taken again.\n\n";
 
 #include "muon_common.h"
+#include "wire_header.h"
 #include "muonwire.h"
 #include "mpicount.h"
 
-/* What is forged in the message of some form, in the packet that comes next from the servers; offsets count from the start of the message or, if negative, from its end */
+/* What is forged in the message of some form, in the packet that comes next from the servers; offsets count from the start of the message, from PAYLOAD on from that of its payload, or, if negative, from its end */
+#define PAYLOAD 100
+/* Where the length of the payload stands in the header, behind the count */
+#define LENGTH 50
 typedef struct {
   const char  *what;
   int          form, offset;
@@ -15,18 +19,18 @@ typedef struct {
 static const Forgery Forgeries[] = {
   {"the layer", MUON_WIRE_TRIPLES, 0, 1, 0xFF, 0x5A},
   {"the form", MUON_WIRE_TRIPLES, 4, 1, 0, 2},
-  {"the codec of the values", MUON_WIRE_COLUMNS, 6, 1, 0, 2},
-  {"two triples", MUON_WIRE_TRIPLES, 8, 1, 0, 2},
-  {"a row less", MUON_WIRE_PERROW, 8, 1, 0, 11},
-  {"a triple of magnitude 0", MUON_WIRE_TRIPLES, 24, sizeof(PetscScalar), 0, 0},
+  {"the codec of the values", MUON_WIRE_COLUMNS, 5, 1, 0, 2},
+  {"two triples", MUON_WIRE_TRIPLES, 6, 1, 0, 2},
+  {"a row less", MUON_WIRE_PERROW, 6, 1, 0, 11},
+  {"a triple of magnitude 0", MUON_WIRE_TRIPLES, PAYLOAD, sizeof(PetscScalar), 0, 0},
   {"a triple that is not finite", MUON_WIRE_TRIPLES, -2, 2, 0, 0xFF},
-  {"a place past the end of a row", MUON_WIRE_PERROW, 24, 1, 0xF0, 0x0F},
+  {"a place past the end of a row", MUON_WIRE_PERROW, PAYLOAD, 1, 0xF0, 0x0F},
   {"a negative magnitude", MUON_WIRE_PERROW, -1, 1, 0x7F, 0x80},
-  {"padding behind the entries", MUON_WIRE_PERCOLUMN, 24, 1, 0x7F, 0x80},
-  {"a place past the end", MUON_WIRE_PERCOLUMN, 24, 1, 0, 0x0E},
-  {"a column past the end", MUON_WIRE_COLUMNS, 24, 1, 0, 0x10},
-  {"no column", MUON_WIRE_COLUMNS, 24, 1, 0, 0},
-  {"an entry past the end", MUON_WIRE_SPARSE, 24, 1, 0, 0x08},
+  {"padding behind the entries", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0x7F, 0x80},
+  {"a place past the end", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0, 0x0E},
+  {"a column past the end", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0x10},
+  {"no column", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0},
+  {"an entry past the end", MUON_WIRE_SPARSE, PAYLOAD, 1, 0, 0x08},
   {"an entry of 0", MUON_WIRE_SPARSE, -(int)sizeof(PetscScalar), sizeof(PetscScalar), 0, 0},
 };
 #define NFORGERIES ((PetscInt)(sizeof(Forgeries) / sizeof(Forgeries[0])))
@@ -36,7 +40,7 @@ typedef enum {
   FLIP,    /* a bit, and the checksums stay: at is a part of 16 of the packet */
   PUT,     /* each byte becomes put */
   ONE,     /* the number becomes 1 */
-  OTHER,   /* the byte becomes another kind */
+  OTHER,   /* the byte becomes larger by put */
   SHORTEN, /* the last byte is not there, and no length says that it is */
   LAST     /* nor is the last message */
 } DeformationKind;
@@ -61,17 +65,16 @@ static const Deformation Deformations[] = {
   {"length 0 of the packet", PUT, PETSC_FALSE, 40, 8, 0},
   {"length 1 of the packet", ONE, PETSC_FALSE, 40, 8, 0},
   {"the largest length of the packet", PUT, PETSC_FALSE, 40, 8, 0xFF},
-  {"another layer", OTHER, PETSC_TRUE, 0, 1, 0},
-  {"another form", OTHER, PETSC_TRUE, 4, 1, 0},
-  {"another codec of positions", OTHER, PETSC_TRUE, 5, 1, 0},
-  {"another parameter", OTHER, PETSC_TRUE, 7, 1, 0},
-  {"a codec of values that is none", PUT, PETSC_TRUE, 6, 1, 5},
-  {"count 0", PUT, PETSC_TRUE, 8, 8, 0},
-  {"count 1", ONE, PETSC_TRUE, 8, 8, 0},
-  {"the largest count", PUT, PETSC_TRUE, 8, 8, 0xFF},
-  {"length 0 of a payload", PUT, PETSC_TRUE, 16, 8, 0},
-  {"length 1 of a payload", ONE, PETSC_TRUE, 16, 8, 0},
-  {"the largest length of a payload", PUT, PETSC_TRUE, 16, 8, 0xFF},
+  {"another layer", OTHER, PETSC_TRUE, 0, 1, 1},
+  {"another form", OTHER, PETSC_TRUE, 4, 1, 1},
+  {"another codec of positions", OTHER, PETSC_TRUE, 4, 1, 16},
+  {"a codec of values that is none", PUT, PETSC_TRUE, 5, 1, 5},
+  {"count 0", PUT, PETSC_TRUE, 6, 1, 0},
+  {"count 1", ONE, PETSC_TRUE, 6, 1, 0},
+  {"a count of more groups", PUT, PETSC_TRUE, 6, 1, 0xFF},
+  {"length 0 of a payload", PUT, PETSC_TRUE, LENGTH, 1, 0},
+  {"length 1 of a payload", ONE, PETSC_TRUE, LENGTH, 1, 0},
+  {"a length of a payload of more groups", PUT, PETSC_TRUE, LENGTH, 1, 0xFF},
   {"a byte less", SHORTEN, PETSC_FALSE, 0, 0, 0},
   {"a message less", LAST, PETSC_FALSE, 0, 0, 0},
 };
@@ -81,7 +84,7 @@ static struct {
   const Forgery     *forgery;     /* NULL: not armed */
   const Deformation *deformation; /* the same */
   unsigned char      direction;
-  size_t             inside;      /* bytes in front of the header in the first message: that of a group, whose first part it is then */
+  PetscBool          inside;      /* what is deformed is not the first message, a group, but the first part of it */
   PetscInt           done, opens; /* what was forged, and what of it is still a packet */
   PetscInt           equal;       /* what was so before */
 } forge;
@@ -106,15 +109,23 @@ static void Deform(unsigned char data[])
 {
   const Deformation *d      = forge.deformation;
   const size_t       length = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
-  unsigned char     *to     = data + d->at + (d->message == PETSC_TRUE ? MUON_WIRE_PACKET_HEADER + forge.inside : 0);
+  unsigned char     *to = data + d->at, *message = data + MUON_WIRE_PACKET_HEADER;
   unsigned char      kept[8];
-  size_t             last = MUON_WIRE_PACKET_HEADER, end = last, payload = 0;
+  size_t             last = MUON_WIRE_PACKET_HEADER, end = last;
+  unsigned long long count, payload                      = 0;
 
   forge.deformation = NULL;
-  if (forge.inside > 0 && data[MUON_WIRE_PACKET_HEADER + 4] != MUON_WIRE_GROUP) return;
-  for (; end < length; end = last + MUON_WIRE_MESSAGE_HEADER + payload) {
-    last    = end;
-    payload = (size_t)data[last + 16] + 256 * (size_t)data[last + 17];
+  if (forge.inside == PETSC_TRUE) {
+    if (message[4] != MUON_WIRE_GROUP) return;
+    message += TestHeader(message, &count, &payload);
+  }
+  if (d->message == PETSC_TRUE) {
+    (void)TestHeader(message, &count, &payload);
+    to = message + (d->at == LENGTH ? 6 + TestGroups(count) : d->at);
+  }
+  while (end < length) {
+    last = end;
+    end += TestHeader(data + last, &count, &payload) + (size_t)payload;
   }
   switch (d->kind) {
   case FLIP:
@@ -132,14 +143,16 @@ static void Deform(unsigned char data[])
     }
     break;
   case OTHER:
-    to[0]++;
+    to[0] = (unsigned char)(to[0] + d->put);
     break;
   case SHORTEN:
-    if (payload == 0) {
+    if (payload == 0 || TestGroups(payload - 1) < TestGroups(payload)) {
       forge.equal++;
       return;
     }
-    PutLength(data + last + 16, payload - 1);
+    to = data + last + 6 + TestGroups(count);
+    for (payload--; payload >= 128; payload /= 128) *to++ = (unsigned char)(payload % 128 + 128);
+    *to = (unsigned char)payload;
     PutLength(data + 40, length - 1 - MUON_WIRE_PACKET_HEADER);
     break;
   case LAST:
@@ -170,10 +183,11 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
   expected.direction = 1;
   expected.step      = (uint64_t)data[32];
   for (size_t at = MUON_WIRE_PACKET_HEADER; at < length;) {
-    const size_t payload = (size_t)data[at + 16] + 256 * (size_t)data[at + 17], end = at + MUON_WIRE_MESSAGE_HEADER + payload;
+    unsigned long long count, payload;
+    const size_t       head = TestHeader(data + at, &count, &payload), end = at + head + (size_t)payload;
 
-    if (data[at + 4] == f->form) {
-      unsigned char *to = f->offset >= 0 ? data + at + f->offset : data + end + f->offset;
+    if (data[at + 4] % 16 == f->form) {
+      unsigned char *to = f->offset >= PAYLOAD ? data + at + head + f->offset - PAYLOAD : (f->offset >= 0 ? data + at + f->offset : data + end + f->offset);
 
       for (size_t b = 0; b < f->bytes; b++) to[b] = (unsigned char)((to[b] & f->keep) | f->put);
       Seal(data, length);
@@ -273,10 +287,15 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
     PetscInt           done = 0, equal;
     char               what[128];
 
-    forge.inside = k < NDEFORMATIONS ? 0 : MUON_WIRE_MESSAGE_HEADER;
+    forge.inside = k < NDEFORMATIONS ? PETSC_FALSE : PETSC_TRUE;
     /* The header of a packet knows of no types, nor the end of one of blocks */
+<<<<<<< HEAD
     if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != FLIP && d->kind != SHORTEN && d->kind != LAST))) continue;
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside > 0 ? ", the first of them" : ""));
+=======
+    if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != SHORTEN && d->kind != LAST))) continue;
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside == PETSC_TRUE ? ", the first of them" : ""));
+>>>>>>> df57deb (Wire: Shorten the headers of messages and of chunks)
     forge.direction   = down == PETSC_TRUE ? 1 : 0;
     forge.deformation = p.rank == k % p.size ? d : NULL;
     PetscCall(CheckStep(&p, &q, type, what, &done));

@@ -1,6 +1,7 @@
 static char help[] = "-ef21_server_compressor sharp: the steps themselves as messages give the weights of -ef21_server_compressor identity, bit for bit, in fewer bytes and without a matrix of the server's.\n";
 
 #include "ef21_common.h"
+#include "wire_header.h"
 
 #define STEPS 5
 
@@ -85,21 +86,21 @@ static size_t MessageBytes(const TestShape *shape, PetscLogDouble *paper)
   while (((size_t)1 << all) < m * n) all++;
   if (strcmp(shape->norm, MUONLMONUCLEAR) == 0) {
     *paper = 32. * (double)(1 + m + n);
-    return 24 + s * (1 + m + n);
+    return TestMessageBytes(1, s * (1 + m + n));
   }
   if (strcmp(shape->norm, MUONLMOL1) == 0) {
     *paper = 32. + (double)all;
-    return 24 + 1 + s;
+    return TestMessageBytes(1, 1 + s);
   }
   if (strcmp(shape->norm, MUONLMOL21) == 0) {
     while (((size_t)1 << w) < n) w++;
     *paper = (double)w + 32. * (double)(1 + m);
-    return 24 + 1 + s * (1 + m);
+    return TestMessageBytes(1, 1 + s * (1 + m));
   }
   places = strcmp(shape->norm, MUONLMOROWSUM) == 0 ? n : m;
   while (((size_t)1 << w) < places) w++;
   *paper = 32. + (double)(m * n / places) * (double)(1 + w);
-  return 24 + (m * n / places * (1 + w) + 7) / 8 + s;
+  return TestMessageBytes(m * n / places, (m * n / places * (1 + w) + 7) / 8 + s);
 }
 
 static PetscErrorCode CheckTraffic(TestProblem *q, PetscBool nothing, const char what[])

@@ -44,10 +44,10 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   header.bytes     = seed % 7 == 0 ? 0 : seed % 200;
   header.count     = header.bytes;
   if (to != NULL) {
-    MuonWireMessageWrite(to, &header);
-    for (uint64_t b = 0; b < header.bytes; b++) to[MUON_WIRE_MESSAGE_HEADER + b] = (unsigned char)Mix(seed, (uint32_t)b, 1);
+    to += MuonWireMessageWrite(to, &header);
+    for (uint64_t b = 0; b < header.bytes; b++) to[b] = (unsigned char)Mix(seed, (uint32_t)b, 1);
   }
-  return MUON_WIRE_MESSAGE_HEADER + (size_t)header.bytes;
+  return (size_t)MuonWireMessageBytes(&header);
 }
 
 /* Whose message on an item a rank gets down: its own where every rank serves */

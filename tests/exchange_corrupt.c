@@ -1,6 +1,7 @@
 static char help[] = "Damages packets on the way, and sees the right status in the right places.\n\n";
 
 #include "exchange_common.h"
+#include "wire_header.h"
 #include "mpicount.h"
 
 #define NITEMS 5
@@ -36,22 +37,25 @@ static PetscBool Forge(unsigned char *packet)
     MuonWireMessage message;
 
     if (MuonWireMessageRead(packet + at, MUON_WIRE_PACKET_HEADER + (size_t)length - at, &message) != MUON_WIRE_OK) return PETSC_FALSE;
-    at += MUON_WIRE_MESSAGE_HEADER;
-    if (message.bytes >= MUON_WIRE_MESSAGE_HEADER) {
-      if (damage.kind == DAMAGE_CONTENT) packet[at] ^= 1;
+    if (message.bytes >= MUON_WIRE_MESSAGE_HEADER_MOST) {
+      if (damage.kind == DAMAGE_CONTENT) packet[at + MuonWireMessageHeaderBytes(&message)] ^= 1;
       else {
-        const uint64_t rest = message.bytes - MUON_WIRE_MESSAGE_HEADER;
+        uint64_t rest = MuonWireMessageBytes(&message);
 
+        /* A message of a header alone, then another with the bytes that are left; lengths of one byte and of two leave room for one that fits */
         message.bytes = 0;
-        MuonWireMessageWrite(packet + at - MUON_WIRE_MESSAGE_HEADER, &message);
-        message.bytes = rest;
-        MuonWireMessageWrite(packet + at, &message);
+        at += MuonWireMessageWrite(packet + at, &message);
+        rest -= MuonWireMessageHeaderBytes(&message);
+        message.bytes = rest - MuonWireMessageHeaderBytes(&message);
+        message.bytes = rest - MuonWireMessageHeaderBytes(&message);
+        if (MuonWireMessageBytes(&message) != rest) return PETSC_FALSE;
+        (void)MuonWireMessageWrite(packet + at, &message);
         header.messages++;
       }
       MuonWirePacketSeal(packet, &header);
       return PETSC_TRUE;
     }
-    at += (size_t)message.bytes;
+    at += (size_t)MuonWireMessageBytes(&message);
   }
   return PETSC_FALSE;
 }
@@ -238,6 +242,7 @@ static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
   size_t               bytes;
   MuonStatus           status;
   PetscMPIInt          rank, size, sender;
+  unsigned long long   count, payload;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -251,7 +256,8 @@ static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
     for (PetscInt k = 0; k < NITEMS; k++) {
       PetscCall(MuonExchangeUpReserve(exchange, order[k], 1000, &to));
       bytes = MessageMake(step, rank, PETSC_FALSE, order[k], to);
-      if (rank == sender && how == 1) to[16]++; /* the lowest byte of the length of the payload */
+      (void)TestHeader(to, &count, &payload);
+      if (rank == sender && how == 1) to[6 + TestGroups(count)]++; /* the lowest byte of the length of the payload, behind the count */
       if (rank == sender && how == 2) bytes += MessageMake(step, rank, PETSC_FALSE, order[k], to + bytes);
       PetscCall(MuonExchangeUpAdvance(exchange, order[k], bytes));
     }

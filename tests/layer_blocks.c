@@ -275,8 +275,8 @@ static PetscErrorCode CheckTraffic(Problem *a, Problem *b)
   PetscCheck(s.dense == t.dense && s.up[0] == t.up[0] && s.down[0] == t.down[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The paper's bits are %g and %g with blocks, %g and %g in layers of their own", s.up[0], s.down[0], t.up[0], t.down[0]);
   PetscCheck(PetscAbsReal(s.up[2] - t.up[2]) <= 1e-9 * t.up[2] && PetscAbsReal(s.down[2] - t.down[2]) <= 1e-9 * t.down[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The bounds are %g and %g with blocks, %g and %g in layers of their own", s.up[2], s.down[2],
              t.up[2], t.down[2]);
-  PetscCheck(s.up[1] > t.up[1] && s.up[1] <= t.up[1] + 8 * MUON_WIRE_MESSAGE_HEADER * groups, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bits went up with blocks, %g in layers of their own", s.up[1], t.up[1]);
-  PetscCheck(s.down[1] > t.down[1] && s.down[1] <= t.down[1] + 8 * MUON_WIRE_MESSAGE_HEADER * groups, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bits went down with blocks, %g in layers of their own", s.down[1], t.down[1]);
+  PetscCheck(s.up[1] > t.up[1] && s.up[1] <= t.up[1] + 8 * MUON_WIRE_MESSAGE_HEADER_MOST * groups, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bits went up with blocks, %g in layers of their own", s.up[1], t.up[1]);
+  PetscCheck(s.down[1] > t.down[1] && s.down[1] <= t.down[1] + 8 * MUON_WIRE_MESSAGE_HEADER_MOST * groups, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bits went down with blocks, %g in layers of their own", s.down[1], t.down[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,7 +371,7 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
     size_t          first;
 
     if (MuonWireMessageRead(data + at, length - at, &header) != MUON_WIRE_OK) return;
-    first = MUON_WIRE_MESSAGE_HEADER;
+    first = MuonWireMessageHeaderBytes(&header);
     if (header.form == MUON_WIRE_GROUP && MuonWireMessageRead(data + at + first, length - at - first, &part) == MUON_WIRE_OK) {
       switch (forge.what) {
       case 0:
@@ -400,7 +400,7 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
       forge.armed = PETSC_FALSE;
       return;
     }
-    at += MUON_WIRE_MESSAGE_HEADER + (size_t)header.bytes;
+    at += (size_t)MuonWireMessageBytes(&header);
   }
 }
 

@@ -1,6 +1,7 @@
 static char help[] = "Steps as messages: they hold D of MuonLMOApply() to the last bit, cost what the formulas say, and damaged ones are refused or are other messages. With -oracle_dir they are written for tests/oracle/lmo_message.py.\n";
 
 #include "compressor_common.h"
+#include "wire_header.h"
 #include <petscmuonlmo.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include "muonkernels.h"
@@ -169,7 +170,7 @@ static PetscErrorCode CheckMessage(const char norm[], Mat G, Kind kind, Dump *du
   memset(message, 0xA5, most + 8);
   PetscCall(MuonLMOEncode(lmo, G, most, message, &bytes));
   PetscCall(MuonLMOGetStatus(lmo, &status));
-  TestCheck(status == MUON_STATUS_OK && bytes >= 24 && bytes <= most, "%s: status %d, %zu of at most %zu bytes", what, (int)status, bytes, most);
+  TestCheck(status == MUON_STATUS_OK && bytes >= 8 && bytes <= most, "%s: status %d, %zu of at most %zu bytes", what, (int)status, bytes, most);
   for (int i = 0; i < 8; i++) TestCheck(message[most + (size_t)i] == 0xA5, "%s: byte %d behind the message was written", what, i);
   PetscCall(CheckBits(G, before, "the matrix"));
   PetscCall(ValidateCopy(other, m, n, bytes, message, &valid));
@@ -278,6 +279,8 @@ static PetscErrorCode CheckDamage(const char norm[], PetscInt m, PetscInt n, Kin
   PetscBool          valid, compressor;
   PetscInt           refused = 0;
   unsigned long long state   = 5;
+  unsigned long long count, payload;
+  size_t             head;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &lmo));
@@ -291,16 +294,17 @@ static PetscErrorCode CheckDamage(const char norm[], PetscInt m, PetscInt n, Kin
   PetscCall(MuonLMOGetMaxBytes(lmo, m, n, &most));
   PetscCall(PetscMalloc1(most + 1, &message));
   PetscCall(MuonLMOEncode(lmo, G, most, message, &bytes));
+  head = TestHeader(message, &count, &payload);
   for (size_t bit = 0; bit < 8 * bytes; bit++) {
     message[bit / 8] ^= (unsigned char)(1 << bit % 8);
     PetscCall(TryDecode(lmo, bytes, message, Y, &valid));
-    TestCheck(valid == PETSC_FALSE || bit / 8 >= 24, "%s: bit %zu of the header does not matter", norm, bit);
+    TestCheck(valid == PETSC_FALSE || bit / 8 >= head, "%s: bit %zu of the header does not matter", norm, bit);
     PetscCall(MuonCompressorValidate(c, m, n, bytes, message, &compressor));
     TestCheck(compressor == valid, "%s: the compressor has another opinion of bit %zu", norm, bit);
     if (valid == PETSC_FALSE) refused++;
     message[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
-  TestCheck(refused >= 8 * 24, "%s: %" PetscInt_FMT " bits are refused", norm, refused);
+  TestCheck(refused >= 8 * (PetscInt)head, "%s: %" PetscInt_FMT " bits are refused", norm, refused);
   for (size_t cut = 0; cut < bytes; cut++) {
     PetscCall(TryDecode(lmo, cut, message, Y, &valid));
     TestCheck(valid == PETSC_FALSE, "%s: %zu of %zu bytes are accepted", norm, cut, bytes);
@@ -309,12 +313,12 @@ static PetscErrorCode CheckDamage(const char norm[], PetscInt m, PetscInt n, Kin
   PetscCall(TryDecode(lmo, bytes + 1, message, Y, &valid));
   TestCheck(valid == PETSC_FALSE, "%s: a byte too many is accepted", norm);
   for (PetscInt k = 0; k < 500; k++) {
-    unsigned char header[24];
+    unsigned char header[32];
 
-    PetscCall(PetscArraycpy(header, message, 24));
-    for (PetscInt b = 0; b < 1 + k % 4; b++) message[TestBits(&state) % 24] = (unsigned char)(TestBits(&state) % 3 == 0 ? 0xFF : TestBits(&state) % 256);
+    PetscCall(PetscArraycpy(header, message, head));
+    for (PetscInt b = 0; b < 1 + k % 4; b++) message[TestBits(&state) % head] = (unsigned char)(TestBits(&state) % 3 == 0 ? 0xFF : TestBits(&state) % 256);
     PetscCall(TryDecode(lmo, bytes, message, Y, &valid));
-    PetscCall(PetscArraycpy(message, header, 24));
+    PetscCall(PetscArraycpy(message, header, head));
   }
   PetscCall(MuonLMOSetLayerName(lmo, "v"));
   PetscCall(ValidateCopy(lmo, m, n, bytes, message, &valid));
@@ -343,7 +347,7 @@ static PetscErrorCode CheckEmpty(void)
     const PetscInt m = k % 2 == 0 ? 0 : 3, n = 3 - m;
     MuonLMO        lmo;
     Mat            G;
-    unsigned char  message[24];
+    unsigned char  message[8];
     size_t         most, bytes;
     PetscBool      valid;
 
@@ -352,7 +356,7 @@ static PetscErrorCode CheckEmpty(void)
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &G));
     PetscCall(MuonLMOGetMaxBytes(lmo, m, n, &most));
     PetscCall(MuonLMOEncode(lmo, G, sizeof(message), message, &bytes));
-    TestCheck(most == 24 && bytes == 24, "%s: %zu of at most %zu bytes for %" PetscInt_FMT " x %" PetscInt_FMT, Norms[k / 2], bytes, most, m, n);
+    TestCheck(most == 8 && bytes == 8, "%s: %zu of at most %zu bytes for %" PetscInt_FMT " x %" PetscInt_FMT, Norms[k / 2], bytes, most, m, n);
     PetscCall(MuonLMOValidate(lmo, m, n, bytes, message, &valid));
     TestCheck(valid == PETSC_TRUE, "%s: the message of %" PetscInt_FMT " x %" PetscInt_FMT " is refused", Norms[k / 2], m, n);
     PetscCall(MuonLMODecodeAdd(lmo, 1, bytes, message, G));
@@ -456,7 +460,7 @@ static PetscErrorCode Wrong(const char wrong[])
   PetscCall(MuonLMOSetOptionsPrefix(lmo, "some_"));
   PetscCall(MuonLMOSetType(lmo, strcmp(wrong, "norm") == 0 ? MUONLMOFROBENIUS : MUONLMOROWSUM));
   PetscCall(MatCreateDense(strcmp(wrong, "parallel") == 0 ? PETSC_COMM_WORLD : PETSC_COMM_SELF, PETSC_DECIDE, PETSC_DECIDE, 5, 4, NULL, &G));
-  if (strcmp(wrong, "room") == 0) PetscCall(MuonLMOEncode(lmo, G, 24, message, &bytes));
+  if (strcmp(wrong, "room") == 0) PetscCall(MuonLMOEncode(lmo, G, 8, message, &bytes));
   if (strcmp(wrong, "norm") == 0 || strcmp(wrong, "parallel") == 0) PetscCall(MuonLMOEncode(lmo, G, sizeof(message), message, &bytes));
   if (strcmp(wrong, "message") == 0) PetscCall(MuonLMODecodeAdd(lmo, 1, 40, message, G));
   if (strcmp(wrong, "oracle") == 0) {
@@ -532,7 +536,7 @@ int main(int argc, char **argv)
     test:
       suffix: room
       args: -wrong room
-      error: Room for 24 bytes, expected the 3
+      error: Room for 8 bytes, expected
     test:
       suffix: parallel
       args: -wrong parallel

@@ -68,7 +68,7 @@ static void Density(uint64_t d, uint64_t count, unsigned values, int crowded, ui
   ContentMeasure(&content);
   plain = (unsigned char *)Allocate(ContentRoom(&content));
   (void)ContentEncode(&content, plain);
-  (void)ThereAndBack(plain, MUON_WIRE_MESSAGE_HEADER + content.header.bytes, 1, d);
+  (void)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
   free(plain);
   ContentFree(&content);
 }
@@ -86,11 +86,12 @@ static double Entropy(const double counts[], unsigned symbols)
 static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 {
   const int       dense  = ratio == 1;
-  const uint64_t  size   = MUON_WIRE_MESSAGE_HEADER + (d + 7) / 8 + 2 * d;
+  const uint64_t  size   = MUON_WIRE_MESSAGE_HEADER_MOST + (d + 7) / 8 + 2 * d;
   unsigned char  *bitmap = (unsigned char *)Allocate((size_t)(d + 7) / 8), *plain = (unsigned char *)Allocate((size_t)size);
   uint16_t       *codes = (uint16_t *)Allocate((size_t)d * 2);
   double          signs[512], exponents[256], threshold = 0, sent;
   uint64_t        kept = 0;
+  unsigned        head;
   MuonWireMessage header;
 
   memset(signs, 0, sizeof(signs));
@@ -121,16 +122,17 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
     exponents[exponent]++;
     bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1 << k % 8);
   }
-  header.layer   = 1;
-  header.form    = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
-  header.indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header.form, 1, d, kept);
-  header.values  = MUON_WIRE_VALUES_NATURAL;
-  header.count   = kept;
-  Check(MuonWirePayloadBytes(&header, 1, d, &header.bytes) == MUON_WIRE_OK && MUON_WIRE_MESSAGE_HEADER + header.bytes <= size, "size");
-  MuonWireMessageWrite(plain, &header);
-  if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + MUON_WIRE_MESSAGE_HEADER);
-  MuonWireNaturalEncode(kept, codes, plain + MUON_WIRE_MESSAGE_HEADER + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
-  sent   = (double)ThereAndBack(plain, MUON_WIRE_MESSAGE_HEADER + header.bytes, 1, d);
+  header.layer     = 1;
+  header.form      = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
+  header.indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)header.form, 1, d, kept);
+  header.values    = MUON_WIRE_VALUES_NATURAL;
+  header.parameter = 0;
+  header.count     = kept;
+  Check(MuonWirePayloadBytes(&header, 1, d, &header.bytes) == MUON_WIRE_OK && MuonWireMessageBytes(&header) <= size, "size");
+  head = MuonWireMessageWrite(plain, &header);
+  if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + head);
+  MuonWireNaturalEncode(kept, codes, plain + head + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
+  sent   = (double)ThereAndBack(plain, MuonWireMessageBytes(&header), 1, d);
   *bound = Entropy(signs, 512) / 8;
   if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;
   free(codes);

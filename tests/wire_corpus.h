@@ -211,10 +211,21 @@ static inline int ContentIsPlain(const Content *content)
   return content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.values != MUON_WIRE_VALUES_CODED;
 }
 
-/* Room for every message of that content, and its length: where codecs are not plain it is known when the message is written */
+/* At most so many bytes: chunks that nothing makes shorter, and their heads */
+static inline uint64_t GapsMaxBytes(uint64_t entries)
+{
+  return entries / 8 + 1 + 6 * (entries / 65536 + 1);
+}
+
+static inline uint64_t CodedMaxBytes(unsigned width, uint64_t count)
+{
+  return (width * count + 7) / 8 + 3 * (count / 65536 + 1);
+}
+
+/* Room for every message of that content: where codecs are not plain its length is known when the message is written */
 static inline size_t ContentRoom(const Content *content)
 {
-  return MUON_WIRE_MESSAGE_HEADER + (size_t)(MuonWireGapsMaxBytes(content->numbered) + 8 * content->header.count + MuonWireEntriesBytes(content->length, content->lines) + 12 + 8 * content->numbers + 16);
+  return MUON_WIRE_MESSAGE_HEADER_MOST + (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, 0) + MuonWireEntriesBytes(content->length, content->lines) + 9 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 
@@ -264,7 +275,7 @@ static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t num
     if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(numbers, codes, to);
     else {
       MuonWireNaturalEncode(numbers, codes, packed);
-      bytes = MuonWireCodedEncode(numbers, packed, limit, to);
+      bytes = MuonWireCodedEncode(9, numbers, packed, limit, to);
     }
     free(packed);
     free(codes);
@@ -280,16 +291,14 @@ static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t num
   return MuonWireValuesBytes((MuonWireValues)header->values, numbers);
 }
 
-/* Writes the whole message, 24 + header.bytes bytes, and returns the bytes of its payload */
-static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
+/* Writes the payload and returns its length, coded values in no more than limit bytes of it */
+static inline uint64_t ContentPayload(const Content *content, uint64_t limit, unsigned char *to)
 {
   const MuonWireMessage *header   = &content->header;
   const uint64_t         numbered = content->numbered;
   const double          *x        = content->values;
   unsigned char         *start    = to;
 
-  MuonWireMessageWrite(to, header);
-  to += MUON_WIRE_MESSAGE_HEADER;
   if (header->form == MUON_WIRE_SEEDED) {
     Put(to, 8, content->seed);
     to += 8;
@@ -299,7 +308,7 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
 
     memset(bitmap, 0, (size_t)(numbered + 7) / 8);
     for (uint64_t i = 0; i < header->count; i++) bitmap[content->positions[i] / 8] = (unsigned char)(bitmap[content->positions[i] / 8] | 1 << (content->positions[i] % 8));
-    if (header->indices == MUON_WIRE_INDICES_GAPS) to += MuonWireGapsEncode(MUON_WIRE_INDICES_BITMAP, numbered, header->count, bitmap, MuonWireGapsMaxBytes(numbered), to);
+    if (header->indices == MUON_WIRE_INDICES_GAPS) to += MuonWireGapsEncode(MUON_WIRE_INDICES_BITMAP, numbered, header->count, bitmap, limit, to);
     else {
       MuonWireIndicesEncode((MuonWireIndices)header->indices, numbered, header->count, bitmap, to);
       to += MuonWireIndicesBytes((MuonWireIndices)header->indices, numbered, header->count);
@@ -309,18 +318,26 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
   MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
   to += MuonWireEntriesBytes(content->length, content->lines);
   for (unsigned s = 0; s < 3; s++) {
-    to += ContentValues(header, content->section[s], x, header->bytes > 0 ? MUON_WIRE_MESSAGE_HEADER + header->bytes - (uint64_t)(to - start) : MuonWireCodedMaxBytes(content->section[s]), to);
+    to += ContentValues(header, content->section[s], x, limit - (uint64_t)(to - start), to);
     x += content->section[s];
   }
-  return (uint64_t)(to - start) - MUON_WIRE_MESSAGE_HEADER;
+  return (uint64_t)(to - start);
+}
+
+/* Writes the whole message and returns the bytes of its payload */
+static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
+{
+  const unsigned head = MuonWireMessageWrite(to, &content->header);
+
+  Check(head == MuonWireMessageHeaderBytes(&content->header) && head <= MUON_WIRE_MESSAGE_HEADER_MOST, "%u bytes of header", head);
+  return ContentPayload(content, content->header.bytes, to + head);
 }
 
 static inline void ContentMeasure(Content *content)
 {
   unsigned char *message = (unsigned char *)Allocate(ContentRoom(content));
 
-  content->header.bytes = 0;
-  content->header.bytes = ContentEncode(content, message);
+  content->header.bytes = ContentPayload(content, ContentRoom(content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
   if (ContentIsPlain(content)) {
     const uint64_t bytes = content->header.bytes;
 
@@ -343,12 +360,12 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   content->columns = columns;
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlainHeader(&found, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   /* Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be missing */
-  room = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER + (size_t)content->header.bytes);
-  if (MuonWireMessageExpand(bytes, length, layer, rows, columns, MUON_WIRE_MESSAGE_HEADER + (size_t)content->header.bytes, room, &from, &content->header) != MUON_WIRE_OK) {
+  room = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content->header));
+  if (MuonWireMessageExpand(bytes, length, layer, rows, columns, (size_t)MuonWireMessageBytes(&content->header), room, &from, &content->header) != MUON_WIRE_OK) {
     free(room);
     return MUON_WIRE_CORRUPT;
   }
-  from += MUON_WIRE_MESSAGE_HEADER;
+  from += MuonWireMessageHeaderBytes(header);
   ContentAllocate(content);
   if (header->form == MUON_WIRE_SEEDED) {
     content->seed = Get(from, 8);
@@ -414,7 +431,7 @@ static inline MuonWireResult CheckCanonical(const unsigned char *bytes, size_t l
 
   if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   again = (unsigned char *)Allocate(ContentRoom(&content));
-  Check(ContentEncode(&content, again) == content.header.bytes && content.header.bytes == length - MUON_WIRE_MESSAGE_HEADER, "form %d, codecs %d and %d", content.header.form, content.header.indices, content.header.values);
+  Check(ContentEncode(&content, again) == content.header.bytes && MuonWireMessageBytes(&content.header) == length, "form %d, codecs %d and %d", content.header.form, content.header.indices, content.header.values);
   Check(memcmp(again, bytes, length) == 0, "form %d, codecs %d and %d, %d x %d", content.header.form, content.header.indices, content.header.values, (int)rows, (int)columns);
   free(again);
   ContentFree(&content);
@@ -429,14 +446,14 @@ static inline unsigned char *PacketOf(const MuonWirePacket *who, const Content *
 
   header.messages = messages;
   header.bytes    = 0;
-  for (uint32_t i = 0; i < messages; i++) header.bytes += MUON_WIRE_MESSAGE_HEADER + contents[i].header.bytes;
+  for (uint32_t i = 0; i < messages; i++) header.bytes += MuonWireMessageBytes(&contents[i].header);
   *length = MUON_WIRE_PACKET_HEADER + (size_t)header.bytes;
   packet  = (unsigned char *)Allocate(*length);
   memset(packet, 0xA5, *length);
   to = packet + MUON_WIRE_PACKET_HEADER;
   for (uint32_t i = 0; i < messages; i++) {
     ContentEncode(&contents[i], to);
-    to += MUON_WIRE_MESSAGE_HEADER + contents[i].header.bytes;
+    to += MuonWireMessageBytes(&contents[i].header);
   }
   MuonWirePacketSeal(packet, &header);
   return packet;
@@ -465,8 +482,8 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
     const size_t    rest = (size_t)(packet + length - from);
 
     Check(MuonWireMessageRead(from, rest, &message) == MUON_WIRE_OK, "message %d of an open packet", (int)i);
-    if (i < messages && CheckCanonical(from, MUON_WIRE_MESSAGE_HEADER + (size_t)message.bytes, contents[i].header.layer, contents[i].rows, contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
-    from += MUON_WIRE_MESSAGE_HEADER + message.bytes;
+    if (i < messages && CheckCanonical(from, (size_t)MuonWireMessageBytes(&message), contents[i].header.layer, contents[i].rows, contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
+    from += MuonWireMessageBytes(&message);
   }
   Check(from == packet + length, "the messages do not end with the packet");
   return result;

@@ -35,7 +35,7 @@ int main(void)
     CorpusPacket   from;
     MuonWireGroup  group;
     unsigned char *bytes, *copy, *twice;
-    size_t         room = MUON_WIRE_MESSAGE_HEADER, parts = 0, length, whole;
+    size_t         room = MUON_WIRE_MESSAGE_HEADER_MOST, parts = 0, length, whole;
 
     memset(&from, 0, sizeof(from));
     CorpusPacketCreate(&from, which);
@@ -43,14 +43,14 @@ int main(void)
     bytes = (unsigned char *)Allocate(room);
     for (uint32_t i = 0; i < from.messages; i++) {
       MuonWireMessage message;
-      unsigned char  *to = bytes + MUON_WIRE_MESSAGE_HEADER + parts;
+      unsigned char  *to = bytes + MUON_WIRE_MESSAGE_HEADER_MOST + parts;
 
       (void)ContentEncode(&from.contents[i], to);
       Check(MuonWireMessageRead(to, room, &message) == MUON_WIRE_OK, "%s, part %d", from.name, (int)i);
-      parts += MUON_WIRE_MESSAGE_HEADER + (size_t)message.bytes;
+      parts += (size_t)MuonWireMessageBytes(&message);
     }
     length = (size_t)MuonWireGroupClose(LAYER, from.messages, parts, bytes);
-    Check(length <= room && length > parts && length - parts <= MUON_WIRE_MESSAGE_HEADER, "%s: %d bytes", from.name, (int)length);
+    Check(length <= room && length > parts && length - parts <= MUON_WIRE_MESSAGE_HEADER_MOST, "%s: %d bytes", from.name, (int)length);
     /* Where memory ends, so that a sanitizer sees who reads too much */
     copy = (unsigned char *)Allocate(length);
     memcpy(copy, bytes, length);
@@ -76,18 +76,18 @@ int main(void)
     if (from.messages > 0) {
       copy = (unsigned char *)Allocate(room + 1);
       for (int more = -1; more <= 1; more += 2) {
-        memcpy(copy + MUON_WIRE_MESSAGE_HEADER, bytes + length - parts, parts);
-        copy[MUON_WIRE_MESSAGE_HEADER + parts] = 0;
-        whole                                  = (size_t)MuonWireGroupClose(LAYER, from.messages, (uint64_t)((int64_t)parts + more), copy);
+        memcpy(copy + MUON_WIRE_MESSAGE_HEADER_MOST, bytes + length - parts, parts);
+        copy[MUON_WIRE_MESSAGE_HEADER_MOST + parts] = 0;
+        whole                                       = (size_t)MuonWireGroupClose(LAYER, from.messages, (uint64_t)((int64_t)parts + more), copy);
         Check(GroupCheck(copy, whole, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes more", from.name, more);
-        memcpy(copy + MUON_WIRE_MESSAGE_HEADER, bytes + length - parts, parts);
+        memcpy(copy + MUON_WIRE_MESSAGE_HEADER_MOST, bytes + length - parts, parts);
         whole = (size_t)MuonWireGroupClose(LAYER, (uint64_t)((int64_t)from.messages + more), parts, copy);
         Check(GroupCheck(copy, whole, &from) == MUON_WIRE_CORRUPT, "%s, %d parts more", from.name, more);
       }
       free(copy);
       /* No part is a group, nor a plain message of a layer */
-      twice = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER + length);
-      memcpy(twice + MUON_WIRE_MESSAGE_HEADER, bytes, length);
+      twice = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
+      memcpy(twice + MUON_WIRE_MESSAGE_HEADER_MOST, bytes, length);
       whole = (size_t)MuonWireGroupClose(LAYER, 1, length, twice);
       Check(MuonWireGroupOpen(twice, whole, LAYER, 1, &group) == MUON_WIRE_OK, "%s, in a group", from.name);
       Check(CheckCanonical(MuonWireGroupNext(&group, &length), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);

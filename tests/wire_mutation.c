@@ -62,19 +62,71 @@ static void RefusedValues(unsigned char *packet, size_t length, const CorpusPack
   }
 }
 
-/* A payload that is longer than what is there, up to sums that wrap around */
-static void ReadRefused(const unsigned char *message, size_t rest)
+/* The packet with other bytes in place of the first old ones of the message at, and lengths that agree; the verdict must be refusal */
+static void RefusedHead(const unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, size_t old, const unsigned char *head, size_t bytes, const char what[])
 {
-  unsigned char   bytes[MUON_WIRE_MESSAGE_HEADER];
-  MuonWireMessage header;
+  unsigned char *other = (unsigned char *)Allocate(length + bytes);
 
-  memcpy(bytes, message, sizeof(bytes));
-  for (unsigned i = 0; i < 64; i++) {
-    Put(bytes + 16, 8, rest - sizeof(bytes) + ((uint64_t)1 << i));
-    Check(MuonWireMessageRead(bytes, rest, &header) == MUON_WIRE_CORRUPT, "2^%u bytes too many", i);
-    Put(bytes + 16, 8, UINT64_MAX - i);
-    Check(MuonWireMessageRead(bytes, rest, &header) == MUON_WIRE_CORRUPT, "2^64 - %u bytes", i + 1);
+  memcpy(other, packet, at);
+  memcpy(other + at, head, bytes);
+  memcpy(other + at + bytes, packet + at + old, length - at - old);
+  Put(other + 40, 8, length - old + bytes - MUON_WIRE_PACKET_HEADER);
+  Rectify(other, length - old + bytes);
+  Check(AtTheWall(other, length - old + bytes, from) == MUON_WIRE_CORRUPT, "%s: %s of the message at %d", from->name, what, (int)at);
+  free(other);
+}
+
+/* Other counts and other lengths in the header of a message, and numbers with a byte more than they need */
+static void RefusedHeaders(const unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, const MuonWireMessage *header)
+{
+  const unsigned whole = MuonWireMessageHeaderBytes(header);
+  unsigned char  head[MUON_WIRE_MESSAGE_HEADER_MOST + 16];
+
+  for (unsigned field = 0; field < 2; field++) {
+    const uint64_t value = field == 0 ? header->count : header->bytes;
+    unsigned       end   = header->form == MUON_WIRE_BLOCKS ? 7 : 6;
+
+    for (unsigned k = 0; k < 4 * 63; k++) {
+      const uint64_t  power = (uint64_t)1 << k / 4, others[4] = {power - 1, value + power, value - power, UINT64_MAX / 2 - power + 1};
+      MuonWireMessage other = *header;
+
+      if (others[k % 4] == value || others[k % 4] > UINT64_MAX / 2) continue;
+      if (field == 0) other.count = others[k % 4];
+      else other.bytes = others[k % 4];
+      RefusedHead(packet, length, from, at, whole, head, MuonWireMessageWrite(head, &other), field == 0 ? "count" : "payload");
+    }
+    for (unsigned k = 0; k <= field; k++) {
+      while (packet[at + end] >= 128) end++;
+      end++;
+    }
+    /* 1 to 10 groups of zeros behind the number */
+    for (unsigned more = 1; more <= 10; more++) {
+      memcpy(head, packet + at, end);
+      head[end - 1] |= 128;
+      memset(head + end, 128, more);
+      head[end + more - 1] = 0;
+      RefusedHead(packet, length, from, at, end, head, end + more, "a group of zeros");
+      head[end + more - 1] = 127;
+      RefusedHead(packet, length, from, at, end, head, end + more, "a group of ones");
+    }
   }
+}
+
+/* A payload that is longer than what is there, up to sums that wrap around */
+static void ReadRefused(const MuonWireMessage *message, size_t rest)
+{
+  unsigned char  *bytes  = (unsigned char *)Allocate(rest + MUON_WIRE_MESSAGE_HEADER_MOST);
+  MuonWireMessage header = *message, found;
+
+  for (unsigned i = 0; i < 63; i++) {
+    header.bytes = rest - MuonWireMessageHeaderBytes(message) + ((uint64_t)1 << i);
+    (void)MuonWireMessageWrite(bytes, &header);
+    Check(MuonWireMessageRead(bytes, rest, &found) == MUON_WIRE_CORRUPT, "2^%u bytes too many", i);
+    header.bytes = UINT64_MAX / 2 - i;
+    (void)MuonWireMessageWrite(bytes, &header);
+    Check(MuonWireMessageRead(bytes, rest, &found) == MUON_WIRE_CORRUPT, "2^63 - %u bytes", i + 1);
+  }
+  free(bytes);
 }
 
 int main(void)
@@ -130,8 +182,10 @@ int main(void)
     RefusedValues(packet, length, &from, 24, 4, "messages");
     RefusedValues(packet, length, &from, 40, 8, "bytes");
     for (uint32_t i = 0; i < from.messages; i++) {
-      RefusedValues(packet, length, &from, at + 8, 8, "count");
-      RefusedValues(packet, length, &from, at + 16, 8, "payload");
+      const MuonWireMessage *header = &from.contents[i].header;
+      const size_t           head   = MuonWireMessageHeaderBytes(header);
+
+      RefusedHeaders(packet, length, &from, at, header);
       for (unsigned parameter = 0; parameter < 256; parameter++) {
         MuonWireMessage other = from.contents[i].header;
         const int       coded = other.values == MUON_WIRE_VALUES_CODED;
@@ -140,22 +194,22 @@ int main(void)
         /* Few entries in other blocks, or with other bits, may take the same room */
         if (coded) other.values = MUON_WIRE_VALUES_NATURAL;
         other.parameter = (uint8_t)parameter;
-        if (other.form != MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 7, 1, parameter, "parameter");
-        else if (MuonWirePayloadBytes(&other, from.contents[i].rows, from.contents[i].columns, &bytes) != MUON_WIRE_OK || (!coded && bytes != other.bytes)) RefusedField(packet, length, &from, at + 7, 1, parameter, "parameter of blocks");
+        if (other.form != MUON_WIRE_BLOCKS) break;
+        if (MuonWirePayloadBytes(&other, from.contents[i].rows, from.contents[i].columns, &bytes) != MUON_WIRE_OK || (!coded && bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
       }
-      ReadRefused(packet + at, length - at);
-      for (unsigned id = 3; id < 256; id++) {
-        if (id > MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 4, 1, id, "form");
-        if (id > MUON_WIRE_INDICES_GAPS) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the positions");
-        if (id > MUON_WIRE_VALUES_CODED) RefusedField(packet, length, &from, at + 6, 1, id, "codec of the values");
+      ReadRefused(header, length - at);
+      for (unsigned id = 0; id < 16; id++) {
+        if (id > MUON_WIRE_BLOCKS && header->form != MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
+        if (id > MUON_WIRE_INDICES_GAPS) RefusedField(packet, length, &from, at + 4, 1, header->form | id << 4, "codec of the positions");
       }
-      /* Directories of chunks, and behind that of coded values the number of codes and the first state */
-      if (from.contents[i].header.indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + 24, 4, "directory of positions");
-      else if (from.contents[i].header.values == MUON_WIRE_VALUES_CODED && (from.contents[i].header.form == MUON_WIRE_DENSE || from.contents[i].header.form == MUON_WIRE_LOWRANK) && from.contents[i].numbers > 0) {
-        RefusedValues(packet, length, &from, at + 24, 4, "directory of values");
-        RefusedValues(packet, length, &from, at + 28, 1, "number of codes");
+      for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
+      /* Lengths of chunks, and behind that of coded values the number of codes */
+      if (header->indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + head, 1, "length of positions");
+      else if (header->values == MUON_WIRE_VALUES_CODED && (header->form == MUON_WIRE_DENSE || header->form == MUON_WIRE_LOWRANK) && from.contents[i].numbers > 0) {
+        RefusedValues(packet, length, &from, at + head, 1, "length of values");
+        RefusedValues(packet, length, &from, at + head + (packet[at + head] >= 128 ? 2 : 1), 1, "number of codes");
       }
-      at += MUON_WIRE_MESSAGE_HEADER + (size_t)from.contents[i].header.bytes;
+      at += (size_t)MuonWireMessageBytes(header);
     }
     Check(at == length, "%s: %d of %d", from.name, (int)at, (int)length);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, unchanged", from.name);

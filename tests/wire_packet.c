@@ -43,9 +43,9 @@ int main(void)
   ContentRandom(&contents[1], 18, 4, 6, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 2, &state);
   packet = PacketOf(&who, contents, 2, &length);
   /* bitmap 3, codes 45 bits: 6; P and Q 2 (4 + 6) values of 4 bytes */
-  Check(length == 56 + 24 + 9 + 24 + 80, "%d bytes", (int)length);
+  Check(length == 56 + 8 + 9 + 8 + 80, "%d bytes", (int)length);
 
-  memcpy(bytes, "PMW1\1\3\70\0\0\0\0\0\4\3\2\1\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\210\167\146\125\104\063\042\021\211\0\0\0\0\0\0\0", 48);
+  memcpy(bytes, "PMW1\2\0\70\0\0\0\0\0\4\3\2\1\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\210\167\146\125\104\063\042\021\151\0\0\0\0\0\0\0", 48);
   Put(bytes + 48, 4, MuonWireCRC32C(0, packet + 56, length - 56));
   Put(bytes + 52, 4, MuonWireCRC32C(0, bytes, 52));
   Check(memcmp(packet, bytes, 56) == 0, "the header is not the format's");
@@ -70,10 +70,11 @@ int main(void)
   packet[5] = 9;
   Rectify(packet, length);
   Check(PacketCheck(packet, length, &who, contents, 2) == MUON_WIRE_OK, "a minor version");
-  packet[5] = 1;
+  packet[5] = 0;
   Rectify(packet, length);
   RefusedWith(packet, length, &who, 4, 1, 0, "major 0");
-  RefusedWith(packet, length, &who, 4, 1, 2, "major 2");
+  RefusedWith(packet, length, &who, 4, 1, 1, "major 1");
+  RefusedWith(packet, length, &who, 4, 1, 3, "major 3");
   RefusedWith(packet, length, &who, 4, 1, 255, "major 255");
   for (unsigned b = 0; b < 32; b++) {
     RefusedWith(packet, length, &who, 8, 4, (uint64_t)1 << b, "a flag");

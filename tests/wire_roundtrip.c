@@ -19,12 +19,24 @@ static void CheckBits(const Content *content, const unsigned char *message)
   const MuonWireMessage *header    = &content->header;
   const uint64_t         entries   = content->numbered;
   const unsigned         width     = widths[header->values];
-  const unsigned char   *from      = message + MUON_WIRE_MESSAGE_HEADER;
+  const unsigned char   *from      = message + 6;
   const double          *values    = content->values;
-  uint64_t               kept      = 0;
+  const unsigned char   *payload;
+  uint64_t               kept = 0;
 
-  Check(BitsAt(message, 0, 32) == header->layer && message[4] == header->form && message[5] == header->indices && message[6] == header->values && message[7] == header->parameter, "header");
-  Check(BitsAt(message, 64, 64) == header->count && BitsAt(message, 128, 64) == header->bytes, "header");
+  Check(BitsAt(message, 0, 32) == header->layer && BitsAt(message, 32, 4) == header->form && BitsAt(message, 36, 4) == header->indices && BitsAt(message, 40, 8) == header->values, "header");
+  if (header->form == MUON_WIRE_BLOCKS) Check(*from++ == header->parameter, "parameter");
+  for (unsigned k = 0; k < 2; k++) {
+    uint64_t word = 0, more = 1;
+
+    for (unsigned b = 0; more; b++, from++) {
+      word |= BitsAt(from, 0, 7) << 7 * b;
+      more = BitsAt(from, 7, 1);
+      Check(more || b == 0 || *from != 0, "a byte too many");
+    }
+    Check(word == (k == 0 ? header->count : header->bytes), "count and length");
+  }
+  payload = from;
   if (header->form == MUON_WIRE_SEEDED) {
     Check(BitsAt(from, 0, 64) == content->seed, "seed");
     from += 8;
@@ -67,7 +79,7 @@ static void CheckBits(const Content *content, const unsigned char *message)
     from += (width * content->section[s] + 7) / 8;
     values += content->section[s];
   }
-  Check(from == message + MUON_WIRE_MESSAGE_HEADER + header->bytes, "the values do not end with the message");
+  Check(from == payload + header->bytes, "the values do not end with the message");
 }
 
 static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
@@ -77,7 +89,7 @@ static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned i
   size_t         length;
 
   ContentRandom(&content, (uint32_t)Random64(state), rows, columns, form, indices, values, count, state);
-  length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;
+  length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length + 8);
   memset(message, 0xA5, length + 8);
   ContentEncode(&content, message);

@@ -69,7 +69,7 @@ static void Good(const VectorPacket *vector)
 
     ContentOf(message, &contents[m]);
     Check(MuonWireMessageRead(from, (size_t)(packet + length - from), &read) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
-    size = MUON_WIRE_MESSAGE_HEADER + (size_t)read.bytes;
+    size = (size_t)MuonWireMessageBytes(&read);
     Check(ContentDecode(&back, from, size, message->layer, message->rows, message->columns) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
     Check(ContentEqual(&back, &contents[m]), "%s, message %d says something else", vector->name, (int)m);
     ContentFree(&back);
@@ -107,7 +107,7 @@ static void BadSection(const VectorSection *vector)
   MuonWireResult result;
 
   section = FromHex(vector->section, &length);
-  result  = vector->coded ? MuonWireCodedDecode(vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
+  result  = vector->coded ? MuonWireCodedDecode(9, vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
   Check(result == MUON_WIRE_CORRUPT || used != length, "%s", vector->name);
   free(section);
   free(to);

@@ -42,7 +42,7 @@ PetscErrorCode MuonLMOHeader_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscI
   header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)lmo->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
   header->count     = (uint64_t)count;
   result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
-  PetscCheck(result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "No message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  PetscCheck(result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "No message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

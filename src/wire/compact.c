@@ -5,14 +5,18 @@
 
 uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to)
 {
-  const unsigned char *from = plain + MUON_WIRE_MESSAGE_HEADER;
-  unsigned char       *at   = to + MUON_WIRE_MESSAGE_HEADER;
+  const unsigned char *from;
+  unsigned char       *at;
   MuonWireMessage      header;
   MuonWireLayout       layout;
   uint64_t             positions, entries, values, bytes;
+  unsigned             before, after;
 
   (void)MuonWireMessageRead(plain, SIZE_MAX, &header);
   (void)MuonWireMessageLayout(&header, rows, columns, &layout);
+  before    = MuonWireMessageHeaderBytes(&header);
+  from      = plain + before;
+  at        = to + before;
   positions = layout.entriesat;
   entries   = layout.valuesat - layout.entriesat;
   values    = layout.bytes - layout.valuesat;
@@ -30,7 +34,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   at += entries;
   bytes = header.values == MUON_WIRE_VALUES_NATURAL && values > 0 ? 0 : MUON_WIRE_TOO_LONG;
   for (unsigned s = 0; s < layout.sections && bytes != MUON_WIRE_TOO_LONG; s++) {
-    const uint64_t some = MuonWireCodedEncode(layout.section[s], from + layout.sectionat[s], values - 1 - bytes, at + bytes);
+    const uint64_t some = MuonWireCodedEncode(9, layout.section[s], from + layout.sectionat[s], values - 1 - bytes, at + bytes);
 
     bytes = some == MUON_WIRE_TOO_LONG ? some : bytes + some;
   }
@@ -41,9 +45,12 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
     header.values = MUON_WIRE_VALUES_CODED;
     at += bytes;
   }
-  header.bytes = (uint64_t)(at - to) - MUON_WIRE_MESSAGE_HEADER;
-  MuonWireMessageWrite(to, &header);
-  return MUON_WIRE_MESSAGE_HEADER + header.bytes;
+  /* Fewer bytes may make a shorter header */
+  header.bytes = (uint64_t)(at - to) - before;
+  after        = MuonWireMessageHeaderBytes(&header);
+  if (after < before) memmove(to + after, to + before, (size_t)header.bytes);
+  (void)MuonWireMessageWrite(to, &header);
+  return after + header.bytes;
 }
 
 MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain)
@@ -78,7 +85,7 @@ static MuonWireResult MuonWireCopy(uint64_t bytes, const unsigned char *from, ui
 
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
 {
-  const unsigned char *from = bytes + MUON_WIRE_MESSAGE_HEADER;
+  const unsigned char *from;
   unsigned char       *to;
   MuonWireMessage      found, whole;
   MuonWireLayout       layout;
@@ -86,15 +93,16 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   unsigned             proved = 0;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageIsPlain(&found)) {
     *plain = bytes;
     return MuonWireMessageValidate(bytes, length, layer, rows, columns, header);
   }
   if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (capacity < MUON_WIRE_MESSAGE_HEADER || whole.bytes > capacity - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageBytes(&whole) > capacity) return MUON_WIRE_CORRUPT;
   /* Every section as it is when plain; then what no decoder has proved is checked as in a message that came so */
-  to   = room + MUON_WIRE_MESSAGE_HEADER;
+  from = bytes + MuonWireMessageHeaderBytes(&found);
+  to   = room + MuonWireMessageHeaderBytes(&whole);
   rest = found.bytes;
   used = layout.entriesat;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {
@@ -110,7 +118,7 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   used = layout.bytes - layout.valuesat;
   if (found.values == MUON_WIRE_VALUES_CODED) {
     for (unsigned s = 0; s < layout.sections; s++) {
-      if (MuonWireCodedDecode(layout.section[s], from, rest, &used, to + layout.sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireCodedDecode(9, layout.section[s], from, rest, &used, to + layout.sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
       from += used;
       rest -= used;
     }
@@ -118,7 +126,7 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
     proved |= MUON_WIRE_PROVED_VALUES;
   } else if (MuonWireCopy(used, from, rest, to + layout.valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (used != rest || MuonWirePayloadValidate(&whole, &layout, to, proved) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  MuonWireMessageWrite(room, &whole);
+  (void)MuonWireMessageWrite(room, &whole);
   *plain  = room;
   *header = whole;
   return MUON_WIRE_OK;

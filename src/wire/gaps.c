@@ -9,8 +9,8 @@
 #define CHUNK_BYTES (CHUNK / 8)
 /* A word of the bitmap becomes at most 64 codes of less than 64 bits; a load or a store touches 8 bytes */
 #define ROOM (CHUNK_BYTES + 64 * 8 + 16)
-/* An entry of the directory: kept entries in the lower bits, bytes in the upper ones */
-#define KEPT_BITS 17u
+/* How many are kept and how many bytes there are, before a chunk */
+#define HEAD 8
 /* Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any shift by less than a byte */
 #define ZEROS 40u
 
@@ -166,45 +166,35 @@ static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
   return kept;
 }
 
-static uint64_t MuonWireChunks(uint64_t entries)
-{
-  return entries / CHUNK + (entries % CHUNK != 0);
-}
-
 static unsigned MuonWireChunkLength(uint64_t entries, uint64_t first)
 {
   return entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK;
 }
 
-uint64_t MuonWireGapsMaxBytes(uint64_t entries)
-{
-  return 4 * MuonWireChunks(entries) + entries / 8 + (entries % 8 != 0);
-}
-
 uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to)
 {
-  const uint64_t      chunks = MuonWireChunks(entries);
-  uint64_t            used   = 4 * chunks, position;
+  uint64_t            used = 0, position;
   MuonWireIndexReader reader;
 
-  if (used > limit) return MUON_WIRE_TOO_LONG;
   MuonWireIndexReaderInit(&reader, indices, entries, count, from);
   position = indices == MUON_WIRE_INDICES_RAW ? MuonWireIndexReaderNext(&reader) : 0;
-  for (uint64_t c = 0; c < chunks; c++) {
-    const uint64_t first  = c * CHUNK;
+  for (uint64_t first = 0; first < entries; first += CHUNK) {
     const unsigned length = MuonWireChunkLength(entries, first);
     uint64_t       words[CHUNK_WORDS];
-    unsigned char  codes[ROOM];
-    unsigned       kept, bytes;
+    unsigned char  codes[ROOM], head[HEAD];
+    unsigned       kept, bytes, before;
 
     if (indices == MUON_WIRE_INDICES_RAW) {
       memset(words, 0, (length + 63) / 64 * 8);
       for (; position < first + length; position = MuonWireIndexReaderNext(&reader)) words[(position - first) / 64] |= (uint64_t)1 << position % 64;
     } else MuonWireWordsOf(from + first / 8, length, words);
-    kept  = MuonWireCountOf(words, length);
-    bytes = MuonWireChunkEncode(words, length, kept, codes);
-    if (bytes > limit - used) return MUON_WIRE_TOO_LONG;
-    MuonWireStore32(to + 4 * c, kept | bytes << KEPT_BITS);
+    kept   = MuonWireCountOf(words, length);
+    bytes  = MuonWireChunkEncode(words, length, kept, codes);
+    before = length < entries - first ? MuonWireStoreVar(head, kept) : 0;
+    before += MuonWireStoreVar(head + before, bytes);
+    if (before + bytes > limit - used) return MUON_WIRE_TOO_LONG;
+    memcpy(to + used, head, before);
+    used += before;
     if (bytes == (length + 7) / 8) MuonWireBitmapOf(words, length, to + used);
     else memcpy(to + used, codes, bytes);
     used += bytes;
@@ -214,36 +204,35 @@ uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t 
 
 MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, MuonWireIndices indices, unsigned char *to)
 {
-  const uint64_t chunks = MuonWireChunks(entries);
-  const unsigned width  = (unsigned)MuonWireIndicesBytes(MUON_WIRE_INDICES_RAW, entries, 1);
-  uint64_t       found  = 0, whole;
+  const unsigned width = (unsigned)MuonWireIndicesBytes(MUON_WIRE_INDICES_RAW, entries, 1);
+  uint64_t       rest  = count;
 
-  if (chunks > room / 4) return MUON_WIRE_CORRUPT;
-  whole = 4 * chunks;
-  for (uint64_t c = 0; c < chunks; c++) {
-    const unsigned length = MuonWireChunkLength(entries, c * CHUNK), entry = MuonWireLoad32(from + 4 * c), kept = entry & ((1u << KEPT_BITS) - 1);
-
-    if (kept > length || entry >> KEPT_BITS > (length + 7) / 8) return MUON_WIRE_CORRUPT;
-    found += kept;
-    whole += entry >> KEPT_BITS;
-  }
-  if (found != count || whole > room) return MUON_WIRE_CORRUPT;
-  *used = 4 * chunks;
-  for (uint64_t c = 0; c < chunks; c++) {
-    const uint64_t first  = c * CHUNK;
-    const unsigned length = MuonWireChunkLength(entries, first), entry = MuonWireLoad32(from + 4 * c), kept = entry & ((1u << KEPT_BITS) - 1), bytes = entry >> KEPT_BITS;
-    uint64_t       words[CHUNK_WORDS];
+  *used = 0;
+  for (uint64_t first = 0; first < entries; first += CHUNK) {
+    const unsigned length = MuonWireChunkLength(entries, first), bitmap = (length + 7) / 8;
+    uint64_t       words[CHUNK_WORDS], some                             = rest, bytes;
     unsigned char  codes[ROOM];
+    unsigned       before, kept;
 
+    if (length < entries - first) {
+      before = MuonWireLoadVar(from + *used, room - *used, &some);
+      if (before == 0) return MUON_WIRE_CORRUPT;
+      *used += before;
+    }
+    before = MuonWireLoadVar(from + *used, room - *used, &bytes);
+    if (before == 0 || some > length || some > rest || bytes > bitmap || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
+    *used += before;
+    kept = (unsigned)some;
+    rest -= some;
     memset(words, 0, (length + 63) / 64 * 8);
-    if (bytes == (length + 7) / 8) {
+    if (bytes == bitmap) {
       MuonWireWordsOf(from + *used, length, words);
       if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != kept) return MUON_WIRE_CORRUPT;
-      if (MuonWireChunkEncode(words, length, kept, codes) != bytes) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkEncode(words, length, kept, codes) != bitmap) return MUON_WIRE_CORRUPT;
     } else {
-      memcpy(codes, from + *used, bytes);
+      memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);
-      if (MuonWireChunkDecode(codes, bytes, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkDecode(codes, (unsigned)bytes, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     }
     *used += bytes;
     if (indices == MUON_WIRE_INDICES_BITMAP) MuonWireBitmapOf(words, length, to + first / 8);
@@ -256,5 +245,6 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
       }
     }
   }
-  return MUON_WIRE_OK;
+  /* Without entries there is no chunk that could have none of them */
+  return entries == 0 && count != 0 ? MUON_WIRE_CORRUPT : MUON_WIRE_OK;
 }

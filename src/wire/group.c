@@ -6,6 +6,7 @@
 uint64_t MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsigned char *to)
 {
   MuonWireMessage header;
+  unsigned        before;
 
   header.layer     = layer;
   header.form      = MUON_WIRE_GROUP;
@@ -14,8 +15,10 @@ uint64_t MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsi
   header.parameter = 0;
   header.count     = count;
   header.bytes     = bytes;
-  MuonWireMessageWrite(to, &header);
-  return MUON_WIRE_MESSAGE_HEADER + bytes;
+  before           = MuonWireMessageHeaderBytes(&header);
+  memmove(to + before, to + MUON_WIRE_MESSAGE_HEADER_MOST, (size_t)bytes);
+  (void)MuonWireMessageWrite(to, &header);
+  return before + bytes;
 }
 
 MuonWireResult MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t count, MuonWireGroup *group)
@@ -24,9 +27,9 @@ MuonWireResult MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint
 
   if (MuonWireMessageRead(bytes, length, &header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (header.layer != layer || header.form != MUON_WIRE_GROUP || header.indices != MUON_WIRE_INDICES_NONE || header.values != 0 || header.parameter != 0) return MUON_WIRE_CORRUPT;
-  if (header.count != count || header.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  if (MuonWireMessagesTile(bytes + MUON_WIRE_MESSAGE_HEADER, (size_t)header.bytes, count) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  group->from = bytes + MUON_WIRE_MESSAGE_HEADER;
+  if (header.count != count || MuonWireMessageBytes(&header) != length) return MUON_WIRE_CORRUPT;
+  group->from = bytes + MuonWireMessageHeaderBytes(&header);
+  if (MuonWireMessagesTile(group->from, (size_t)header.bytes, count) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   group->rest = (size_t)header.bytes;
   return MUON_WIRE_OK;
 }
@@ -37,7 +40,7 @@ const unsigned char *MuonWireGroupNext(MuonWireGroup *group, size_t *length)
   MuonWireMessage      header;
 
   (void)MuonWireMessageRead(part, group->rest, &header);
-  *length = MUON_WIRE_MESSAGE_HEADER + (size_t)header.bytes;
+  *length = (size_t)MuonWireMessageBytes(&header);
   group->from += *length;
   group->rest -= *length;
   return part;

@@ -6,42 +6,55 @@
 /* Keeps every size below within 64 bits; no layer comes near it */
 #define MUON_WIRE_MAX_ENTRIES (UINT64_C(1) << 56)
 
-/* Where the fields of the header lie */
+/* Where the fields of the header lie that have a place of their own: form and codec of the positions share a byte */
 enum {
-  MUON_WIRE_AT_LAYER     = 0,
-  MUON_WIRE_AT_FORM      = 4,
-  MUON_WIRE_AT_INDICES   = 5,
-  MUON_WIRE_AT_VALUES    = 6,
-  MUON_WIRE_AT_PARAMETER = 7,
-  MUON_WIRE_AT_COUNT     = 8,
-  MUON_WIRE_AT_PAYLOAD   = 16
+  MUON_WIRE_AT_LAYER  = 0,
+  MUON_WIRE_AT_FORM   = 4,
+  MUON_WIRE_AT_VALUES = 5,
+  MUON_WIRE_AT_REST   = 6
 };
 
-void MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header)
+unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header)
 {
+  return MUON_WIRE_AT_REST + (header->form == MUON_WIRE_BLOCKS) + MuonWireVarBytes(header->count) + MuonWireVarBytes(header->bytes);
+}
+
+uint64_t MuonWireMessageBytes(const MuonWireMessage *header)
+{
+  return MuonWireMessageHeaderBytes(header) + header->bytes;
+}
+
+unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header)
+{
+  unsigned at = MUON_WIRE_AT_REST;
+
   MuonWireStore32(to + MUON_WIRE_AT_LAYER, header->layer);
-  to[MUON_WIRE_AT_FORM]      = header->form;
-  to[MUON_WIRE_AT_INDICES]   = header->indices;
-  to[MUON_WIRE_AT_VALUES]    = header->values;
-  to[MUON_WIRE_AT_PARAMETER] = header->parameter;
-  MuonWireStore64(to + MUON_WIRE_AT_COUNT, header->count);
-  MuonWireStore64(to + MUON_WIRE_AT_PAYLOAD, header->bytes);
+  to[MUON_WIRE_AT_FORM]   = (unsigned char)((header->form & 15u) | (header->indices & 15u) << 4);
+  to[MUON_WIRE_AT_VALUES] = header->values;
+  if (header->form == MUON_WIRE_BLOCKS) to[at++] = header->parameter;
+  at += MuonWireStoreVar(to + at, header->count);
+  at += MuonWireStoreVar(to + at, header->bytes);
+  return at;
 }
 
 MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header)
 {
-  uint64_t payload;
+  MuonWireMessage found;
+  size_t          at = MUON_WIRE_AT_REST;
+  unsigned        some;
 
-  if (length < MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  payload = MuonWireLoad64(bytes + MUON_WIRE_AT_PAYLOAD);
-  if (payload > length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
-  header->layer     = MuonWireLoad32(bytes + MUON_WIRE_AT_LAYER);
-  header->form      = bytes[MUON_WIRE_AT_FORM];
-  header->indices   = bytes[MUON_WIRE_AT_INDICES];
-  header->values    = bytes[MUON_WIRE_AT_VALUES];
-  header->parameter = bytes[MUON_WIRE_AT_PARAMETER];
-  header->count     = MuonWireLoad64(bytes + MUON_WIRE_AT_COUNT);
-  header->bytes     = payload;
+  if (length <= MUON_WIRE_AT_REST) return MUON_WIRE_CORRUPT;
+  found.layer     = MuonWireLoad32(bytes + MUON_WIRE_AT_LAYER);
+  found.form      = bytes[MUON_WIRE_AT_FORM] & 15u;
+  found.indices   = bytes[MUON_WIRE_AT_FORM] >> 4;
+  found.values    = bytes[MUON_WIRE_AT_VALUES];
+  found.parameter = found.form == MUON_WIRE_BLOCKS ? bytes[at++] : 0;
+  some            = MuonWireLoadVar(bytes + at, length - at, &found.count);
+  if (some == 0) return MUON_WIRE_CORRUPT;
+  at += some;
+  some = MuonWireLoadVar(bytes + at, length - at, &found.bytes);
+  if (some == 0 || found.bytes > length - at - some) return MUON_WIRE_CORRUPT;
+  *header = found;
   return MUON_WIRE_OK;
 }
 
@@ -253,9 +266,9 @@ MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length
   MuonWireLayout  layout;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (found.layer != layer || found.bytes != length - MUON_WIRE_MESSAGE_HEADER) return MUON_WIRE_CORRUPT;
+  if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
-  if (MuonWirePayloadValidate(&found, &layout, bytes + MUON_WIRE_MESSAGE_HEADER, 0) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 0) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   *header = found;
   return MUON_WIRE_OK;
 }

@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 enum {
-  MUON_WIRE_PACKET_HEADER  = 56, /* bytes before the first message of a packet */
-  MUON_WIRE_MESSAGE_HEADER = 24  /* bytes before the payload of a message */
+  MUON_WIRE_PACKET_HEADER       = 56, /* bytes before the first message of a packet */
+  MUON_WIRE_MESSAGE_HEADER_MOST = 25  /* bytes before the payload of a message, at most: MuonWireMessageHeaderBytes() */
 };
 
 /* What a decoder answers; it never aborts and it trusts no length that came with the bytes */
@@ -83,7 +83,10 @@ void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
 /* The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks everything but the messages' contents: that there are header->messages of them, end to end */
 MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
 
-void MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
+/* Bytes of a header, which follow from its fields, and of the whole message. Write writes the header and returns how many bytes it has */
+unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header);
+uint64_t MuonWireMessageBytes(const MuonWireMessage *header);
+unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
 /* The message at the start of bytes[0..length): header and payload must lie inside. Codecs and count are not looked at */
 MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
 
@@ -173,19 +176,17 @@ MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
 
 /*
-   The sections of these codecs, from and to the plain ones. Encode returns the bytes, at most MaxBytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Decode trusts
-   nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit
+   The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Coded has codes of width bits, packed: 9
+   are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX
-uint64_t       MuonWireGapsMaxBytes(uint64_t entries);
 uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
 MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, MuonWireIndices indices, unsigned char *to);
-uint64_t       MuonWireCodedMaxBytes(uint64_t count);
-uint64_t       MuonWireCodedEncode(uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
-MuonWireResult MuonWireCodedDecode(uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
+uint64_t       MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
+MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
 
 /*
-   Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of one message. Close takes count of them that stand, bytes long together, at to + MUON_WIRE_MESSAGE_HEADER, makes
+   Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of one message. Close takes count of them that stand, bytes long together, at to + MUON_WIRE_MESSAGE_HEADER_MOST, makes
    them the group at to and returns its length. Open takes length bytes and no more and checks the header, and that the headers of count messages lead from one to the next and to the end. What they hold is not looked at: each is to
    be validated against its part. Next gives them one after the other; there is one more as long as count of them were not taken.
 */

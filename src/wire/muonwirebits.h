@@ -69,6 +69,35 @@ static inline void MuonWireStorePart(unsigned char *to, unsigned bytes, uint64_t
   for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> (8 * b) & 255);
 }
 
+/* Integers below 2^63 in groups of seven bits, lowest first; all but the last have the highest bit of their byte set, and there are no more than needed */
+static inline unsigned MuonWireVarBytes(uint64_t word)
+{
+  unsigned bytes = 1;
+
+  while (word >>= 7) bytes++;
+  return bytes;
+}
+
+static inline unsigned MuonWireStoreVar(unsigned char *to, uint64_t word)
+{
+  unsigned bytes = 0;
+
+  for (; word >> 7 != 0; word >>= 7) to[bytes++] = (unsigned char)((word & 127) | 128);
+  to[bytes++] = (unsigned char)word;
+  return bytes;
+}
+
+/* Returns how many bytes it has, 0 where there is none in room bytes */
+static inline unsigned MuonWireLoadVar(const unsigned char *from, uint64_t room, uint64_t *word)
+{
+  *word = 0;
+  for (unsigned b = 0; b < 9 && b < room; b++) {
+    *word |= (uint64_t)(from[b] & 127u) << (7 * b);
+    if (from[b] < 128) return b > 0 && from[b] == 0 ? 0 : b + 1;
+  }
+  return 0;
+}
+
 /* A constant after optimization: whether arrays of numbers are on the wire what they are in memory */
 static inline int MuonWireIsLittleEndian(void)
 {

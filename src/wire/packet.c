@@ -4,8 +4,8 @@
 #include "muonwirebits.h"
 
 enum {
-  MUON_WIRE_MAJOR = 1,
-  MUON_WIRE_MINOR = 3
+  MUON_WIRE_MAJOR = 2,
+  MUON_WIRE_MINOR = 0
 };
 
 /* Where the fields of the header lie */
@@ -66,7 +66,7 @@ MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, ui
     size_t          whole;
 
     if (MuonWireMessageRead(from, length, &message) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    whole = MUON_WIRE_MESSAGE_HEADER + (size_t)message.bytes;
+    whole = (size_t)MuonWireMessageBytes(&message);
     from += whole;
     length -= whole;
   }

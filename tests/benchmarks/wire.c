@@ -298,10 +298,10 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
   *entries = came.form == MUON_WIRE_LOWRANK ? (double)came.count * ((double)m + (double)n) : (double)m * (double)n;
   if (came.form != MUON_WIRE_SPARSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(MuonWireMessagePlainHeader(&came, (uint64_t)m, (uint64_t)n, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
-  PetscCall(PetscMalloc1((size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER, &room));
-  PetscCheck(MuonWireMessageExpand(buf, bytes, came.layer, (uint64_t)m, (uint64_t)n, (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER, room, &plain, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
+  PetscCall(PetscMalloc1((size_t)MuonWireMessageBytes(&header), &room));
+  PetscCheck(MuonWireMessageExpand(buf, bytes, came.layer, (uint64_t)m, (uint64_t)n, (size_t)MuonWireMessageBytes(&header), room, &plain, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
   PetscCall(PetscCalloc1(m, &kept));
-  MuonWireIndexReaderInit(&reader, (MuonWireIndices)header.indices, (uint64_t)m * (uint64_t)n, header.count, plain + MUON_WIRE_MESSAGE_HEADER);
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)header.indices, (uint64_t)m * (uint64_t)n, header.count, plain + MuonWireMessageHeaderBytes(&header));
   for (uint64_t k = 0; k < header.count; k++) kept[MuonWireIndexReaderNext(&reader) / (uint64_t)n] += 1;
   *gain = Log2Binomial((double)m * (double)n, (double)header.count);
   for (PetscInt i = 0; i < m; i++) *gain -= Log2Binomial((double)n, kept[i]);
@@ -372,7 +372,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
     PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
     PetscCall(PetscMalloc1(most, &buf));
     /* A coin that fell the wrong way: the next step throws another */
-    for (PetscInt step = 0; dropout == PETSC_TRUE && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER; step++) {
+    for (PetscInt step = 0; dropout == PETSC_TRUE && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER_MOST; step++) {
       PetscCall(MuonCompressorSetStep(c, step));
       PetscCall(MuonCompressorEncode(c, set->T[i], set->R[i], most, buf, &bytes));
     }

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (MuonWireGapsDecode(entries, count, data + 7, size - 7, &used, plain, to) == MUON_WIRE_OK) {
     unsigned char *again = (unsigned char *)Allocate((size_t)used);
 
-    Check(used <= size - 7 && used <= MuonWireGapsMaxBytes(entries), "%d bytes", (int)used);
+    Check(used <= size - 7 && used <= GapsMaxBytes(entries), "%d bytes", (int)used);
     Check(MuonWireIndicesValidate(plain, entries, count, to) == MUON_WIRE_OK, "%d of %d", (int)count, (int)entries);
     Check(MuonWireGapsEncode(plain, entries, count, to, used, again) == used && memcmp(again, data + 7, (size_t)used) == 0, "%d of %d", (int)count, (int)entries);
     free(again);

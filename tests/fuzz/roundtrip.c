@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     content.positions[kept++] = k;
   }
   ContentMeasure(&content);
-  length  = MUON_WIRE_MESSAGE_HEADER + (size_t)content.header.bytes;
+  length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length);
   ContentEncode(&content, message);
   Check(ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);

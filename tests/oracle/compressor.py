@@ -308,7 +308,7 @@ class Case:
         if sent:
             self.check_whole(message, rounded(message.codec, residual.ravel(), range(residual.size), self.stream), alpha)
         else:
-            assert message.form == 0 and message.count == 0 and len(self.data) == 24 and not self.decoded.any(), 'dropped'
+            assert message.form == 0 and message.count == 0 and len(self.data) == 8 and not self.decoded.any(), 'dropped'
             assert abs(float(self.alpha) - alpha) <= 4 * self.epsilon, 'alpha'
 
     def check_sign(self, message, residual):

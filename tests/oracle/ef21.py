@@ -109,21 +109,26 @@ def steepest(norm, G):
     return U[:, :r] @ Vt[:r]
 
 
+def header(count, payload):
+    """Bytes of a message before its payload"""
+    return 6 + sum(max(1, -(-number.bit_length() // 7)) for number in (count, payload))
+
+
 def step_bits(norm, D):
     """What a message of the step D costs: by the paper, with its header, and at least; numbers are doubles. A place that stands alone takes whole bytes"""
     (m, n), number = D.shape, lambda things: (things - 1).bit_length()
     if norm == 'nuclear':
         count, paper, least = int(D.any()), 32 * (1 + m + n), 64 * (1 + m + n)
-        return np.array([paper, 8 * 24 + count * least, count * least])
+        return np.array([paper, 8 * header(count, count * least // 8) + count * least, count * least])
     if norm in ('l1', 'l21'):
         things, numbers, count = (m * n, 1, int(D.any())) if norm == 'l1' else (n, 1 + m, int(D.any()))
         places = min(8 * count * max(1, -(-number(things) // 8)), 8 * -(-things // 8))
-        return np.array([number(things) + 32 * numbers, 8 * 24 + places + 64 * count * numbers, count * (math.log2(things) + 64 * numbers)])
+        return np.array([number(things) + 32 * numbers, 8 * header(count, (places + 64 * count * numbers) // 8) + places + 64 * count * numbers, count * (math.log2(things) + 64 * numbers)])
     lines, length = (m, n) if norm == 'rowsum' else (n, m)
     count = int(np.count_nonzero(D))
     places = 0 if count == lines else min(8 * count * max(1, -(-number(lines) // 8)), 8 * -(-lines // 8))
     entries = 8 * -(-count * (1 + number(length)) // 8)
-    return np.array([lines * (1 + number(length)) + 32, 8 * 24 + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
+    return np.array([lines * (1 + number(length)) + 32, 8 * header(count, (places + entries + 64 * (count > 0)) // 8) + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
 
 
 def shape_factor(layer, m, n):

@@ -145,29 +145,27 @@ def gap_numbers(length, count, section):
 
 
 def encode_gaps(entries, positions):
-    directory, chunks = b'', b''
+    section = b''
     for first in range(0, entries, CHUNK):
         length = min(CHUNK, entries - first)
         kept = [p - first for p in positions if first <= p < first + length]
         chunk = gap_stream(length, kept)
         if len(chunk) >= -(-length // 8):
             chunk = sum(1 << k for k in kept).to_bytes(-(-length // 8), 'little')
-        directory += struct.pack('<I', len(kept) + (len(chunk) << 17))
-        chunks += chunk
-    return directory + chunks
+        section += (write_number(len(kept)) if first + length < entries else b'') + write_number(len(chunk)) + chunk
+    return section
 
 
 def decode_gaps(entries, count, data):
     """The positions, and the bytes of the section"""
-    number = -(-entries // CHUNK)
-    refuse_if(len(data) < 4 * number, 'directory')
-    directory = [(word & 0x1FFFF, word >> 17) for word in struct.unpack('<%dI' % number, data[:4 * number])]
-    lengths = [min(CHUNK, entries - CHUNK * c) for c in range(number)]
-    refuse_if(any(n > length or b > -(-length // 8) for (n, b), length in zip(directory, lengths)), 'directory')
-    refuse_if(sum(n for n, _ in directory) != count, 'sum of kept')
-    at, positions = 4 * number, []
-    refuse_if(at + sum(b for _, b in directory) > len(data), 'chunks')
-    for c, ((n, b), length) in enumerate(zip(directory, lengths)):
+    at, positions = 0, []
+    for first in range(0, entries, CHUNK):
+        length = min(CHUNK, entries - first)
+        n = count - len(positions)
+        if first + length < entries:
+            n, at = read_number(data, at)
+        b, at = read_number(data, at)
+        refuse_if(n > length or n > count - len(positions) or b > -(-length // 8) or b > len(data) - at, 'head of a chunk')
         section = data[at:at + b]
         at += b
         if b < -(-length // 8):
@@ -176,8 +174,14 @@ def decode_gaps(entries, count, data):
             kept = [k for k, bit in enumerate(unpack_bits(section, 1, length)) if bit]
             refuse_if(len(kept) != n, 'number of bits')
             refuse_if(len(gap_stream(length, kept)) < b, 'a bitmap that is not shorter')
-        positions += [CHUNK * c + k for k in kept]
+        positions += [first + k for k in kept]
+    refuse_if(len(positions) != count, 'count')
     return positions, at
+
+
+def precision(number):
+    """Bits of the frequencies of so many codes"""
+    return 12 if number <= 126 else 14
 
 
 def frequencies(codes):
@@ -185,26 +189,31 @@ def frequencies(codes):
     times = {code: 0 for code in sorted(set(codes))}
     for code in codes:
         times[code] += 1
-    f = {code: max(1, 4096 * k // len(codes)) for code, k in times.items()}
+    scale = 2 ** precision(len(times))
+    f = {code: max(1, scale * k // len(codes)) for code, k in times.items()}
     most = max(times, key=lambda code: (times[code], -code))
-    f[most] += 4096 - sum(f.values())
+    f[most] += scale - sum(f.values())
     return f
 
 
-def encode_chunk(codes):
-    packed = -(-9 * len(codes) // 8)
+def no_code(width, code):
+    return code % 256 == 255 or code == 256 if width == 9 else code == 1
+
+
+def encode_chunk(codes, width=9):
+    packed = -(-width * len(codes) // 8)
     f = frequencies(codes)
-    if len(f) > 126:
-        return pack_bits(codes, 9)
-    coded = code_chunk(codes, f)
-    return coded if len(coded) < packed else pack_bits(codes, 9)
+    if len(f) > 255:
+        return pack_bits(codes, width)
+    coded = code_chunk(codes, f, width=width)
+    return coded if len(coded) < packed else pack_bits(codes, width)
 
 
-def code_chunk(codes, f, early=False):
+def code_chunk(codes, f, early=False, width=9):
     """early: the state that comes first sheds a word without need"""
-    fields, before, start, F = [(len(f), 8)], -1, {}, 0
+    fields, before, start, F, p = [(len(f), 8)], -1, {}, 0, precision(len(f))
     for code, frequency in f.items():
-        fields += [(1, 1)] if code == before + 1 else [(0, 1), (code, 9)]
+        fields += [(1, 1)] if code == before + 1 else [(0, 1), (code, width)]
         W = frequency.bit_length()
         fields += [(W, 4), (frequency - 2 ** (W - 1), W - 1)]
         before = code
@@ -214,35 +223,35 @@ def code_chunk(codes, f, early=False):
     states, words = [65536] * S, []
     for i in reversed(range(len(codes))):
         s, frequency = states[i % S], f[codes[i]]
-        if s >= frequency << 20 or (early and i == 0):
+        if s >= frequency << 32 - p or (early and i == 0):
             words.append(s % 65536)
             s //= 65536
-        states[i % S] = s // frequency * 4096 + start[codes[i]] + s % frequency
+        states[i % S] = (s // frequency << p) + start[codes[i]] + s % frequency
     return join_bits(fields) + struct.pack('<%dI' % S, *states) + struct.pack('<%dH' % len(words), *reversed(words))
 
 
-def decode_chunk(number, section):
-    packed = -(-9 * number // 8)
+def decode_chunk(number, section, width=9):
+    packed = -(-width * number // 8)
     refuse_if(len(section) > packed, 'longer than packed')
     if len(section) == packed:
-        codes = unpack_bits(section, 9, number)
-        refuse_if(any(code % 256 == 255 or code == 256 for code in codes), 'natural code')
-        refuse_if(len(encode_chunk(codes)) < packed, 'packed, but shorter coded')
+        codes = unpack_bits(section, width, number)
+        refuse_if(any(no_code(width, code) for code in codes), 'code')
+        refuse_if(len(encode_chunk(codes, width)) < packed, 'packed, but shorter coded')
         return codes
-    refuse_if(not section or not 1 <= section[0] <= 126, 'number of codes')
-    bits, table, before = Bits(section[1:]), [], -1
+    refuse_if(not section or section[0] == 0, 'number of codes')
+    bits, table, before, p = Bits(section[1:]), [], -1, precision(section[0])
     for _ in range(section[0]):
         follows = bits.take(1)
-        code = before + 1 if follows else bits.take(9)
-        refuse_if(code > 511 or code <= before or (not follows and code == before + 1), 'table')
-        refuse_if(code % 256 == 255 or code == 256, 'natural code')
+        code = before + 1 if follows else bits.take(width)
+        refuse_if(code >= 2 ** width or code <= before or (not follows and code == before + 1), 'table')
+        refuse_if(no_code(width, code), 'code')
         W = bits.take(4)
-        refuse_if(not 1 <= W <= 13, 'width')
+        refuse_if(not 1 <= W <= p + 1, 'width')
         table.append((code, 2 ** (W - 1) + bits.take(W - 1)))
         before = code
     head = len(section) - bits.left // 8
     refuse_if(bits.take(bits.left % 8) != 0, 'padding')
-    refuse_if(sum(f for _, f in table) != 4096, 'sum of frequencies')
+    refuse_if(sum(f for _, f in table) != 2 ** p, 'sum of frequencies')
     slots = [(code, f, k) for code, f in table for k in range(f)]
     S = 1 if number < 1024 else 4
     rest = section[head:]
@@ -253,9 +262,9 @@ def decode_chunk(number, section):
     at, codes = 0, []
     for i in range(number):
         s = states[i % S]
-        code, f, k = slots[s % 4096]
+        code, f, k = slots[s % 2 ** p]
         codes.append(code)
-        s = f * (s // 4096) + k
+        s = f * (s >> p) + k
         if s < 65536:
             refuse_if(at == len(words), 'words')
             s = 65536 * s + words[at]
@@ -266,6 +275,25 @@ def decode_chunk(number, section):
     return codes
 
 
+def encode_codes(codes, width):
+    section = b''
+    for i in range(0, len(codes), CHUNK):
+        chunk = encode_chunk(codes[i:i + CHUNK], width)
+        section += write_number(len(chunk)) + chunk
+    return section
+
+
+def decode_codes(number, data, width):
+    """The codes, and the bytes of the section"""
+    at, codes = 0, []
+    for first in range(0, number, CHUNK):
+        size, at = read_number(data, at)
+        refuse_if(size > len(data) - at, 'chunk')
+        codes += decode_chunk(min(CHUNK, number - first), data[at:at + size], width)
+        at += size
+    return codes, at
+
+
 def natural_codes(x):
     mantissas, exponents = np.frexp(np.abs(x))
     assert np.all((x == 0) | (mantissas == 0.5))
@@ -273,21 +301,13 @@ def natural_codes(x):
 
 
 def encode_coded(x):
-    codes = natural_codes(np.asarray(x, dtype=np.float64))
-    chunks = [encode_chunk(codes[i:i + CHUNK]) for i in range(0, len(codes), CHUNK)]
-    return struct.pack('<%dI' % len(chunks), *(len(chunk) for chunk in chunks)) + b''.join(chunks)
+    return encode_codes(natural_codes(np.asarray(x, dtype=np.float64)), 9)
 
 
 def decode_coded(number, data):
     """The values, and the bytes of the section"""
-    chunks = -(-number // CHUNK)
-    refuse_if(len(data) < 4 * chunks, 'directory')
-    at, codes = 4 * chunks, []
-    for c, size in enumerate(struct.unpack('<%dI' % chunks, data[:4 * chunks])):
-        refuse_if(size > len(data) - at, 'chunk')
-        codes += decode_chunk(min(CHUNK, number - CHUNK * c), data[at:at + size])
-        at += size
-    return natural_values(codes), at
+    codes, used = decode_codes(number, data, 9)
+    return natural_values(codes), used
 
 
 def natural_values(codes):
@@ -459,14 +479,39 @@ class Sections:
         return [(sum(self.sections[:k]), number) for k, number in enumerate(self.sections)]
 
 
+def write_number(number):
+    """Groups of seven bits, the lowest first, each but the last with 128 added"""
+    groups = []
+    while number >= 128:
+        groups.append(number % 128 + 128)
+        number //= 128
+    return bytes(groups + [number])
+
+
+def read_number(data, at):
+    """The number, and where it ends"""
+    number = 0
+    for k in range(9):
+        refuse_if(at + k >= len(data), 'truncated number')
+        number += data[at + k] % 128 << 7 * k
+        if data[at + k] < 128:
+            refuse_if(k > 0 and data[at + k] == 0, 'longer number')
+            return number, at + k + 1
+    raise Corrupt('large number')
+
+
 def write_header(layer, form, indices, values, parameter, count, size):
-    return struct.pack('<IBBBBQQ', layer, form, indices, values, parameter, count, size)
+    return struct.pack('<IBB', layer, form + 16 * indices, values) + (bytes([parameter]) if form == BLOCKS else b'') + write_number(count) + write_number(size)
 
 
 def read_header(data):
     """The arguments of write_header(), and how many bytes they take"""
-    refuse_if(len(data) < 24, 'truncated header')
-    return struct.unpack('<IBBBBQQ', data[:24]), 24
+    refuse_if(len(data) < 7, 'truncated header')
+    layer, codes, values = struct.unpack('<IBB', data[:6])
+    blocks = codes % 16 == BLOCKS
+    count, at = read_number(data, 7 if blocks else 6)
+    size, at = read_number(data, at)
+    return (layer, codes % 16, codes // 16, values, data[6] if blocks else 0, count, size), at
 
 
 def decode_message(data, layer, rows, columns):
@@ -512,7 +557,7 @@ def decode_message(data, layer, rows, columns):
     return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, seed)
 
 
-def encode_packet(sender, direction, status, step, messages, body=None, major=1, minor=3, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+def encode_packet(sender, direction, status, step, messages, body=None, major=2, minor=0, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
@@ -524,7 +569,7 @@ def decode_packet(data, sender, direction, step, layers):
     refuse_if(len(data) < 56, 'truncated header')
     magic, major, _, header, flags, got_sender, got_direction, status, number, reserved, got_step, size, body_crc, head_crc = struct.unpack('<4sBBHIIIIIIQQII', data[:56])
     body = data[56:]
-    refuse_if(magic != b'PMW1' or major != 1, 'version')
+    refuse_if(magic != b'PMW1' or major != 2, 'version')
     refuse_if(head_crc != crc32c(data[:52]), 'header CRC')
     refuse_if(header != 56 or flags != 0 or reserved != 0, 'header')
     refuse_if((got_sender, got_direction, got_step) != (sender, direction, step), 'not expected')
@@ -628,14 +673,14 @@ def good_packets():
 def bad_sections():
     """Each breaks one rule: name, 0 for gaps or 1 for coded values, entries (of gaps), count, section"""
     good = encode_gaps(40, [1, 3, 20, 21])
-    stream = good[4:]
+    stream = good[1:]
     sections = []
 
     def gaps(name, n, section, b=None, entries=40, count=None):
-        sections.append((name, 0, entries, n if count is None else count, struct.pack('<I', n + ((len(section) if b is None else b) << 17)) + section))
+        sections.append((name, 0, entries, n if count is None else count, write_number(len(section) if b is None else b) + section))
 
     def coded(name, count, chunk, size=None):
-        sections.append((name, 1, 0, count, struct.pack('<I', len(chunk) if size is None else size) + chunk))
+        sections.append((name, 1, 0, count, write_number(len(chunk) if size is None else size) + chunk))
 
     assert len(stream) == 3
     gaps('padding', 4, stream[:2] + b'\x02')
@@ -656,9 +701,16 @@ def bad_sections():
     gaps('many zeros', 1, b'\x00' * 60 + b'\x80', entries=65536)
     gaps('bitmap with padding', 20, b'\x55\x55\x55\x55\x95', entries=39)
     gaps('bitmap of another count', 20, b'\x55\x55\x55\x55\x51', entries=39)
-    sections.append(('half a directory', 0, 40, 4, good[:3]))
-    sections.append(('one directory entry of two', 0, 65537, 4, good[:4]))
-    sections.append(('no directory', 0, 40, 0, b''))
+    sections.append(('no chunk', 0, 40, 0, b''))
+    sections.append(('half a length', 0, 40, 4, b'\x83'))
+    sections.append(('a length of two bytes', 0, 40, 4, b'\x83\x00' + stream))
+    sections.append(('a large length', 0, 40, 4, b'\xff' * 8 + b'\x7f' + stream))
+    two = encode_gaps(65577, [65537, 65539, 65556, 65557])
+    assert two == b'\x00\x00' + encode_gaps(41, [1, 3, 20, 21])
+    sections.append(('the second chunk missing', 0, 65577, 4, two[:2]))
+    sections.append(('four in the first chunk', 0, 65577, 4, b'\x04' + two[1:]))
+    sections.append(('five in the first chunk', 0, 65577, 4, b'\x05' + two[1:]))
+    sections.append(('a number of two bytes', 0, 65577, 4, b'\x80\x00' + two[1:]))
     ones = [127] * 16
 
     def table(fields, states=(65536,), words=(), count=16, name=''):
@@ -710,8 +762,11 @@ def bad_sections():
     coded('127 codes', 16, b'\x7f' + code_chunk(ones, {127: 4096})[1:])
     coded('255 codes', 16, b'\xff' + code_chunk(ones, {127: 4096})[1:])
     coded('a table that ends early', 16, b'\x02' + code_chunk(ones, {127: 4096})[1:])
-    sections.append(('half a directory', 1, 0, 16, b'\x09\x00'))
-    sections.append(('one directory entry of two', 1, 0, 65537, b'\x09\x00\x00\x00'))
+    sections.append(('no length', 1, 0, 16, b''))
+    sections.append(('half a length', 1, 0, 16, b'\x89'))
+    sections.append(('a length of two bytes of coded values', 1, 0, 32, b'\x8c\x00' + encode_coded([1.0, 2.0, 1.0, 1.0] * 8)[1:]))
+    assert encode_coded([1.0, 2.0, 1.0, 1.0] * 8)[0] == 0x0c
+    sections.append(('one chunk of two', 1, 0, 65537, encode_coded([1.0] * 65536)))
     return sections
 
 
@@ -737,7 +792,8 @@ def bad_packets():
     return [
         ('magic', packet(magic=b'PMW2')),
         ('major 0', packet(major=0)),
-        ('major 2', packet(major=2)),
+        ('major 1', packet(major=1)),
+        ('major 3', packet(major=3)),
         ('header length 0', packet(header=0)),
         ('header length 55', packet(header=55)),
         ('header length 64', packet(header=64)),
@@ -762,10 +818,10 @@ def bad_packets():
         ('payload too long by one', packet(body=message(size=5))),
         ('payload too short by one', packet(body=message(size=3))),
         ('no payload', packet(body=message(size=0))),
-        ('most payload', packet(body=message(size=2 ** 64 - 1))),
+        ('most payload', packet(body=message(size=2 ** 63 - 1))),
+        ('payload of ten groups', packet(body=message(size=2 ** 64 - 1))),
         ('payload that wraps', packet(body=message(size=2 ** 64 - 24))),
         ('layer', packet(body=message(name=layer ^ 1))),
-        ('parameter', packet(body=message(parameter=1))),
         ('signs with positions', packet(body=message(form=SIGNS, values=SINGLE, count=8, payload=b'\xff\x42' + singles(1)))),
         ('signs of seven', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=7, payload=b'\x42' + singles(1)))),
         ('signs of magnitude 0', packet(body=message(form=SIGNS, indices=NONE, values=SINGLE, count=8, payload=b'\x42' + singles(0)))),
@@ -775,7 +831,6 @@ def bad_packets():
         ('seeds with positions', packet(body=message(form=SEEDED, payload=b'\x42' + bytes(8) + raw))),
         ('seven bytes of seed', packet(body=message(form=SEEDED, indices=NONE, count=0, payload=bytes(7)))),
         ('seeds of nine', packet(body=message(form=SEEDED, indices=NONE, values=BF16, count=9, payload=bytes(26)))),
-        ('seeds with a parameter', packet(body=message(form=SEEDED, indices=NONE, values=BF16, parameter=4, payload=bytes(12)))),
         ('whole columns without positions', packet(body=message(form=WHOLECOLUMNS, indices=NONE, values=BF16, payload=bytes(8)))),
         ('five whole columns', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=5, payload=bytes(25)))),
         ('whole columns twice', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, payload=b'\x01\x01' + bytes(8)))),
@@ -794,24 +849,25 @@ def bad_packets():
         ('blocks of scale 0', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x00\x00\x00\x20' + singles(0)))),
         ('blocks of infinite scale', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x20\x00\x00\x00' + singles(float('inf'))))),
         ('a byte behind blocks', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=3, count=8, payload=b'\x00\x00\x00' + singles(1) + b'\x00'))),
-        ('form 255', packet(body=message(form=255))),
+        ('form 15', packet(body=message(form=15))),
         ('bitmap as gaps', packet(body=message(indices=GAPS))),
-        ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x02\x00\x02'))),
-        ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x03\x00\x02\x00\x42' + raw))),
-        ('gaps without a byte', packet(body=message(indices=GAPS, payload=b'\x02\x00\x00\x00' + raw))),
-        ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x02\x00\x04\x00\x42\x00' + raw))),
-        ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x00\x00\x02\x00\x00'))),
-        ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x08\x00\x00\x00' + bytes(9)))),
-        ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x02\x00\x00\x00\x21' + singles(1)))),
+        ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x42' + raw))),
+        ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x01\x43' + raw))),
+        ('gaps without a byte', packet(body=message(indices=GAPS, payload=b'\x00' + raw))),
+        ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x02\x42\x00' + raw))),
+        ('gaps with a length of two bytes', packet(body=message(indices=GAPS, payload=b'\x81\x00\x42' + raw))),
+        ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x01\x00'))),
+        ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x01\xff' + bytes(9)))),
+        ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x01\x03\x21' + singles(1)))),
         ('ANS positions', packet(body=message(indices=4))),
-        ('positions 255', packet(body=message(indices=255))),
+        ('positions 15', packet(body=message(indices=15))),
         ('natural as coded', packet(body=message(values=CODED))),
-        ('coded in two bytes', packet(body=message(values=CODED, payload=b'\x42\x02\x00\x00\x00' + raw[:2]))),
-        ('coded in four bytes', packet(body=message(values=CODED, payload=b'\x42\x04\x00\x00\x00' + raw + b'\x00'))),
-        ('coded with a byte behind', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00' + raw + b'\x00'))),
-        ('coded negative zero', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00' + pack_bits([1, 256], 9)))),
-        ('coded padding', packet(body=message(values=CODED, payload=b'\x42\x03\x00\x00\x00\x80\xfd\x04'))),
-        ('rows of coded magnitude 0', packet(body=message(form=PERROW, indices=NONE, values=CODED, payload=b'\x21\x02\x00\x00\x00\x00\x00'))),
+        ('coded in two bytes', packet(body=message(values=CODED, payload=b'\x42\x02' + raw[:2]))),
+        ('coded in four bytes', packet(body=message(values=CODED, payload=b'\x42\x04' + raw + b'\x00'))),
+        ('coded with a byte behind', packet(body=message(values=CODED, payload=b'\x42\x03' + raw + b'\x00'))),
+        ('coded negative zero', packet(body=message(values=CODED, payload=b'\x42\x03' + pack_bits([1, 256], 9)))),
+        ('coded padding', packet(body=message(values=CODED, payload=b'\x42\x03\x80\xfd\x04'))),
+        ('rows of coded magnitude 0', packet(body=message(form=PERROW, indices=NONE, values=CODED, payload=b'\x21\x02\x00\x00'))),
         ('sign values', packet(body=message(values=5))),
         ('values 255', packet(body=message(values=255))),
         ('sparse without positions', packet(body=message(indices=NONE, payload=raw))),
@@ -821,7 +877,11 @@ def bad_packets():
         ('count 1', packet(body=message(count=1))),
         ('count 3', packet(body=message(count=3))),
         ('count 9', packet(body=message(count=9, payload=b'\xff' + bytes(11)))),
-        ('most count', packet(body=message(count=2 ** 64 - 1))),
+        ('most count', packet(body=message(count=2 ** 63 - 1))),
+        ('count of ten groups', packet(body=message(count=2 ** 64 - 1))),
+        ('count with a group of zeros', packet(body=good[:6] + b'\x82\x00' + good[7:])),
+        ('half a header', packet(body=good[:6])),
+        ('half a count', packet(body=good[:6] + b'\x82')),
         ('count that wraps', packet(body=message(count=2 ** 61 + 2, values=DOUBLE, payload=b'\x42' + doubles(1, 2)))),
         ('dense count', packet(body=message(form=DENSE, indices=NONE, count=7, payload=bytes(8)))),
         ('rank 3', packet(body=message(form=LOWRANK, indices=NONE, count=3, values=BF16, payload=bytes(36)))),
@@ -994,8 +1054,8 @@ def seeds(folder):
         write('gaps', '%d_%d' % (number, kept), struct.pack('<IIB', number, kept, 0)[0:3] + struct.pack('<I', kept)[:3] + b'\0' + encode_gaps(number, positions))
     for number, octaves in ((1, 1), (16, 1), (40, 3), (300, 5), (1100, 9), (2000, 126), (2000, 200)):
         x = [(-1.0) ** other.getrandbits(1) * 2.0 ** (100 - min(other.randrange(octaves), other.randrange(octaves))) for _ in range(number)]
-        write('coded', '%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + encode_coded(x))
-        write('coded', 'packed%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + encode_values(NATURAL, x))
+        write('coded', '%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + b'\7' + encode_coded(x))
+        write('coded', 'packed%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + b'\7' + encode_values(NATURAL, x))
     write('message', 'gaps', bytes([8, 5]) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
     write('message', 'coded', bytes([8, 5]) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
     for kind in (8, 9):

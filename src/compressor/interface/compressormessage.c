@@ -48,7 +48,7 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m,
   header->parameter = (uint8_t)layout->parameter;
   header->count     = (uint64_t)count;
   result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
-  MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - MUON_WIRE_MESSAGE_HEADER, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
   /* A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many entries as their product */
   MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries with natural values", m, n);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,11 +64,13 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, P
   *fits = PETSC_FALSE;
   PetscCall(MuonCompressorSetUp_Private(c));
   PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK || header.bytes != bytes - MUON_WIRE_MESSAGE_HEADER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK || MuonWireMessageBytes(&header) != bytes) PetscFunctionReturn(PETSC_SUCCESS);
   if (header.count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header.count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  /* A count that is in order for another form may be none of this one */
+  if (plain->form != (uint8_t)layout.form || plain->values != (uint8_t)layout.values || plain->parameter != (uint8_t)layout.parameter) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header.count, &expected));
-  if (plain->layer != expected.layer || plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values || plain->parameter != expected.parameter) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plain->layer != expected.layer || plain->indices != expected.indices) PetscFunctionReturn(PETSC_SUCCESS);
   *fits = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,14 +92,14 @@ static PetscErrorCode MuonCompressorExpand_Private(MuonCompressor c, PetscInt m,
   /* A message that is plain already needs no room */
   (void)MuonWireMessageRead(buf, bytes, &came);
   if (!MuonWireMessageIsPlain(&came)) {
-    capacity = (size_t)header->bytes + MUON_WIRE_MESSAGE_HEADER;
+    capacity = (size_t)MuonWireMessageBytes(header);
     PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, capacity, &room));
   }
   if (MuonWireMessageExpand(buf, bytes, header->layer, (uint64_t)m, (uint64_t)n, capacity, room, &plain, header) != MUON_WIRE_OK) {
     *valid = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *payload = plain + MUON_WIRE_MESSAGE_HEADER;
+  *payload = plain + MuonWireMessageHeaderBytes(header);
   (void)MuonWireMessageLayout(header, (uint64_t)m, (uint64_t)n, &sections);
   PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header->values, (PetscInt64)sections.values, *payload + sections.valuesat, valid));
   if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, m, n, (PetscInt64)header->count, *payload, valid);
@@ -123,10 +125,12 @@ static PetscErrorCode MuonCompressorPartMaxBytes_Private(MuonCompressor c, Petsc
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
-  fewer.bytes = 0;
+  *bytes = (size_t)MuonWireMessageBytes(&header);
   /* A message that leaves out one line of all may be longer, by the positions of the others */
-  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
-  *bytes = (size_t)PetscMax(header.bytes, fewer.bytes) + MUON_WIRE_MESSAGE_HEADER;
+  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) {
+    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
+    *bytes = PetscMax(*bytes, (size_t)MuonWireMessageBytes(&fewer));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,6 +141,7 @@ static PetscErrorCode MuonCompressorPartEncode_Private(MuonCompressor c, PetscIn
   MuonWireMessage      header;
   PetscInt64           count = 0;
   size_t               most;
+  unsigned             before, after;
   unsigned char       *plain = buf;
   PetscBool            compacts;
 
@@ -146,14 +151,27 @@ static PetscErrorCode MuonCompressorPartEncode_Private(MuonCompressor c, PetscIn
   compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
   if (compacts == PETSC_TRUE) {
     PetscCall(MuonCompressorPartMaxBytes_Private(c, m, n, &most));
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_E, most, &plain));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
+    before = MUON_WIRE_MESSAGE_HEADER_MOST;
+  } else {
+    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
+    before = MuonWireMessageHeaderBytes(&header);
   }
-  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + MUON_WIRE_MESSAGE_HEADER);
+  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + before);
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  /* How long the header is, is known now: it ends where the payload begins. In the caller's memory it begins at the start, and a message of less than all may have a shorter one */
   PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
-  MuonWireMessageWrite(plain, &header);
-  *bytes = compacts == PETSC_TRUE ? (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf) : (size_t)header.bytes + MUON_WIRE_MESSAGE_HEADER;
-  if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + MUON_WIRE_MESSAGE_HEADER, *bytes, cost));
+  after = MuonWireMessageHeaderBytes(&header);
+  if (compacts == PETSC_TRUE) {
+    plain += before - after;
+    (void)MuonWireMessageWrite(plain, &header);
+    *bytes = (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf);
+  } else {
+    if (after < before) PetscCall(PetscArraymove(plain + after, plain + before, (size_t)header.bytes));
+    (void)MuonWireMessageWrite(plain, &header);
+    *bytes = (size_t)MuonWireMessageBytes(&header);
+  }
+  if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + after, *bytes, cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,7 +268,7 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(bytes, 4);
   PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER : 0;
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   for (PetscInt b = 0; b < count; b++) {
     MuonBlock block;
     size_t    part;
@@ -326,7 +344,7 @@ PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, 
     PetscCall(MatDenseGetArrayRead(R, &r));
   }
   PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER : 0;
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   for (PetscInt b = 0; b < count && c->status == MUON_STATUS_OK; b++) {
     const PetscScalar *tb, *rb = NULL;
     MuonBlock          block;
@@ -344,7 +362,7 @@ PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, 
   if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
   PetscCall(MatDenseRestoreArrayRead(T, &t));
   if (c->status != MUON_STATUS_OK) *bytes = 0;
-  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER, buf);
+  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER_MOST, buf);
   sum.encoded = 8.0 * (PetscLogDouble)*bytes;
   if (c->status == MUON_STATUS_OK && cost != NULL) *cost = sum;
   PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));

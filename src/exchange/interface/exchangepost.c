@@ -206,7 +206,7 @@ static MuonStatus MuonExchangeOpen_Private(const MuonExchangeBox *box, PetscMPII
 
     if (MuonWireMessageRead(packet + at, length - at, &inner) != MUON_WIRE_OK) return MUON_STATUS_CORRUPT;
     message[k]      = packet + at;
-    messagebytes[k] = MUON_WIRE_MESSAGE_HEADER + (size_t)inner.bytes;
+    messagebytes[k] = (size_t)MuonWireMessageBytes(&inner);
     at += messagebytes[k];
   }
   return MUON_STATUS_OK; /* MuonWirePacketOpen() has seen that as many messages as the header says end with the packet */

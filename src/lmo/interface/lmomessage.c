@@ -137,7 +137,7 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   PetscCall(MuonLMOHeader_Private(lmo, m, n, most, &whole));
   /* Without one line of all the others need their positions */
   PetscCall(MuonLMOHeader_Private(lmo, m, n, PetscMax(most - 1, 0), &part));
-  *bytes = (size_t)PetscMax(whole.bytes, part.bytes) + MUON_WIRE_MESSAGE_HEADER;
+  *bytes = (size_t)PetscMax(MuonWireMessageBytes(&whole), MuonWireMessageBytes(&part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,11 +193,14 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, 0, 0));
   *bytes = 0;
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most, &plain));
-  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain + MUON_WIRE_MESSAGE_HEADER));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
+  plain += MUON_WIRE_MESSAGE_HEADER_MOST;
+  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain));
   if (lmo->status == MUON_STATUS_OK) {
     PetscCall(MuonLMOHeader_Private(lmo, m, n, count, &header));
-    MuonWireMessageWrite(plain, &header);
+    /* The header ends where the payload begins */
+    plain -= MuonWireMessageHeaderBytes(&header);
+    (void)MuonWireMessageWrite(plain, &header);
     *bytes = (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, message);
   }
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, 0, 0));
@@ -220,12 +223,12 @@ static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n,
   if (plain.form != expected.form || plain.indices != expected.indices || plain.values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOWorkspace_Private(lmo));
   if (!MuonWireMessageIsPlain(&header)) {
-    capacity = (size_t)expected.bytes + MUON_WIRE_MESSAGE_HEADER;
+    capacity = (size_t)MuonWireMessageBytes(&expected);
     PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
   }
   if (MuonWireMessageExpand(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, capacity, room, &whole, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   *count   = (PetscInt64)plain.count;
-  *payload = whole + MUON_WIRE_MESSAGE_HEADER;
+  *payload = whole + MuonWireMessageHeaderBytes(&plain);
   PetscCall(MuonLMOPayloadCheck_Private(lmo, m, n, *count, *payload, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

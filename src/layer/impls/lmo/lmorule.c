@@ -64,7 +64,7 @@ static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *in
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER : 0;
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   for (PetscInt b = 0; b < count; b++) {
     MuonBlock block;
     Mat       Gb;
@@ -84,7 +84,7 @@ static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *in
   }
   if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
   if (*status != MUON_STATUS_OK) *bytes = 0;
-  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)layer->hash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER, message);
+  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)layer->hash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER_MOST, message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
