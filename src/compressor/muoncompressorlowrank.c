@@ -55,7 +55,7 @@ PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, MuonSVD svd, Pets
   PetscCall(MuonSVDSetWorkspace(svd, c->work));
   PetscCall(MuonSVDCompute(svd, A, rank, sigma, P, P + left, found, &c->status));
   PetscCall(MatDestroy(&A));
-  if (c->status == MUON_STATUS_OK) PetscCall(PetscArraymove(P + (size_t)*found * (size_t)m, P + left, (size_t)*found * (size_t)n));
+  if (c->status == MUON_STATUS_OK && *found > 0) PetscCall(PetscArraymove(P + (size_t)*found * (size_t)m, P + left, (size_t)*found * (size_t)n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
