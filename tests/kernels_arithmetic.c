@@ -218,25 +218,50 @@ static void CheckSigns(size_t m, size_t n, size_t gap, uint64_t *state)
   free(expected);
 }
 
-static void CheckGather(uint64_t *state)
+static void CheckGather(size_t m, size_t n, size_t gap, unsigned density, uint64_t *state)
 {
-  for (size_t entries = 0; entries < 200; entries++) {
-    MuonKernelScalar x[200], kept[201];
-    unsigned char    bitmap[25];
-    size_t           count = 0;
+  static const double bad[] = {NAN, INFINITY, -INFINITY};
+  Matrix              T = MatrixCreate(m, n, gap, state), R = MatrixCreate(m, n, 2 * gap, state);
+  unsigned char      *bitmap = (unsigned char *)Allocate((m * n + 7) / 8);
+  MuonKernelScalar   *values = (MuonKernelScalar *)Allocate((m * n + 1) * sizeof(*values));
 
-    memset(bitmap, 0, sizeof(bitmap));
-    for (size_t i = 0; i < entries; i++) {
-      x[i] = (MuonKernelScalar)i;
-      if (NextBits(state) % 3 == 0) bitmap[i / 8] |= (unsigned char)(1 << i % 8);
-    }
-    for (size_t i = 0; i < 201; i++) kept[i] = -1;
-    MuonKernelGather(entries, x, bitmap, kept);
-    for (size_t i = 0; i < entries; i++) {
-      if (bitmap[i / 8] >> i % 8 & 1) Check(kept[count++] == (MuonKernelScalar)i, "gathered entry %d of %d", (int)i, (int)entries);
-    }
-    Check(kept[count] == -1, "gathered more than there is");
+  memset(bitmap, 0, (m * n + 7) / 8);
+  for (size_t e = 0; e < m * n; e++) {
+    if (NextBits(state) % 8 < density) bitmap[e / 8] |= (unsigned char)(1u << e % 8);
   }
+  for (int zero = 0; zero < 2; zero++) {
+    size_t count = 0;
+
+    for (size_t k = 0; k <= m * n; k++) values[k] = -7;
+    Check(MuonKernelGather(m, n, T.x, T.ld, zero ? NULL : R.x, R.ld, bitmap, values) == 0, "%d x %d is not finite", (int)m, (int)n);
+    for (size_t e = 0; e < m * n; e++) {
+      const MuonKernelScalar x = T.x[e / n + e % n * T.ld] - (zero ? 0 : R.x[e / n + e % n * R.ld]);
+
+      if (bitmap[e / 8] >> e % 8 & 1) Check(values[count++] == x, "gathered entry %d of %d x %d", (int)e, (int)m, (int)n);
+    }
+    Check(values[count] == -7, "gathered more than there is");
+  }
+  /* Wherever it is, in T, in R or in their difference */
+  for (size_t e = 0; e < m * n; e += 1 + m * n / 5) {
+    MuonKernelScalar *t = T.x + e / n + e % n * T.ld, *r = R.x + e / n + e % n * R.ld, twas = *t, rwas = *r;
+
+    for (size_t b = 0; b < 3; b++) {
+      *t = (MuonKernelScalar)bad[b];
+      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1 && MuonKernelGather(m, n, T.x, T.ld, NULL, 0, bitmap, values) == 1, "%g of T is finite", bad[b]);
+      *t = twas;
+      *r = (MuonKernelScalar)bad[b];
+      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1, "%g of R is finite", bad[b]);
+    }
+    *t = (MuonKernelScalar)(sizeof(*t) == 4 ? (double)FLT_MAX : DBL_MAX);
+    *r = -*t;
+    Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1, "a difference out of range is finite");
+    *t = twas;
+    *r = rwas;
+  }
+  free(T.x);
+  free(R.x);
+  free(bitmap);
+  free(values);
 }
 
 /* Rounding to p significant bits by scaling and the current mode of rounding, which is to nearest even */
@@ -296,13 +321,13 @@ int main(void)
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
       for (size_t gap = 0; gap < 2; gap++) {
         CheckSigns(rows[r], columns[c], gap, &state);
+        for (unsigned density = 0; density < 9; density += 4) CheckGather(rows[r], columns[c], gap, density, &state);
         for (unsigned density = 0; density < 9; density += density == 0 ? 1 : 7) CheckScatter(rows[r], columns[c], gap, 5 * r, density, &state);
       }
     }
   }
   CheckSigns(513, 130, 0, &state);
   CheckSigns(1030, 67, 1, &state);
-  CheckGather(&state);
   CheckRounding(&state);
   printf("ok\n");
   return 0;

@@ -38,7 +38,8 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
 {
   MuonKernelScalar *x = (MuonKernelScalar *)Allocate(entries * sizeof(*x)), *values = (MuonKernelScalar *)Allocate(entries * sizeof(*values));
   uint16_t         *codes = (uint16_t *)Allocate(entries * sizeof(*codes)), *selected = (uint16_t *)Allocate((entries + 1) * sizeof(*selected));
-  unsigned char    *bitmap = (unsigned char *)Allocate(entries / 8 + 1);
+  float            *singles = (float *)Allocate((entries + 1) * sizeof(*singles));
+  unsigned char    *bitmap  = (unsigned char *)Allocate(entries / 8 + 1);
 
   for (size_t i = 0; i < entries; i++) x[i] = (MuonKernelScalar)Draw(i, state);
   Check(MuonKernelNatural(entries, x, stream, first, codes) == 0, "%d entries are finite", (int)entries);
@@ -72,7 +73,11 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
         if (NextBits(state) % 4 < density) bitmap[i / 8] |= (unsigned char)(1 << i % 8);
       }
       for (size_t i = 0; i <= entries; i++) selected[i] = 9999;
-      Check(MuonKernelNaturalSelected(entries, x, bitmap, stream, selected) == 0, "%d entries are finite", (int)entries);
+      for (size_t i = 0; i < entries; i++) {
+        if (bitmap[i / 8] >> i % 8 & 1) singles[kept++] = (float)x[i];
+      }
+      Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 0, "%d entries are finite", (int)entries);
+      kept = 0;
       for (size_t i = 0; i < entries; i++) {
         if (bitmap[i / 8] >> i % 8 & 1) Check(selected[kept++] == codes[i], "code of entry %d of %d", (int)i, (int)entries);
       }
@@ -89,7 +94,8 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
       Check(MuonKernelPowers(entries, x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
       memset(bitmap, 0, entries / 8 + 1);
       bitmap[at / 8] |= (unsigned char)(1 << at % 8);
-      Check(MuonKernelNaturalSelected(entries, x, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);
+      singles[0] = (float)x[at];
+      Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);
     }
 #if !defined(MUON_KERNEL_SINGLE)
     x[at] = -1e39;
@@ -101,6 +107,7 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
   free(values);
   free(codes);
   free(selected);
+  free(singles);
   free(bitmap);
 }
 

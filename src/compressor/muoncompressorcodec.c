@@ -150,26 +150,6 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 d, const PetscScalar rows[], PetscInt64 kept, const unsigned char bitmap[], void *work, unsigned char to[])
-{
-  PetscFunctionBegin;
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    const MuonKernelStream stream = MuonCompressorStream_Private(c);
-    uint16_t              *codes  = (uint16_t *)work;
-
-    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
-    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-    if (MuonKernelNaturalSelected((size_t)d, rows, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
-    MuonWireNaturalEncode((uint64_t)kept, codes, to);
-  } else {
-    PetscScalar *values = (PetscScalar *)work;
-
-    MuonKernelGather((size_t)d, rows, bitmap, values);
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, to));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Positions as numbers: few entries */
 static PetscErrorCode MuonCompressorKeptDecodeRaw_Private(MuonWireValues codec, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {

@@ -22,11 +22,7 @@ PETSC_INTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues);
 PETSC_INTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[]);
 /* Values first ... first + count - 1 of a section; first is a multiple of 8 */
 PETSC_INTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, PetscInt64 count, const unsigned char from[], PetscInt64 first, PetscScalar x[]);
-/*
-   A section of the values of kept entries in increasing order of their numbers. rows are all d entries in row-major order, of which bitmap keeps kept; work has room for as many scalars. Natural values have the random numbers
-   of their places. Decoding walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else
-*/
-PETSC_INTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, PetscInt64 d, const PetscScalar rows[], PetscInt64 kept, const unsigned char bitmap[], void *work, unsigned char to[]);
+/* A section of the values of kept entries in increasing order of their numbers: walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else */
 PETSC_INTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[],
                                                              PetscInt ldy);
 /* Whether PetscScalar can hold the values of a section that is valid otherwise */

@@ -1,7 +1,7 @@
 #include "muoncompressorlines.h" /*I "petscmuoncompressor.h" I*/
 
 enum {
-  ROWS  = 8,  /* rows that are taken out of a matrix at once: a cache line of each column */
+  ROWS  = 32, /* rows that are taken out of a matrix at once: some cache lines of each column */
   CHUNK = 512 /* values decoded at once; a multiple of 8 */
 };
 

@@ -151,17 +151,6 @@ MUON_KERNEL_CLONES void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar
   }
 }
 
-void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, MuonKernelScalar *kept)
-{
-  for (size_t b = 0; 8 * b < entries; b++) {
-    unsigned byte = bitmap[b];
-
-    for (size_t i = 8 * b; byte != 0; i++, byte >>= 1) {
-      if (byte & 1u) *kept++ = x[i];
-    }
-  }
-}
-
 MUON_KERNEL_CLONES double MuonKernelSumSquares(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
 {
   double total = 0;

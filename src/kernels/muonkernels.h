@@ -43,10 +43,10 @@ void MuonKernelAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelSca
 void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar *rows);
 /* Y = a rows + b Y with rows in row-major order; b == 0 overwrites whatever Y holds */
 void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
-/* kept = the entries in the bitmap (LSB first), compact */
-void MuonKernelGather(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, MuonKernelScalar *kept);
 /* How many of the bits first ... first + count - 1 are set */
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
+/* values = the entries of T - R in the bitmap (row-major order, LSB first), compact; R == NULL is zero. Returns 0, or 1 where T - R is not finite, in the bitmap or not */
+int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, const unsigned char *bitmap, MuonKernelScalar *values);
 /* Y += a value (add), or Y = value, at the entries whose bits are set: bit first + i n + j of bitmap (LSB first) is that of row i, column j; values are in the order of the bits. Other entries stay as they are */
 void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy);
 /* sum of squares and of absolute values, accumulated in double by blocks */
@@ -80,9 +80,7 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
 
 /* Natural compression (Philox word >> 9 added to the binary32 mantissa): codes sign << 8 | exponent. Returns 0, or 1 where an entry is not a finite binary32 */
 int MuonKernelNatural(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint16_t *codes);
-/* the same for the entries in the bitmap only, compact */
-int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
-/* the same where the values of these are compact already and rounded to binary32 */
+/* the same for the entries in the bitmap only, whose values are compact and rounded to binary32 */
 int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 /* the same for entries whose numbers are first, first + stride, ... */
 int MuonKernelNaturalStrided(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes);

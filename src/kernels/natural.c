@@ -59,8 +59,7 @@ MUON_KERNEL_CLONES int MuonKernelNatural(size_t entries, const MuonKernelScalar 
   return (infinite & SIGN_BIT) != 0;
 }
 
-/* Kept entries from all, or kept ones alone: the other pointer is NULL */
-MUON_KERNEL_INLINE uint32_t Selected(size_t entries, const MuonKernelScalar *x, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
+MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
 {
   uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK], images[CHUNK], infinite = 0;
 
@@ -71,12 +70,7 @@ MUON_KERNEL_INLINE uint32_t Selected(size_t entries, const MuonKernelScalar *x, 
     for (size_t at = 0; at < some; at += SQUARE) {
       for (uint64_t rest = GetBits(bitmap, e + at, some - at < SQUARE ? some - at : SQUARE); rest != 0; rest &= rest - 1) place[kept++] = (uint32_t)at + LowestBit(rest);
     }
-    if (x == NULL) {
-      if (kept > 0) memcpy(images, values, kept * sizeof(*values));
-      values += kept;
-    } else {
-      for (size_t k = 0; k < kept; k++) images[k] = FloatBits((float)x[e + place[k]]);
-    }
+    if (kept > 0) memcpy(images, values, kept * sizeof(*values));
     if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
     else {
       /* Four words are computed for each of few entries, which is quicker than to see which of them share a block */
@@ -90,19 +84,10 @@ MUON_KERNEL_INLINE uint32_t Selected(size_t entries, const MuonKernelScalar *x, 
       infinite |= (images[k] & ~SIGN_BIT) + EXPONENT_1;
       codes[k] = NaturalCode(images[k], words[place[k]]);
     }
+    values += kept;
     codes += kept;
   }
-  return infinite;
-}
-
-MUON_KERNEL_CLONES int MuonKernelNaturalSelected(size_t entries, const MuonKernelScalar *x, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
-{
-  return (Selected(entries, x, NULL, bitmap, stream, codes) & SIGN_BIT) != 0;
-}
-
-MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
-{
-  return (Selected(entries, NULL, values, bitmap, stream, codes) & SIGN_BIT) != 0;
+  return (infinite & SIGN_BIT) != 0;
 }
 
 int MuonKernelNaturalStrided(size_t entries, const MuonKernelScalar *x, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes)

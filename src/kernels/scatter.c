@@ -1,5 +1,5 @@
 /*
-   Entries that a bitmap in row-major order names, back into a matrix by columns: squares of 64 x 64 entries, so that few pages are written at a time.
+   Entries that a bitmap in row-major order names, out of a matrix by columns and back into one: squares of 64 x 64 entries, so that few pages are used at a time.
 */
 #include "muonkernels.h"
 #include "muonsquare.h"
@@ -26,6 +26,43 @@ MUON_KERNEL_INLINE size_t CountBits(const unsigned char *bitmap, size_t first, s
 MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count)
 {
   return CountBits(bitmap, first, count);
+}
+
+MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, const unsigned char *bitmap, MuonKernelScalar *values)
+{
+  MuonKernelScalar poison[SQUARE]; /* stays zero until something is not finite */
+  int              infinite = 0;
+
+  for (size_t i = 0; i < SQUARE; i++) poison[i] = 0;
+  for (size_t top = 0; top < m; top += SQUARE) {
+    const size_t      tall = m - top < SQUARE ? m - top : SQUARE;
+    MuonKernelScalar *next[SQUARE];
+
+    for (size_t i = 0; i < tall; i++) {
+      next[i] = values;
+      values += CountBits(bitmap, (top + i) * n, n);
+    }
+    for (size_t left = 0; left < n; left += SQUARE) {
+      const size_t     wide = n - left < SQUARE ? n - left : SQUARE;
+      MuonKernelScalar square[SQUARE][SQUARE]; /* by columns */
+
+      for (size_t j = 0; j < wide; j++) {
+        const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R != NULL ? R + top + (left + j) * ldr : NULL;
+
+        if (r != NULL) {
+          for (size_t i = 0; i < tall; i++) square[j][i] = t[i] - r[i];
+        } else {
+          for (size_t i = 0; i < tall; i++) square[j][i] = t[i];
+        }
+        for (size_t i = 0; i < tall; i++) poison[i] += square[j][i] * 0;
+      }
+      for (size_t i = 0; i < tall; i++) {
+        for (uint64_t word = GetBits(bitmap, (top + i) * n + left, wide); word != 0; word &= word - 1) *next[i]++ = square[LowestBit(word)][i];
+      }
+    }
+  }
+  for (size_t i = 0; i < SQUARE; i++) infinite |= poison[i] != 0;
+  return infinite;
 }
 
 MUON_KERNEL_CLONES void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy)

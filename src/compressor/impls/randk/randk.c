@@ -20,31 +20,39 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, P
 {
   const size_t           d      = (size_t)m * (size_t)n;
   const PetscInt64       kept   = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues   codec  = MuonCompressorCodec_Private(c->values);
   const MuonKernelStream stream = MuonCompressorStream_Private(c);
   const uint32_t         block  = SEED_BLOCK;
   uint32_t               words[4];
   uint64_t               seed;
-  PetscScalar           *rows;
+  PetscScalar           *values;
   unsigned char         *bitmap;
-  void                  *work;
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, d * sizeof(PetscScalar), &rows));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)kept * sizeof(PetscScalar), &values));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * sizeof(PetscScalar), &work));
-  MuonKernelResidualRows((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, rows);
-  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
-  /* Whether a step fails must not depend on which entries were drawn */
-  if (MuonKernelIsFinite(d, 1, rows, d) == 0) {
-    c->status = MUON_STATUS_NANORINF;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   MuonKernelStreamBlocks(&stream, 1, &block, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
+  payload += SEED;
   MuonKernelSubset(d, (size_t)kept, seed, bitmap);
-  PetscCall(MuonCompressorKeptEncode_Private(c, MuonCompressorCodec_Private(c->values), (PetscInt64)d, rows, kept, bitmap, work, payload + SEED));
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
+  /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
+  if (MuonKernelGather((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, bitmap, values) != 0) {
+    c->status = MUON_STATUS_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    uint16_t *codes = (uint16_t *)values;
+    float    *singles;
+
+    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * sizeof(float), &singles));
+    if (MuonKernelToSingle((size_t)kept, values, singles) != 0 || MuonKernelNaturalKept(d, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+    else MuonWireNaturalEncode((uint64_t)kept, codes, payload);
+  } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
