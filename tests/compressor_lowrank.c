@@ -1,6 +1,7 @@
 static char help[] = "Low-rank types: worked examples and constants of topsvd, and what the subspace iteration of powersgd converges to, keeps and forgets.\n";
 
 #include "compressor_common.h"
+#include "wire_header.h"
 
 static PetscErrorCode Create(const char type[], PetscInt rank, MuonCompressor *c)
 {
@@ -557,11 +558,11 @@ static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *s
   PetscCall(TestMatSquares(A, &all));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, rank, &c));
   PetscCall(TestEncode(c, A, NULL, &buf, &bytes));
-  TestCheck(bytes == 24 + (size_t)(rank * (m + n)) * sizeof(PetscReal), "%zu bytes", bytes);
+  TestCheck(bytes == TestMessageBytes((unsigned long long)rank, (size_t)(rank * (m + n)) * sizeof(PetscReal)), "%zu bytes", bytes);
   PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
   PetscCall(TestMatSquares(Y, &kept));
   PetscCall(PetscMalloc1(rank * (m + n), &factors));
-  PetscCall(PetscMemcpy(factors, buf + 24, bytes - 24));
+  PetscCall(PetscMemcpy(factors, buf + bytes - (size_t)(rank * (m + n)) * sizeof(PetscReal), (size_t)(rank * (m + n)) * sizeof(PetscReal)));
   expected = (double)(all - kept);
   for (PetscInt k = 0; k < rank; k++) {
     double p = 0, q = 0, dp = 0, dq = 0;

@@ -289,13 +289,8 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
 
     forge.inside = k < NDEFORMATIONS ? PETSC_FALSE : PETSC_TRUE;
     /* The header of a packet knows of no types, nor the end of one of blocks */
-<<<<<<< HEAD
     if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != FLIP && d->kind != SHORTEN && d->kind != LAST))) continue;
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside > 0 ? ", the first of them" : ""));
-=======
-    if (d->message == PETSC_FALSE && (blocks == PETSC_TRUE || (number > 0 && d->kind != SHORTEN && d->kind != LAST))) continue;
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s%s", down == PETSC_TRUE ? "down" : "up", d->what, blocks == PETSC_TRUE ? ", blocks" : "", forge.inside == PETSC_TRUE ? ", the first of them" : ""));
->>>>>>> df57deb (Wire: Shorten the headers of messages and of chunks)
     forge.direction   = down == PETSC_TRUE ? 1 : 0;
     forge.deformation = p.rank == k % p.size ? d : NULL;
     PetscCall(CheckStep(&p, &q, type, what, &done));
