@@ -304,6 +304,49 @@ static PetscErrorCode CheckGet(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A message of blocks, and what it decodes to, for an oracle */
+static PetscErrorCode WriteOracle(const char dir[], const Grid *grid, unsigned long long *state)
+{
+  const char *const names[3] = {"settings", "group", "matrix"};
+  MuonCompressor    c;
+  Mat               T, Y;
+  PetscScalar      *rows;
+  unsigned char    *buf;
+  size_t            bytes;
+  FILE             *file[3];
+
+  PetscFunctionBegin;
+  PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "h0.attn.qkv", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_NATURAL, &c));
+  PetscCall(MuonCompressorSetBlocks(c, grid->nrows, grid->rows, grid->ncolumns, grid->columns));
+  PetscCall(TestMatCreate(M, N, 2, &T));
+  PetscCall(TestMatCreate(M, N, 1, &Y));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
+  PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
+  PetscCall(TestMatGetRows(Y, &rows));
+  for (int i = 0; i < 3; i++) {
+    char path[PETSC_MAX_PATH_LEN];
+
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%s", dir, names[i]));
+    file[i] = fopen(path, "wb");
+    TestCheck(file[i] != NULL, "Cannot write %s", path);
+  }
+  fprintf(file[0], "h0.attn.qkv %d %d 5,4,3 7,3\n", M, N);
+  TestCheck(fwrite(buf, 1, bytes, file[1]) == bytes, "Cannot write the message");
+  for (PetscInt k = 0; k < M * N; k++) {
+    const double x = (double)PetscRealPart(rows[k]);
+
+    TestCheck(fwrite(&x, sizeof(x), 1, file[2]) == 1, "Cannot write the matrix");
+  }
+  for (int i = 0; i < 3; i++) TestCheck(fclose(file[i]) == 0, "Cannot write %s", names[i]);
+  PetscCall(PetscFree(rows));
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&T));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     rows[3] = {5, 4, 3}, columns[2] = {7, 3};
@@ -312,6 +355,7 @@ int main(int argc, char **argv)
   unsigned long long state = 7;
   PetscBool          wrong = PETSC_FALSE;
   PetscInt           r     = 1;
+  char               dir[PETSC_MAX_PATH_LEN];
   Grid               grids[3];
 
   PetscFunctionBeginUser;
@@ -346,6 +390,12 @@ int main(int argc, char **argv)
     GridStarts(grids[g].nrows, grids[g].rows, M, grids[g].rowstart);
     GridStarts(grids[g].ncolumns, grids[g].columns, N, grids[g].columnstart);
   }
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), &wrong));
+  if (wrong) {
+    PetscCall(WriteOracle(dir, &grids[0], &state));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
   for (int i = 0; i < ntypes && types[i] != NULL; i++) {
     MuonCompressor c;
@@ -378,6 +428,11 @@ int main(int argc, char **argv)
     link: internal
 
   test:
+
+  test:
+    suffix: oracle
+    requires: numpy
+    oracle: blocks.py
 
   test:
     suffix: sum

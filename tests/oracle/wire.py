@@ -14,7 +14,7 @@ import numpy as np
 
 from subset import subset
 
-DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS = range(12)
+DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS, GROUP = range(13)
 NONE, BITMAP, RAW, GAPS = 0, 1, 2, 3
 DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
 CHUNK = 65536
@@ -557,6 +557,33 @@ def decode_message(data, layer, rows, columns):
     return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, seed)
 
 
+def encode_group(layer, parts):
+    body = b''.join(part.encode() for part in parts)
+    return write_header(layer, GROUP, NONE, 0, 0, len(parts), len(body)) + body
+
+
+def decode_group(data, layer, blocks):
+    """The messages of the blocks; blocks gives (layer, rows, columns) of each"""
+    (got, form, indices, values, _, count, size), head = read_header(data)
+    refuse_if(got != layer or form != GROUP or indices != NONE or values != 0, 'header')
+    refuse_if(count != len(blocks), 'number of blocks')
+    refuse_if(size != len(data) - head, 'length')
+    return [decode_message(piece, *block) for piece, block in zip(pieces_of(data[head:], count), blocks)]
+
+
+def pieces_of(body, number):
+    """The bytes of so many messages, which end where the body ends"""
+    pieces = []
+    while body and len(pieces) < number:
+        fields, end = read_header(body)
+        end += fields[-1]
+        refuse_if(end > len(body), 'truncated payload')
+        pieces.append(body[:end])
+        body = body[end:]
+    refuse_if(body or len(pieces) != number, 'messages')
+    return pieces
+
+
 def encode_packet(sender, direction, status, step, messages, body=None, major=2, minor=0, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
@@ -576,14 +603,7 @@ def decode_packet(data, sender, direction, step, layers):
     refuse_if(size != len(body), 'length')
     refuse_if(body_crc != crc32c(body), 'payload CRC')
     refuse_if(status != 0 and number != 0, 'status')
-    pieces = []
-    while body and len(pieces) < number:
-        fields, end = read_header(body)
-        end += fields[-1]
-        refuse_if(end > len(body), 'truncated payload')
-        pieces.append(body[:end])
-        body = body[end:]
-    refuse_if(body or len(pieces) != number, 'messages')
+    pieces = pieces_of(body, number)
     refuse_if(status == 0 and number != len(layers), 'number of messages')
     return status, [decode_message(piece, *layer) for piece, layer in zip(pieces, layers)]
 
@@ -1035,7 +1055,7 @@ def tables():
 
 
 def seeds(folder):
-    for target in ('packet', 'message', 'roundtrip', 'gaps', 'coded'):
+    for target in ('packet', 'message', 'group', 'roundtrip', 'gaps', 'coded'):
         os.makedirs(os.path.join(folder, target + '.corpus'), exist_ok=True)
 
     def write(target, name, data):
@@ -1066,6 +1086,7 @@ def seeds(folder):
             message.layer = 1
             write('message', name + '_' + codec, bytes([2, 3]) + message.encode())
         write('packet', codec, encode_packet(3, 0, 0, 7, messages))
+        write('group', codec, bytes([len(messages), 2, 3]) + encode_group(1, messages))
         for kind in (2, 4, 5, 6, 7, 10, 11, 12, 13, 14):
             write('roundtrip', codec + '%d' % kind, bytes([values, kind, 2, 3, 2, 0]) + bytes(range(48)))
 
