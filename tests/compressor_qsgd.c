@@ -110,6 +110,64 @@ static PetscErrorCode CheckMoments(const Choice *choice, Mat X, PetscInt draws, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The sum of the products of the errors of two objects over all entries and steps: where they draw independently it has the mean 0 and the variance of its terms, the squares of f (1 - f) in fourth powers of a level; the same numbers make
+   it a sum of squares instead, tens of its standard deviations
+*/
+static PetscErrorCode CheckIndependence(Mat X)
+{
+  const struct {
+    const char *what, *layer;
+    PetscInt64  seed;
+    PetscInt    sender, direction, later;
+    PetscBool   same;
+  } cases[]             = {{"the same stream", "w", 3, 1, 0, 0, PETSC_TRUE}, {"another sender", "w", 3, 2, 0, 0, PETSC_FALSE}, {"the other direction", "w", 3, 1, 1, 0, PETSC_FALSE},
+                           {"another layer", "v", 3, 1, 0, 0, PETSC_FALSE},  {"another seed", "w", 4, 1, 0, 0, PETSC_FALSE},   {"the next step", "w", 3, 1, 0, 1, PETSC_FALSE}};
+  const Choice   choice = {4, 16, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_DOUBLE};
+  const PetscInt draws  = 60;
+  MuonCompressor a, b;
+  Mat            Y, Z;
+  PetscScalar   *x, *y, *z;
+  PetscInt       m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, &m, &n));
+  PetscCall(TestMatCreate(m, n, 0, &Y));
+  PetscCall(TestMatCreate(m, n, 0, &Z));
+  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(Create(&choice, &a));
+  PetscCall(Create(&choice, &b));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    double sum = 0, squares = 0;
+
+    PetscCall(MuonCompressorSetStream(b, cases[k].seed, cases[k].layer, cases[k].sender, cases[k].direction));
+    for (PetscInt step = 0; step < draws; step++) {
+      PetscCall(MuonCompressorSetStep(a, step));
+      PetscCall(MuonCompressorSetStep(b, step + cases[k].later));
+      PetscCall(MuonCompressorApply(a, X, Y));
+      PetscCall(MuonCompressorApply(b, X, Z));
+      PetscCall(TestMatGetRows(Y, &y));
+      PetscCall(TestMatGetRows(Z, &z));
+      for (PetscInt e = 0; e < m * n; e++) {
+        const double product = (double)(y[e] - x[e]) * (double)(z[e] - x[e]);
+
+        sum += product;
+        squares += product * product;
+      }
+      PetscCall(PetscFree(y));
+      PetscCall(PetscFree(z));
+    }
+    if (cases[k].same) TestCheck(sum > 20 * sqrt(squares), "%s: errors differ (%g)", cases[k].what, sum / sqrt(squares));
+    else TestCheck(fabs(sum) <= 6 * sqrt(squares), "%s: errors depend on each other (%g)", cases[k].what, sum / sqrt(squares));
+  }
+  PetscCall(PetscFree(x));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(TestMatDestroy(&Z));
+  PetscCall(MuonCompressorDestroy(&a));
+  PetscCall(MuonCompressorDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckUnbiased(unsigned long long *state)
 {
   Mat    X;
@@ -127,6 +185,7 @@ static PetscErrorCode CheckUnbiased(unsigned long long *state)
       PetscCall(CheckMoments(&choice, X, 600, &total));
     }
   }
+  PetscCall(CheckIndependence(X));
   PetscCall(TestMatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
