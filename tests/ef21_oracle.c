@@ -81,7 +81,7 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
       args: -ef21_init gradient -ef21_compressor columntopk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -ef21_compressor_line_norm 1 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native
       args: -muon_layer_h0.up_ef21_compressor rowtopk -muon_layer_h0.up_ef21_compressor_line_norm inf -muon_layer_h0.down_ef21_compressor_line_norm 3 -muon_layer_h0.down_ef21_compressor_ratio 0.2
-      args: -muon_layer_embed_ef21_compressor randk -muon_layer_embed_ef21_compressor_values natural -muon_layer_row_ef21_compressor randk -muon_seed 7
+      args: -muon_layer_embed_ef21_compressor randk -muon_layer_embed_ef21_compressor_values natural -muon_layer_row_ef21_compressor randk -muon_seed 7 -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_embed_blocks_rows 7,3
     # A multiple, all or nothing, and every entry in fewer bits
     test:
       suffix: dense

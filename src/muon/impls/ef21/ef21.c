@@ -389,6 +389,7 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
 . -ef21_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
 . -ef21_compressor_rank rank     - the rank
 . -ef21_compressor_bits bits     - bits of a quantized entry
+. -ef21_compressor_line_norm p   - exponent of the norm that rows or columns are chosen by
 - -ef21_compressor_values values - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
@@ -430,6 +431,7 @@ static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *comp
 . -ef21_server_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
 . -ef21_server_compressor_rank rank     - the rank
 . -ef21_server_compressor_bits bits     - bits of a quantized entry
+. -ef21_server_compressor_line_norm p   - exponent of the norm that rows or columns are chosen by
 - -ef21_server_compressor_values values - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
