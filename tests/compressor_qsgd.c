@@ -499,6 +499,8 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
 int main(int argc, char **argv)
 {
   MuonCompressor     c;
+  size_t             most;
+  PetscBool          large;
   unsigned long long state = 12;
 
   PetscFunctionBeginUser;
@@ -510,6 +512,8 @@ int main(int argc, char **argv)
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
   PetscCall(MuonCompressorSetFromOptions(c));
   PetscCall(MuonCompressorView(c, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-large", &large));
+  if (large) PetscCall(MuonCompressorGetMaxBytes(c, 1048576, 8193, &most));
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(CheckExample());
   PetscCall(CheckUnbiased(&state));
@@ -556,5 +560,9 @@ int main(int argc, char **argv)
       suffix: badnorm
       args: -ef21_compressor_block_norm l1
       error: -ef21_compressor_block_norm
+    test:
+      suffix: large
+      args: -large
+      error: -ef21_compressor of layer w: a layer of 1048576 x 8193, expected at most 2^33 entries
 
 TEST*/

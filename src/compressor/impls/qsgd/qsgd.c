@@ -77,7 +77,7 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, PetscInt m, Pe
   const MuonKernelStream     stream = MuonCompressorStream_Private(c);
   const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
   const PetscInt64           d = (PetscInt64)m * n, blocks = MuonCompressorBlocks_QSGD(c, d), length = qsgd->length;
-  PetscInt64                 held = 0, done = 0;
+  PetscInt64                 held = 0, done = 0, most;
   PetscInt                   lines;
   PetscScalar               *rows, *scales;
   unsigned char             *codes;
@@ -88,9 +88,10 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, PetscInt m, Pe
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* What some rows leave of a block goes before the next ones */
   lines = MuonCompressorLines_QSGD(m, n);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)((PetscInt64)lines * n + length) * sizeof(PetscScalar), &rows));
+  most  = PetscMin((PetscInt64)lines * n + length, d);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)most * sizeof(PetscScalar), &rows));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), &scales));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)((PetscInt64)lines * n + length), &codes));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)most, &codes));
   for (PetscInt i = 0; i < m; i += lines) {
     const PetscInt some = PetscMin(lines, m - i);
     PetscInt64     now;
@@ -190,7 +191,7 @@ static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, PetscInt m, 
 }
 
 /*
-   In units of scale/s an entry is y and its variance f(y) = (y - k) (k + 1 - y), k the integer part: f <= y - y^2 up to 1 and f <= 1/4 everywhere. omega is the largest sum of f over the sum of y^2.
+   In units of scale/s an entry is y and its variance f(y) = (y - k) (k + 1 - y), k the integer part: y - y^2 up to 1, and the same again beyond, where y^2 is larger. omega is the largest sum of f over the sum of y^2.
 
    max: one entry of B has y = s, where f = 0. With y everywhere else the quotient is N (y - y^2) / (s^2 + N y^2), N = B - 1, largest for y = s / (s + sqrt(s^2 + N)), where it is (sqrt(1 + N / s^2) - 1) / 2.
    l2: the sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which is concave: the mean of f is at most its value at the mean s^2 / B.
