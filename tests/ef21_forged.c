@@ -40,6 +40,7 @@ typedef enum {
   FLIP,    /* a bit, and the checksums stay: at is a part of 16 of the packet */
   PUT,     /* each byte becomes put */
   ONE,     /* the number becomes 1 */
+  LARGEST, /* the number becomes the largest that there is, over what stands behind it */
   OTHER,   /* the byte becomes larger by put */
   SHORTEN, /* the last byte is not there, and no length says that it is */
   LAST     /* nor is the last message */
@@ -74,6 +75,8 @@ static const Deformation Deformations[] = {
   {"a count of more groups", PUT, PETSC_TRUE, 6, 1, 0xFF},
   {"length 0 of a payload", PUT, PETSC_TRUE, LENGTH, 1, 0},
   {"length 1 of a payload", ONE, PETSC_TRUE, LENGTH, 1, 0},
+  {"the largest count", LARGEST, PETSC_TRUE, 6, 9, 0},
+  {"the largest length of a payload", LARGEST, PETSC_TRUE, LENGTH, 9, 0},
   {"a length of a payload of more groups", PUT, PETSC_TRUE, LENGTH, 1, 0xFF},
   {"a byte less", SHORTEN, PETSC_FALSE, 0, 0, 0},
   {"a message less", LAST, PETSC_FALSE, 0, 0, 0},
@@ -141,6 +144,11 @@ static void Deform(unsigned char data[])
       forge.equal++;
       return;
     }
+    break;
+  case LARGEST:
+    if (to + d->bytes > data + length) return;
+    memset(to, 0xFF, d->bytes - 1);
+    to[d->bytes - 1] = 0x7F;
     break;
   case OTHER:
     to[0] = (unsigned char)(to[0] + d->put);
