@@ -49,6 +49,12 @@ MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScal
       for (size_t j = 0; j < wide; j++) {
         const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R != NULL ? R + top + (left + j) * ldr : NULL;
 
+        if (left + j + AHEAD < n) {
+          for (size_t i = 0; i < tall; i += 64 / sizeof(*t)) {
+            MUON_KERNEL_PREFETCH(t + i + AHEAD * ldt);
+            if (r != NULL) MUON_KERNEL_PREFETCH(r + i + AHEAD * ldr);
+          }
+        }
         if (r != NULL) {
           for (size_t i = 0; i < tall; i++) square[j][i] = t[i] - r[i];
         } else {
