@@ -405,7 +405,9 @@ PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
    Level: intermediate
 
    Notes:
-   The default is single, as the papers count. `MUONCOMPRESSORSIGN` writes its magnitude so, and `MUONCOMPRESSORQSGD` its scales, rounded up. Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
+   The default is single, as the papers count. `MUONCOMPRESSORSIGN` writes its magnitude so, and `MUONCOMPRESSORQSGD` its scales, rounded up.
+
+   Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
 
    It has no meaning for `MUONCOMPRESSORIDENTITY` and `MUONCOMPRESSORSHARP`, which are always native, nor for `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`,
    `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16`, which have values of their own.

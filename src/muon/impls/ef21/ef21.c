@@ -385,12 +385,14 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_compressor type          - one of the values of `MuonCompressorType`, not sharp
-. -ef21_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
-. -ef21_compressor_rank rank     - the rank
-. -ef21_compressor_bits bits     - bits of a quantized entry
-. -ef21_compressor_line_norm p   - exponent of the norm that rows or columns are chosen by
-- -ef21_compressor_values values - how values are written (native|double|single|bf16|natural)
++ -ef21_compressor type                - one of the values of `MuonCompressorType`, not sharp
+. -ef21_compressor_ratio ratio         - part that is kept, see `MuonCompressorSetRatio()`
+. -ef21_compressor_rank rank           - the rank
+. -ef21_compressor_bits bits           - bits of a quantized entry
+. -ef21_compressor_block_length n      - entries of a block that share a scale
+. -ef21_compressor_block_norm (max|l2) - the norm that is this scale
+. -ef21_compressor_line_norm p         - exponent of the norm that rows or columns are chosen by
+- -ef21_compressor_values values       - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
 
@@ -427,12 +429,14 @@ static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *comp
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_server_compressor type          - one of the values of `MuonCompressorType`
-. -ef21_server_compressor_ratio ratio   - part that is kept, see `MuonCompressorSetRatio()`
-. -ef21_server_compressor_rank rank     - the rank
-. -ef21_server_compressor_bits bits     - bits of a quantized entry
-. -ef21_server_compressor_line_norm p   - exponent of the norm that rows or columns are chosen by
-- -ef21_server_compressor_values values - how values are written (native|double|single|bf16|natural)
++ -ef21_server_compressor type                - one of the values of `MuonCompressorType`
+. -ef21_server_compressor_ratio ratio         - part that is kept, see `MuonCompressorSetRatio()`
+. -ef21_server_compressor_rank rank           - the rank
+. -ef21_server_compressor_bits bits           - bits of a quantized entry
+. -ef21_server_compressor_block_length n      - entries of a block that share a scale
+. -ef21_server_compressor_block_norm (max|l2) - the norm that is this scale
+. -ef21_server_compressor_line_norm p         - exponent of the norm that rows or columns are chosen by
+- -ef21_server_compressor_values values       - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
 
