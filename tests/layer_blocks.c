@@ -512,6 +512,10 @@ int main(int argc, char **argv)
       if (meter) PetscCall(CheckMeter(&a, &b));
     }
   }
+  /* A reset gives the choice back */
+  PetscCall(MuonReset(a.muon));
+  PetscCall(MuonLayerSetBlocks(a.part[0].layer, 2, NULL, 3, NULL));
+  PetscCall(MuonStep(a.muon));
   PetscCall(ProblemDestroy(&a));
   PetscCall(ProblemDestroy(&b));
   PetscCall(PetscFinalize());

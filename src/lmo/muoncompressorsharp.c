@@ -194,7 +194,7 @@ static PetscErrorCode MuonCompressorSharpGetLMO_Sharp(MuonCompressor c, MuonLMO 
    `MuonLMOEncode()` for a layer of that name.
 
    As `-ef21_server_compressor sharp` it loses nothing: `MUONEF21` then has the servers send the steps themselves, so that no difference of weights needs to be compressed. It is refused as `-ef21_compressor`, because
-   what workers send are no steps.
+   what workers send are no steps. Of a layer with blocks (`MuonLayerSetBlocks()`) the step of each is sent.
 
    The constant of contraction is 1/min(m, n) for nuclear, 1/(m n) for l1 and 1/n for l21; none is known for the others. By the formula of the paper, with an index in bits and a number in 32, a message costs
    32 (1 + m + n), ceil(log2 mn) + 32, ceil(log2 n) + 32 (1 + m), m (1 + ceil(log2 n)) + 32 for rowsum and n (1 + ceil(log2 m)) + 32 for colsum.

@@ -399,7 +399,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer)
 
   Level: beginner
 
-.seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`
+.seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`, `MuonLayerSetBlocks()`
 @*/
 PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newlayer)
 {
