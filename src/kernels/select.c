@@ -12,12 +12,9 @@
   #include "muonsquare.h"
   #include <math.h>
 
-  /* Rows that are walked together: a multiple of 64, few enough for the caches to hold what is listed of them */
+  /* Rows that are walked together: squares of 64, up to pieces of columns that a processor fetches ahead by itself, and so many entries at most */
   #define SQUARES       8
-  #define PANEL_ENTRIES ((size_t)262144)
-  /* The pieces of columns are too short for processors to see where the next ones are: columns that are asked for early, entries of a cache line */
-  #define AHEAD 4
-  #define LINE  (64 / sizeof(MuonKernelScalar))
+  #define PANEL_ENTRIES ((size_t)1048576)
   /* One entry in so many is sampled */
   #define SAMPLED       ((size_t)64)
   #define SAMPLES_LEAST ((size_t)64)
@@ -261,12 +258,6 @@ MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const MuonK
         const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R == NULL ? NULL : R + top + (left + j) * ldr;
         size_t                  i = 0;
 
-        if (left + j + AHEAD < n) {
-          for (size_t k = 0; k < tall; k += LINE) {
-            MUON_KERNEL_PREFETCH(t + k + AHEAD * ldt);
-            if (r != NULL) MUON_KERNEL_PREFETCH(r + k + AHEAD * ldr);
-          }
-        }
         if (r == NULL) {
           for (; i + SQUARE <= tall; i += SQUARE) squares[i + j] = REAL_NAME(Reach)(SQUARE, t + i, 1, NULL, 1, least, tiles + (i + j) * SQUARE, &infinite);
         } else {
