@@ -530,7 +530,7 @@ typedef struct {
 } Shape;
 
 /* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
-static PetscErrorCode MeasureHeaders(const char model[], size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
+static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
 {
   const Row      row     = {MUONCOMPRESSORTOPK, ratio, NATURAL, 0, PETSC_FALSE};
   double         headers = MUON_WIRE_PACKET_HEADER, sent = MUON_WIRE_PACKET_HEADER;
@@ -559,7 +559,7 @@ static PetscErrorCode MeasureHeaders(const char model[], size_t nshapes, const S
     PetscCall(MatDestroy(&T));
   }
   PetscCall(MuonCompressorDestroy(&c));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s%8" PetscInt_FMT "  topk %-5g%12.0f%12.0f%9.3f%%%s\n", model, layers, (double)ratio, headers, sent, 100 * headers / sent, headers > AIM_HEADERS * sent ? "  MISSED" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s%8" PetscInt_FMT "  topk %-5g%12.0f%12.0f%9.3f%%%s\n", model, layers, (double)ratio, headers, sent, 100 * headers / sent, aim == PETSC_TRUE && headers > AIM_HEADERS * sent ? "  MISSED" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -568,10 +568,10 @@ static PetscErrorCode PrintHeaders(PetscInt divide, unsigned long long *state)
   const Shape nanogpt[] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}}, quickstart[] = {{256, 128, 1}, {128, 128, 8}, {512, 128, 2}, {128, 512, 2}};
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nheaders: of a packet and of its messages, one of each layer; aim at most %g%%\n%-12s%8s  %-10s%12s%12s%10s\n", 100 * AIM_HEADERS, "model", "layers", "compressor", "headers", "bytes", "part"));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.1, state));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.05, state));
-  PetscCall(MeasureHeaders("quickstart", PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, (PetscReal)0.1, state));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nheaders: of a packet and of its messages, one of each layer; aim at most %g%% for NanoGPT\n%-12s%8s  %-10s%12s%12s%10s\n", 100 * AIM_HEADERS, "model", "layers", "compressor", "headers", "bytes", "part"));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.1, state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.05, state));
+  PetscCall(MeasureHeaders("quickstart", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, (PetscReal)0.1, state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
