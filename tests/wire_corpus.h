@@ -117,6 +117,11 @@ static inline double RandomValue(unsigned values, uint64_t *state)
   }
 }
 
+static inline int HasPositions(const MuonWireMessage *header)
+{
+  return header->indices != MUON_WIRE_INDICES_NONE && header->indices != MUON_WIRE_INDICES_CODED;
+}
+
 static inline void ContentAllocate(Content *content)
 {
   const MuonWireMessage *header = &content->header;
@@ -183,7 +188,7 @@ static inline void ContentAllocate(Content *content)
     break;
   }
   if (content->section[0] + content->section[1] + content->section[2] == 0) content->section[0] = content->numbers;
-  content->positions = header->indices != MUON_WIRE_INDICES_NONE ? (uint64_t *)Allocate((size_t)count * 8) : NULL;
+  content->positions = HasPositions(header) ? (uint64_t *)Allocate((size_t)count * 8) : NULL;
   content->entries   = (uint64_t *)Allocate((size_t)content->lines * 8);
   content->values    = (double *)Allocate((size_t)content->numbers * 8);
 }
@@ -203,12 +208,12 @@ static inline int ContentEqual(const Content *a, const Content *b)
   if (g->form == MUON_WIRE_SEEDED && a->seed != b->seed) return 0;
   if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
   if (a->lines != b->lines || memcmp(a->entries, b->entries, (size_t)a->lines * 8) != 0) return 0;
-  return g->indices == MUON_WIRE_INDICES_NONE || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
+  return !HasPositions(g) || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
 }
 
 static inline int ContentIsPlain(const Content *content)
 {
-  return content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.values != MUON_WIRE_VALUES_CODED;
+  return content->header.indices != MUON_WIRE_INDICES_GAPS && content->header.indices != MUON_WIRE_INDICES_CODED && content->header.values != MUON_WIRE_VALUES_CODED;
 }
 
 /* At most so many bytes: chunks that nothing makes shorter, and their heads */
@@ -225,7 +230,7 @@ static inline uint64_t CodedMaxBytes(unsigned width, uint64_t count)
 /* Room for every message of that content: where codecs are not plain its length is known when the message is written */
 static inline size_t ContentRoom(const Content *content)
 {
-  return MUON_WIRE_MESSAGE_HEADER_MOST + (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, 0) + MuonWireEntriesBytes(content->length, content->lines) + 9 + 8 * content->numbers + 16);
+  return MUON_WIRE_MESSAGE_HEADER_MOST + (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireEntriesBytes(content->length, content->lines) + 9 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 
@@ -243,7 +248,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   content->rows             = rows;
   content->columns          = columns;
   ContentAllocate(content);
-  if (indices != MUON_WIRE_INDICES_NONE) {
+  if (HasPositions(&content->header)) {
     for (uint64_t k = 0; kept < count; k++) {
       if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
     }
@@ -257,6 +262,8 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
     if (i < content->scales && i % 3 == 1) content->values[i] = 0;
   }
   for (uint64_t i = 0; content->block > 0 && i < content->lines; i++) {
+    /* Levels as of numbers that are mostly small */
+    if (indices == MUON_WIRE_INDICES_CODED) content->entries[i] %= 2 + Random64(state) % (2 * content->length - 1);
     if (content->entries[i] == 1 || content->values[i / content->block] == 0) content->entries[i] = 0;
   }
   ContentMeasure(content);
@@ -303,7 +310,7 @@ static inline uint64_t ContentPayload(const Content *content, uint64_t limit, un
     Put(to, 8, content->seed);
     to += 8;
   }
-  if (header->indices != MUON_WIRE_INDICES_NONE) {
+  if (HasPositions(header)) {
     unsigned char *bitmap = (unsigned char *)Allocate((size_t)(numbered + 7) / 8);
 
     memset(bitmap, 0, (size_t)(numbered + 7) / 8);
@@ -315,8 +322,16 @@ static inline uint64_t ContentPayload(const Content *content, uint64_t limit, un
     }
     free(bitmap);
   }
-  MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
-  to += MuonWireEntriesBytes(content->length, content->lines);
+  if (header->indices == MUON_WIRE_INDICES_CODED) {
+    unsigned char *packed = (unsigned char *)Allocate((size_t)content->lines + 8);
+
+    MuonWireEntriesEncode(content->length, content->lines, content->entries, packed);
+    to += MuonWireCodedEncode(header->parameter % 16, content->lines, packed, limit - (uint64_t)(to - start), to);
+    free(packed);
+  } else {
+    MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
+    to += MuonWireEntriesBytes(content->length, content->lines);
+  }
   for (unsigned s = 0; s < 3; s++) {
     to += ContentValues(header, content->section[s], x, limit - (uint64_t)(to - start), to);
     x += content->section[s];
@@ -371,7 +386,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     content->seed = Get(from, 8);
     from += 8;
   }
-  if (header->indices != MUON_WIRE_INDICES_NONE) {
+  if (HasPositions(header)) {
     MuonWireIndexReader reader;
 
     MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, content->numbered, header->count, from);
@@ -582,6 +597,9 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
       ContentRandom(&c[m++], values, 5, 11, CORPUS_BLOCKS(2 + values, 4), MUON_WIRE_INDICES_NONE, values, 55, &state);
       ContentRandom(&c[m++], values + 10, 8, 8, CORPUS_BLOCKS(8 - values, 4 + values), MUON_WIRE_INDICES_NONE, values, 64, &state);
     }
+    for (unsigned bits = 2; bits <= 8; bits++)
+      ContentRandom(&c[m++], bits + 30, 5, 20 + 4 * bits, CORPUS_BLOCKS(bits, 4 + bits % 3), MUON_WIRE_INDICES_CODED, bits % 2 == 0 ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_NATURAL, 100 + 20 * bits, &state);
+    ContentRandom(&c[m++], 50, 3, 3, CORPUS_BLOCKS(2, 10), MUON_WIRE_INDICES_CODED, MUON_WIRE_VALUES_SINGLE, 0, &state);
     ContentRandom(&c[m++], 20, 1, 1, CORPUS_BLOCKS(3, 16), MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 1, &state);
     ContentRandom(&c[m++], 21, 3, 3, CORPUS_BLOCKS(2, 10), MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_NATURAL, 0, &state);
   }

@@ -188,11 +188,12 @@ int main(void)
       RefusedHeaders(packet, length, &from, at, header);
       for (unsigned parameter = 0; parameter < 256; parameter++) {
         MuonWireMessage other = from.contents[i].header;
-        const int       coded = other.values == MUON_WIRE_VALUES_CODED;
+        const int       coded = other.values == MUON_WIRE_VALUES_CODED || other.indices == MUON_WIRE_INDICES_CODED;
         uint64_t        bytes;
 
         /* Few entries in other blocks, or with other bits, may take the same room */
-        if (coded) other.values = MUON_WIRE_VALUES_NATURAL;
+        if (other.values == MUON_WIRE_VALUES_CODED) other.values = MUON_WIRE_VALUES_NATURAL;
+        if (other.indices == MUON_WIRE_INDICES_CODED) other.indices = MUON_WIRE_INDICES_NONE;
         other.parameter = (uint8_t)parameter;
         if (other.form != MUON_WIRE_BLOCKS) break;
         if (MuonWirePayloadBytes(&other, from.contents[i].rows, from.contents[i].columns, &bytes) != MUON_WIRE_OK || (!coded && bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
@@ -200,11 +201,11 @@ int main(void)
       ReadRefused(header, length - at);
       for (unsigned id = 0; id < 16; id++) {
         if (id > MUON_WIRE_BLOCKS && header->form != MUON_WIRE_BLOCKS) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
-        if (id > MUON_WIRE_INDICES_GAPS) RefusedField(packet, length, &from, at + 4, 1, header->form | id << 4, "codec of the positions");
+        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->form != MUON_WIRE_BLOCKS)) RefusedField(packet, length, &from, at + 4, 1, header->form | id << 4, "codec of the positions");
       }
       for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
       /* Lengths of chunks, and behind that of coded values the number of codes */
-      if (header->indices == MUON_WIRE_INDICES_GAPS) RefusedValues(packet, length, &from, at + head, 1, "length of positions");
+      if (header->indices == MUON_WIRE_INDICES_GAPS || (header->indices == MUON_WIRE_INDICES_CODED && header->count > 0)) RefusedValues(packet, length, &from, at + head, 1, "length of positions or levels");
       else if (header->values == MUON_WIRE_VALUES_CODED && (header->form == MUON_WIRE_DENSE || header->form == MUON_WIRE_LOWRANK) && from.contents[i].numbers > 0) {
         RefusedValues(packet, length, &from, at + head, 1, "length of values");
         RefusedValues(packet, length, &from, at + head + (packet[at + head] >= 128 ? 2 : 1), 1, "number of codes");

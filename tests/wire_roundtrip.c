@@ -266,6 +266,7 @@ int main(void)
         RoundTrip(counts[i] + 1, counts[j], MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, values, counts[i], &state);
         RoundTrip(counts[i], 1 + j % 3, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, values, j % 4 == 0 ? 0 : counts[i] * (1 + j % 3), &state);
         RoundTrip(1 + j % 3, counts[i], CORPUS_BLOCKS(2 + j % 7, 4 + (i + j) % 7), MUON_WIRE_INDICES_NONE, values, j % 5 == 4 ? 0 : counts[i] * (1 + j % 3), &state);
+        RoundTrip(1 + j % 3, counts[i], CORPUS_BLOCKS(2 + j % 7, 4 + (i + j) % 7), MUON_WIRE_INDICES_CODED, values, j % 5 == 4 ? 0 : counts[i] * (1 + j % 3), &state);
         if (counts[j] <= 2 * counts[i]) RoundTrip(counts[i], 2, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, values, counts[j], &state);
         RoundTrip(counts[i], counts[j], MUON_WIRE_WHOLECOLUMNS, j % 2 == 0 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);
         RoundTrip(counts[j], counts[i], MUON_WIRE_WHOLEROWS, j % 2 == 0 ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_GAPS, values, counts[j] < 20 ? counts[j] : 20, &state);

@@ -43,7 +43,7 @@ static void ContentOf(const VectorMessage *vector, Content *content)
   ContentAllocate(content);
   Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
   for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);
-  for (uint64_t i = 0; vector->indices != MUON_WIRE_INDICES_NONE && i < vector->count; i++) content->positions[i] = vector->positions[i];
+  for (uint64_t i = 0; HasPositions(&content->header) && i < vector->count; i++) content->positions[i] = vector->positions[i];
   for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = vector->entries[i];
   ContentMeasure(content);
 }
@@ -100,14 +100,14 @@ static void Bad(const VectorPacket *vector)
 
 static void BadSection(const VectorSection *vector)
 {
-  const uint64_t most = vector->coded ? MuonWireValuesBytes(MUON_WIRE_VALUES_NATURAL, vector->count) : MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, vector->entries, vector->count);
+  const uint64_t most = vector->width > 0 ? (vector->width * vector->count + 7) / 8 : MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, vector->entries, vector->count);
   unsigned char *section, *to = (unsigned char *)Allocate((size_t)most);
   uint64_t       used = 0;
   size_t         length;
   MuonWireResult result;
 
   section = FromHex(vector->section, &length);
-  result  = vector->coded ? MuonWireCodedDecode(9, vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
+  result  = vector->width > 0 ? MuonWireCodedDecode(vector->width, vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
   Check(result == MUON_WIRE_CORRUPT || used != length, "%s", vector->name);
   free(section);
   free(to);

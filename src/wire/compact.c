@@ -10,7 +10,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   MuonWireMessage      header;
   MuonWireLayout       layout;
   uint64_t             positions, entries, values, bytes;
-  unsigned             before, after;
+  unsigned             before, after, bits, lengthlog;
 
   (void)MuonWireMessageRead(plain, SIZE_MAX, &header);
   (void)MuonWireMessageLayout(&header, rows, columns, &layout);
@@ -30,8 +30,14 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
       at += bytes;
     }
   }
-  if (entries > 0) memcpy(at, from + layout.entriesat, (size_t)entries);
-  at += entries;
+  bytes = entries > 0 && MuonWireBlocksOfParameter(header.parameter, &bits, &lengthlog) == MUON_WIRE_OK ? MuonWireCodedEncode(bits, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
+  if (bytes == MUON_WIRE_TOO_LONG) {
+    if (entries > 0) memcpy(at, from + layout.entriesat, (size_t)entries);
+    at += entries;
+  } else {
+    header.indices = MUON_WIRE_INDICES_CODED;
+    at += bytes;
+  }
   bytes = header.values == MUON_WIRE_VALUES_NATURAL && values > 0 ? 0 : MUON_WIRE_TOO_LONG;
   for (unsigned s = 0; s < layout.sections && bytes != MUON_WIRE_TOO_LONG; s++) {
     const uint64_t some = MuonWireCodedEncode(9, layout.section[s], from + layout.sectionat[s], values - 1 - bytes, at + bytes);
@@ -59,6 +65,7 @@ MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_
   MuonWireLayout  layout;
 
   if (found.values == MUON_WIRE_VALUES_CODED) found.values = MUON_WIRE_VALUES_NATURAL;
+  if (found.indices == MUON_WIRE_INDICES_CODED && found.form == MUON_WIRE_BLOCKS) found.indices = MUON_WIRE_INDICES_NONE;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {
     /* Whether the layer can be so large and have so many entries is seen with any codec */
     found.indices = MUON_WIRE_INDICES_BITMAP;
@@ -73,7 +80,7 @@ MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_
 
 int MuonWireMessageIsPlain(const MuonWireMessage *header)
 {
-  return header->indices != MUON_WIRE_INDICES_GAPS && header->values != MUON_WIRE_VALUES_CODED;
+  return header->indices != MUON_WIRE_INDICES_GAPS && header->indices != MUON_WIRE_INDICES_CODED && header->values != MUON_WIRE_VALUES_CODED;
 }
 
 static MuonWireResult MuonWireCopy(uint64_t bytes, const unsigned char *from, uint64_t room, unsigned char *to)
@@ -90,7 +97,7 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   MuonWireMessage      found, whole;
   MuonWireLayout       layout;
   uint64_t             rest, used;
-  unsigned             proved = 0;
+  unsigned             proved = 0, bits, lengthlog;
 
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
@@ -112,7 +119,10 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   from += used;
   rest -= used;
   used = layout.valuesat - layout.entriesat;
-  if (MuonWireCopy(used, from, rest, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (found.indices == MUON_WIRE_INDICES_CODED) {
+    (void)MuonWireBlocksOfParameter(whole.parameter, &bits, &lengthlog);
+    if (MuonWireCodedDecode(bits, layout.entries, from, rest, &used, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  } else if (MuonWireCopy(used, from, rest, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += used;
   rest -= used;
   used = layout.bytes - layout.valuesat;

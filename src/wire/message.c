@@ -100,6 +100,7 @@ int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values)
   case MUON_WIRE_COLUMNS:
   case MUON_WIRE_WHOLECOLUMNS:
   case MUON_WIRE_WHOLEROWS:
+  case MUON_WIRE_BLOCKS:
     return 1;
   default:
     return values == MUON_WIRE_VALUES_NATURAL;

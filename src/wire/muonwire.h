@@ -45,7 +45,8 @@ typedef enum {
   MUON_WIRE_INDICES_NONE   = 0,
   MUON_WIRE_INDICES_BITMAP = 1, /* one bit an entry, LSB first, zero padding */
   MUON_WIRE_INDICES_RAW    = 2, /* bytes an index: the fewest that hold the last entry's number */
-  MUON_WIRE_INDICES_GAPS   = 3  /* chunks of Golomb codes: what MuonWireMessageCompact() makes of the two above */
+  MUON_WIRE_INDICES_GAPS   = 3, /* chunks of Golomb codes: what MuonWireMessageCompact() makes of the two above */
+  MUON_WIRE_INDICES_CODED  = 4  /* of blocks, which have no positions: their entries in chunks of an entropy coder */
 } MuonWireIndices;
 
 typedef enum {

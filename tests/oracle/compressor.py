@@ -107,10 +107,16 @@ class Message:
             assert self.values[0] > 0, 'magnitude'
             self.matrix = (self.values[0] * (2.0 * np.array(signs) - 1)).reshape(m, n)
         elif self.form == 11:
-            assert self.indices == 0 and self.count == d, 'blocks header'
+            assert self.indices in (0, wire.LEVELS) and self.count == d, 'blocks header'
             self.bits, self.length = parameter & 15, 16 << (parameter >> 4)
-            middle = -(-d * self.bits // 8)
-            self.codes = np.array(fields(payload[:middle], self.bits, d))
+            packed = middle = -(-d * self.bits // 8)
+            if self.indices == wire.LEVELS:
+                codes, middle = wire.decode_codes(d, payload, self.bits)
+                self.codes = np.array(codes)
+                assert middle < packed, 'coded entries are not the smaller codec'
+            else:
+                self.codes = np.array(fields(payload[:middle], self.bits, d))
+                assert packed <= len(wire.encode_codes(self.codes.tolist(), self.bits)), 'coded entries are the smaller codec'
             self.values = read_values(codec, payload[middle:], -(-d // self.length))
             assert np.all(self.values >= 0) and not np.any(self.codes == 1), 'scales and codes'
             # With the level for a unit, so that the type can say what it is worth

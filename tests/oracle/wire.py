@@ -15,7 +15,7 @@ import numpy as np
 from subset import subset
 
 DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS, GROUP = range(13)
-NONE, BITMAP, RAW, GAPS = 0, 1, 2, 3
+NONE, BITMAP, RAW, GAPS, LEVELS = range(5)
 DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
 CHUNK = 65536
 POLYNOMIAL = 0x82F63B78
@@ -397,8 +397,11 @@ class Message:
     def encode(self):
         parts = Sections(self.form, self.parameter, self.rows, self.columns, self.count)
         payload = self.seed.to_bytes(parts.seed, 'little')
-        payload += b'' if self.indices == NONE else encode_positions(self.indices, parts.numbered, self.positions)
-        payload += pack_bits(self.entries, entry_bits(parts.length)) if self.entries else b''
+        payload += b'' if self.indices in (NONE, LEVELS) else encode_positions(self.indices, parts.numbered, self.positions)
+        if self.indices == LEVELS:
+            payload += encode_codes(self.entries, entry_bits(parts.length))
+        elif self.entries:
+            payload += pack_bits(self.entries, entry_bits(parts.length))
         for first, number in parts.values():
             payload += encode_values(self.values, self.x[first:first + number])
         return write_header(self.layer, self.form, self.indices, self.values, self.parameter, self.count, len(payload)) + payload
@@ -519,12 +522,12 @@ def decode_message(data, layer, rows, columns):
     payload = data[head:]
     refuse_if(size != len(payload), 'length')
     refuse_if(got != layer, 'layer')
-    refuse_if(form > BLOCKS or indices > GAPS or values > CODED, 'unknown codec')
+    refuse_if(form > BLOCKS or indices > LEVELS or (indices == LEVELS and form != BLOCKS) or values > CODED, 'unknown codec')
     refuse_if((not 2 <= parameter % 16 <= 8 or parameter // 16 > 12) if form == BLOCKS else parameter != 0, 'parameter')
     most = {LOWRANK: min(rows, columns), TRIPLES: min(rows, columns), PERROW: rows, WHOLEROWS: rows, PERCOLUMN: columns, COLUMNS: columns, WHOLECOLUMNS: columns}.get(form, rows * columns)
     refuse_if(count > most or (form in (DENSE, SIGNS, BLOCKS) and count not in (0, most)), 'count')
     positioned = form in (SPARSE, COLUMNS, WHOLECOLUMNS, WHOLEROWS) or (form in (PERROW, PERCOLUMN) and count < most)
-    refuse_if(positioned != (indices != NONE), 'positions')
+    refuse_if(positioned != (indices not in (NONE, LEVELS)), 'positions')
     parts = Sections(form, parameter, rows, columns, count)
     positions, head = None, parts.seed
     refuse_if(size < head, 'size')
@@ -535,9 +538,14 @@ def decode_message(data, layer, rows, columns):
         head = positions_bytes(indices, parts.numbered, count)
         refuse_if(head > size, 'size')
         positions = decode_positions(indices, parts.numbered, count, payload[:head])
-    middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
-    refuse_if(size < middle or (values != CODED and size != middle + sum(values_bytes(values, number) for number in parts.sections)), 'size')
-    codes = decode_entries(parts.length, parts.entries, payload[head:middle])
+    if indices == LEVELS:
+        codes, used = decode_codes(parts.entries, payload[head:], entry_bits(parts.length))
+        middle = head + used
+    else:
+        middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
+        refuse_if(size < middle, 'size')
+        codes = decode_entries(parts.length, parts.entries, payload[head:middle])
+    refuse_if(values != CODED and size != middle + sum(values_bytes(values, number) for number in parts.sections), 'size')
     x, at = [], middle
     for number in parts.sections:
         if values == CODED:
@@ -634,7 +642,7 @@ def random_values(draw, values, number):
 
 def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
     parts = Sections(form, parameter, rows, columns, count)
-    positions = sorted(draw.sample(range(parts.numbered), count)) if indices != NONE else None
+    positions = sorted(draw.sample(range(parts.numbered), count)) if indices not in (NONE, LEVELS) else None
     layer = draw.getrandbits(32)
     x = random_values(draw, values, parts.number)
     for k in range(parts.magnitudes):
@@ -642,6 +650,8 @@ def random_message(draw, rows, columns, form, indices, values, count, parameter=
     for k in range(parts.scales):
         x[k] = abs(x[k]) if k % 3 != 1 else 0.0
     codes = [draw.randrange(2 * parts.length) for _ in range(parts.entries)]
+    if indices == LEVELS:
+        codes = [code % draw.randrange(2, 2 * parts.length + 1) for code in codes]
     if form == BLOCKS:
         codes = [0 if code == 1 or x[k // 2 ** (4 + parameter // 16)] == 0 else code for k, code in enumerate(codes)]
     return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, draw.getrandbits(64) if parts.seed else 0)
@@ -683,7 +693,7 @@ def good_packets():
     packets.append(('blocks', 3, 0, 0, 7, [Message(0xF20C3F36, 3, 6, BLOCKS, NONE, BF16, 18, None, [1.5, 2.0], [0, 6, 7, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 0], 3)]))
     for values, name in enumerate(('double', 'single', 'bf16', 'natural', 'coded')):
         messages = [random_message(draw, *what[:4], values, *what[4:]) for what in ((5, 7, SIGNS, NONE, 35), (5, 7, SEEDED, NONE, 4), (6, 9, WHOLECOLUMNS, BITMAP, 4), (3, 20, WHOLECOLUMNS, RAW, 1), (30, 4, WHOLEROWS, GAPS, 5), (9, 4, WHOLEROWS, BITMAP, 5),
-                                                                                    (5, 11, BLOCKS, NONE, 55, values + 2), (7, 11, BLOCKS, NONE, 77, 8 - values + 16), (2, 3, BLOCKS, NONE, 6, 2 + 16 * 12))]
+                                                                                    (5, 11, BLOCKS, NONE, 55, values + 2), (7, 11, BLOCKS, NONE, 77, 8 - values + 16), (2, 3, BLOCKS, NONE, 6, 2 + 16 * 12), (9, 21, BLOCKS, LEVELS, 189, values + 2), (40, 30, BLOCKS, LEVELS, 1200, 8 - values + 16))]
         packets.append(('signs and lines of ' + name, 3, 0, 0, 7, messages))
     nothing = [Message(form, 7, 3, form, NONE, SINGLE, 0, None, [], [], 4 if form == BLOCKS else 0, form * 2 ** 56 if form == SEEDED else 0) for form in (DENSE, SIGNS, SEEDED, BLOCKS)]
     packets.append(('nothing', 3, 0, 0, 7, nothing + [Message(form, 7, 3, form, RAW, SINGLE, 0, [], []) for form in (WHOLECOLUMNS, WHOLEROWS)]))
@@ -691,7 +701,7 @@ def good_packets():
 
 
 def bad_sections():
-    """Each breaks one rule: name, 0 for gaps or 1 for coded values, entries (of gaps), count, section"""
+    """Each breaks one rule: name, 0 for gaps or the width of coded codes, entries (of gaps), count, section"""
     good = encode_gaps(40, [1, 3, 20, 21])
     stream = good[1:]
     sections = []
@@ -700,7 +710,7 @@ def bad_sections():
         sections.append((name, 0, entries, n if count is None else count, write_number(len(section) if b is None else b) + section))
 
     def coded(name, count, chunk, size=None):
-        sections.append((name, 1, 0, count, write_number(len(chunk) if size is None else size) + chunk))
+        sections.append((name, 9, 0, count, write_number(len(chunk) if size is None else size) + chunk))
 
     assert len(stream) == 3
     gaps('padding', 4, stream[:2] + b'\x02')
@@ -782,11 +792,27 @@ def bad_sections():
     coded('127 codes', 16, b'\x7f' + code_chunk(ones, {127: 4096})[1:])
     coded('255 codes', 16, b'\xff' + code_chunk(ones, {127: 4096})[1:])
     coded('a table that ends early', 16, b'\x02' + code_chunk(ones, {127: 4096})[1:])
-    sections.append(('no length', 1, 0, 16, b''))
-    sections.append(('half a length', 1, 0, 16, b'\x89'))
-    sections.append(('a length of two bytes of coded values', 1, 0, 32, b'\x8c\x00' + encode_coded([1.0, 2.0, 1.0, 1.0] * 8)[1:]))
+    sections.append(('no length', 9, 0, 16, b''))
+    sections.append(('half a length', 9, 0, 16, b'\x89'))
+    sections.append(('a length of two bytes of coded values', 9, 0, 32, b'\x8c\x00' + encode_coded([1.0, 2.0, 1.0, 1.0] * 8)[1:]))
     assert encode_coded([1.0, 2.0, 1.0, 1.0] * 8)[0] == 0x0c
-    sections.append(('one chunk of two', 1, 0, 65537, encode_coded([1.0] * 65536)))
+    sections.append(('one chunk of two', 9, 0, 65537, encode_coded([1.0] * 65536)))
+    # Levels of 3 bits, and more than 126 codes of 8
+    levels = [0, 2, 3, 0, 0, 4, 0, 2] * 32
+    few = frequencies(levels)
+    assert len(code_chunk(levels, few, width=3)) < 96
+    def level(name, codes, f, width=3):
+        chunk = code_chunk(codes, f, width=width)
+        sections.append((name, width, 0, len(codes), write_number(len(chunk)) + chunk))
+    level('a negative zero among levels', [0, 1, 1, 1] * 16, {0: 1024, 1: 3072})
+    level('levels of other frequencies', levels, {**few, 0: few[0] - 1, 2: few[2] + 1})
+    sections.append(('levels packed, but shorter coded', 3, 0, 256, b'\x60' + pack_bits(levels, 3)))
+    sections.append(('padding of levels', 3, 0, 1, b'\x01\x08'))
+    sections.append(('packed negative zero', 3, 0, 1, b'\x01\x01'))
+    many = [code for code in (min(k % 140, k // 7 % 140) for k in range(1700)) if code != 1]
+    wide = frequencies(many)
+    assert sum(wide.values()) == 16384 and len(code_chunk(many, wide, width=8)) < len(many)
+    level('many levels of other frequencies', many, {**wide, 0: wide[0] - 1, 2: wide[2] + 1}, 8)
     return sections
 
 
@@ -879,7 +905,9 @@ def bad_packets():
         ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x01\x00'))),
         ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x01\xff' + bytes(9)))),
         ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x01\x03\x21' + singles(1)))),
-        ('ANS positions', packet(body=message(indices=4))),
+        ('levels of a sparse message', packet(body=message(indices=LEVELS))),
+        ('levels of a dense message', packet(body=message(form=DENSE, indices=LEVELS, count=8, payload=bytes(9)))),
+        ('positions 5', packet(body=message(indices=5))),
         ('positions 15', packet(body=message(indices=15))),
         ('natural as coded', packet(body=message(values=CODED))),
         ('coded in two bytes', packet(body=message(values=CODED, payload=b'\x42\x02' + raw[:2]))),
@@ -972,7 +1000,7 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  int         coded; /* values, else gaps */
+  unsigned    width; /* of coded codes; 0: gaps */
   uint64_t    entries, count;
   const char *section; /* hexadecimal */
 } VectorSection;
@@ -990,9 +1018,12 @@ def emit():
         lines.extend('  ' + ', '.join(items[i:i + 8]) + (',' if i + 8 < len(items) else '') for i in range(0, len(items), 8))
         lines.append('};')
 
+    def quoted(text):
+        return '\n   '.join('"%s"' % text[i:i + 144] for i in range(0, len(text), 144)) or '""'
+
     def packet(name, data, *fields):
         text = data.hex()
-        return '  {"%s", %s, ' % (name, ', '.join(fields)) + ('\n   '.join('"%s"' % text[i:i + 144] for i in range(0, len(text), 144)) or '""') + '}'
+        return '  {"%s", %s, ' % (name, ', '.join(fields)) + quoted(text) + '}'
 
     good = []
     for p, (name, sender, direction, status, step, messages) in enumerate(good_packets()):
@@ -1012,7 +1043,7 @@ def emit():
     bad = [packet(name, data, '3', '0', '0', '7', '1', 'NULL') for name, data in bad_packets()]
     lines += ['', 'static const VectorPacket good_packets[] = {', ',\n'.join(good), '};']
     lines += ['', '/* Each breaks one rule; the receiver expects one message of 2 x 4 entries of the layer F20C3F36 */', 'static const VectorPacket bad_packets[] = {', ',\n'.join(bad), '};']
-    lines += ['', '/* Sections of gaps and of coded values, each breaks one rule */', 'static const VectorSection bad_sections[] = {', ',\n'.join('  {"%s", %d, %d, %d, "%s"}' % (name, kind, entries, count, data.hex()) for name, kind, entries, count, data in bad_sections()), '};']
+    lines += ['', '/* Sections of gaps and of coded codes, each breaks one rule */', 'static const VectorSection bad_sections[] = {', ',\n'.join('  {"%s", %d, %d, %d, %s}' % (name, kind, entries, count, quoted(data.hex())) for name, kind, entries, count, data in bad_sections()), '};']
     return '\n'.join(lines) + '\n'
 
 
@@ -1076,6 +1107,11 @@ def seeds(folder):
         x = [(-1.0) ** other.getrandbits(1) * 2.0 ** (100 - min(other.randrange(octaves), other.randrange(octaves))) for _ in range(number)]
         write('coded', '%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + b'\7' + encode_coded(x))
         write('coded', 'packed%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + b'\7' + encode_values(NATURAL, x))
+    for width in range(2, 9):
+        codes = [code if code != 1 else 0 for code in (other.randrange(2 ** width) & other.randrange(2 ** width) for _ in range(300 * width))]
+        write('coded', 'levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + encode_codes(codes, width))
+        write('coded', 'packed_levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + pack_bits(codes, width))
+    write('message', 'levels', bytes([8, 8]) + Message(1, 8, 8, BLOCKS, LEVELS, SINGLE, 64, None, [1.0] * 4, [0, 2, 3, 0, 0, 4, 0, 2] * 8, 3).encode())
     write('message', 'gaps', bytes([8, 5]) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
     write('message', 'coded', bytes([8, 5]) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
     for kind in (8, 9):
@@ -1114,7 +1150,7 @@ def check(folder):
     for name, (sender, direction, status, step, number), messages in packets:
         with open(os.path.join(folder, name + '.packet'), 'rb') as file:
             data = file.read()
-        expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices != NONE else None, x, entries, parameter, seed) for layer, rows, columns, form, indices, values, count, parameter, seed, positions, entries, x in messages]
+        expected = [Message(layer, rows, columns, form, indices, values, count, positions if indices not in (NONE, LEVELS) else None, x, entries, parameter, seed) for layer, rows, columns, form, indices, values, count, parameter, seed, positions, entries, x in messages]
         assert number == len(expected), name
         got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in expected])
         assert got_status == status, name
@@ -1125,7 +1161,7 @@ def check(folder):
                 with np.errstate(all='ignore'):
                     assert a.matrix().shape == (a.rows, a.columns), name
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 93, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 95, 'only the codecs %s occur' % sorted(codecs)
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()
@@ -1163,7 +1199,7 @@ def check(folder):
                 # A section may be followed by others: what it leaves is for the next, and here there is none
                 refuse_if(decode_gaps(entries, count, data)[1] != len(data), 'behind')
             else:
-                refuse_if(decode_coded(count, data)[1] != len(data), 'behind')
+                refuse_if(decode_codes(count, data, kind)[1] != len(data), 'behind')
         except Corrupt:
             continue
         raise AssertionError('accepted: ' + name)
