@@ -233,6 +233,7 @@ static inline size_t ContentRoom(const Content *content)
   return MUON_WIRE_MESSAGE_HEADER_MOST + (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireEntriesBytes(content->length, content->lines) + 9 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
+static inline void ContentSettle(Content *content);
 
 /* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. form holds the parameter of the header above its lowest byte */
 static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
@@ -266,6 +267,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
     if (indices == MUON_WIRE_INDICES_CODED) content->entries[i] %= 2 + Random64(state) % (2 * content->length - 1);
     if (content->entries[i] == 1 || content->values[i / content->block] == 0) content->entries[i] = 0;
   }
+  ContentSettle(content);
   ContentMeasure(content);
 }
 
@@ -346,6 +348,34 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
 
   Check(head == MuonWireMessageHeaderBytes(&content->header) && head <= MUON_WIRE_MESSAGE_HEADER_MOST, "%u bytes of header", head);
   return ContentPayload(content, content->header.bytes, to + head);
+}
+
+/* Codecs that would not be shorter than the plain ones become these: a receiver refuses them */
+static inline void ContentSettle(Content *content)
+{
+  MuonWireMessage *header = &content->header;
+  unsigned char   *room   = (unsigned char *)Allocate(ContentRoom(content));
+  Content          part   = *content;
+
+  part.section[0] = part.section[1] = part.section[2] = 0;
+  if (header->indices == MUON_WIRE_INDICES_GAPS || header->indices == MUON_WIRE_INDICES_CODED) {
+    const MuonWireIndices plain = MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
+    const uint64_t        after = header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireEntriesBytes(content->length, content->lines) : 0;
+
+    if (ContentPayload(&part, ContentRoom(content), room) - after >= (header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireIndicesBytes(plain, content->numbered, header->count) : MuonWireEntriesBytes(content->length, content->lines)))
+      header->indices = (uint8_t)plain;
+  }
+  if (header->values == MUON_WIRE_VALUES_CODED) {
+    uint64_t      coded = 0, natural = 0;
+    const double *x = content->values;
+
+    for (unsigned s = 0; s < 3; s++, x += content->section[s - 1]) {
+      coded += ContentValues(header, content->section[s], x, ContentRoom(content), room);
+      natural += MuonWireValuesBytes(MUON_WIRE_VALUES_NATURAL, content->section[s]);
+    }
+    if (coded >= natural) header->values = MUON_WIRE_VALUES_NATURAL;
+  }
+  free(room);
 }
 
 static inline void ContentMeasure(Content *content)
@@ -566,22 +596,23 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], 20, 7, 5, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
   } else if (which == 10) {
     /* Few kept, many, none, all, and positions of lines */
-    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) ContentRandom(&c[m++], values, 17, 11, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, values == 2 ? 180 : 3 + 9 * values, &state);
-    ContentRandom(&c[m++], 20, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 0, &state);
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) ContentRandom(&c[m++], values, 30, 11, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, values == 2 ? 310 : 8 + 15 * values, &state);
+    ContentRandom(&c[m++], 20, 7, 15, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 0, &state);
     ContentRandom(&c[m++], 21, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 35, &state);
     ContentRandom(&c[m++], 22, 90, 5, MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 11, &state);
-    ContentRandom(&c[m++], 23, 3, 40, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_DOUBLE, 30, &state);
-    ContentRandom(&c[m++], 24, 3, 77, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_BF16, 5, &state);
+    ContentRandom(&c[m++], 23, 3, 200, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_DOUBLE, 170, &state);
+    ContentRandom(&c[m++], 24, 3, 300, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_BF16, 6, &state);
   } else if (which == 11) {
     ContentRandom(&c[m++], 1, 25, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 125, &state);
     ContentRandom(&c[m++], 2, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_CODED, 100, &state);
-    ContentRandom(&c[m++], 3, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_CODED, 5, &state);
-    ContentRandom(&c[m++], 4, 30, 40, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 1, &state);
-    ContentRandom(&c[m++], 5, 41, 30, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 2, &state);
-    ContentRandom(&c[m++], 6, 5, 3, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 5, &state);
-    ContentRandom(&c[m++], 7, 3, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 8, &state);
-    ContentRandom(&c[m++], 8, 30, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 4, &state);
-    ContentRandom(&c[m++], 9, 0, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 0, &state);
+    ContentRandom(&c[m++], 3, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_CODED, 60, &state);
+    ContentRandom(&c[m++], 4, 30, 40, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 3, &state);
+    ContentRandom(&c[m++], 5, 41, 30, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 3, &state);
+    ContentRandom(&c[m++], 6, 40, 5, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 70, &state);
+    ContentRandom(&c[m++], 7, 9, 60, MUON_WIRE_WHOLEROWS, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_CODED, 2, &state);
+    ContentRandom(&c[m++], 8, 30, 60, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 8, &state);
+    ContentRandom(&c[m++], 9, 45, 60, MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_CODED, 7, &state);
+    ContentRandom(&c[m++], 10, 40, 30, CORPUS_BLOCKS(3, 4), MUON_WIRE_INDICES_CODED, MUON_WIRE_VALUES_CODED, 1200, &state);
   } else if (which == 12) {
     /* Signs, seeds, whole lines; nothing of them */
     for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_CODED; values++) {

@@ -107,13 +107,14 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   }
   if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageBytes(&whole) > capacity) return MUON_WIRE_CORRUPT;
-  /* Every section as it is when plain; then what no decoder has proved is checked as in a message that came so */
+  /* Every section as it is when plain, which must be longer than what came where that was not plain; then what no decoder has proved is checked as in a message that came so */
   from = bytes + MuonWireMessageHeaderBytes(&found);
   to   = room + MuonWireMessageHeaderBytes(&whole);
   rest = found.bytes;
   used = layout.entriesat;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {
     if (MuonWireGapsDecode(layout.numbered, layout.positions, from, rest, &used, (MuonWireIndices)whole.indices, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (used >= layout.entriesat) return MUON_WIRE_CORRUPT;
     proved |= MUON_WIRE_PROVED_POSITIONS;
   } else if (MuonWireCopy(used, from, rest, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += used;
@@ -121,12 +122,13 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   used = layout.valuesat - layout.entriesat;
   if (found.indices == MUON_WIRE_INDICES_CODED) {
     (void)MuonWireBlocksOfParameter(whole.parameter, &bits, &lengthlog);
-    if (MuonWireCodedDecode(bits, layout.entries, from, rest, &used, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (MuonWireCodedDecode(bits, layout.entries, from, rest, &used, to + layout.entriesat) != MUON_WIRE_OK || used >= layout.valuesat - layout.entriesat) return MUON_WIRE_CORRUPT;
   } else if (MuonWireCopy(used, from, rest, to + layout.entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   from += used;
   rest -= used;
   used = layout.bytes - layout.valuesat;
   if (found.values == MUON_WIRE_VALUES_CODED) {
+    if (rest >= layout.bytes - layout.valuesat) return MUON_WIRE_CORRUPT;
     for (unsigned s = 0; s < layout.sections; s++) {
       if (MuonWireCodedDecode(9, layout.section[s], from, rest, &used, to + layout.sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
       from += used;

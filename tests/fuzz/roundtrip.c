@@ -97,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     k += Take(&input, 1) % (content.numbered - k - (count - kept) + 1);
     content.positions[kept++] = k;
   }
+  ContentSettle(&content);
   ContentMeasure(&content);
   length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length);

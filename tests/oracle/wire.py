@@ -534,6 +534,7 @@ def decode_message(data, layer, rows, columns):
     seed = int.from_bytes(payload[:head], 'little')
     if indices == GAPS:
         positions, head = decode_gaps(parts.numbered, count, payload)
+        refuse_if(head >= min(positions_bytes(plain, parts.numbered, count) for plain in (BITMAP, RAW)), 'gaps that are not shorter')
     elif positioned:
         head = positions_bytes(indices, parts.numbered, count)
         refuse_if(head > size, 'size')
@@ -541,6 +542,7 @@ def decode_message(data, layer, rows, columns):
     if indices == LEVELS:
         codes, used = decode_codes(parts.entries, payload[head:], entry_bits(parts.length))
         middle = head + used
+        refuse_if(used >= -(-parts.entries * entry_bits(parts.length) // 8), 'coded entries that are not shorter')
     else:
         middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
         refuse_if(size < middle, 'size')
@@ -556,6 +558,7 @@ def decode_message(data, layer, rows, columns):
         x.append(section)
         at += used
     refuse_if(at != size, 'behind the values')
+    refuse_if(values == CODED and at - middle >= sum(values_bytes(NATURAL, number) for number in parts.sections), 'coded values that are not shorter')
     x = np.concatenate(x)
     refuse_if(not (x[:parts.magnitudes] > 0).all(), 'magnitude')
     refuse_if(np.signbit(x[:parts.scales]).any(), 'scale')
@@ -640,6 +643,22 @@ def random_values(draw, values, number):
     return x
 
 
+def settled(message):
+    """With plain codecs where the others are not shorter"""
+    parts = Sections(message.form, message.parameter, message.rows, message.columns, message.count)
+    if message.indices == GAPS:
+        sizes = {plain: positions_bytes(plain, parts.numbered, message.count) for plain in (BITMAP, RAW)}
+        if len(encode_gaps(parts.numbered, message.positions)) >= min(sizes.values()):
+            message.indices = RAW if sizes[RAW] < sizes[BITMAP] else BITMAP
+    if message.indices == LEVELS and len(encode_codes(message.entries, entry_bits(parts.length))) >= -(-parts.entries * entry_bits(parts.length) // 8):
+        message.indices = NONE
+    if message.values == CODED:
+        some = [message.x[first:first + number] for first, number in parts.values()]
+        if sum(len(encode_coded(x)) for x in some) >= sum(values_bytes(NATURAL, len(x)) for x in some):
+            message.values = NATURAL
+    return message
+
+
 def random_message(draw, rows, columns, form, indices, values, count, parameter=0):
     parts = Sections(form, parameter, rows, columns, count)
     positions = sorted(draw.sample(range(parts.numbered), count)) if indices not in (NONE, LEVELS) else None
@@ -654,7 +673,7 @@ def random_message(draw, rows, columns, form, indices, values, count, parameter=
         codes = [code % draw.randrange(2, 2 * parts.length + 1) for code in codes]
     if form == BLOCKS:
         codes = [0 if code == 1 or x[k // 2 ** (4 + parameter // 16)] == 0 else code for k, code in enumerate(codes)]
-    return Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, draw.getrandbits(64) if parts.seed else 0)
+    return settled(Message(layer, rows, columns, form, indices, values, count, positions, x, codes, parameter, draw.getrandbits(64) if parts.seed else 0))
 
 
 def good_packets():
@@ -682,12 +701,12 @@ def good_packets():
     lines += [Message(9, 0, 3, PERROW, NONE, SINGLE, 0, None, []), Message(10, 0, 3, COLUMNS, BITMAP, SINGLE, 2, [0, 2], [1.0, 2.0])]
     packets.append(('edges of steps', 0, 1, 0, 0, lines))
     compact = [random_message(draw, *what) for what in ((8, 5, SPARSE, GAPS, SINGLE, 4), (17, 19, SPARSE, GAPS, CODED, 30), (17, 19, SPARSE, GAPS, BF16, 161), (17, 19, SPARSE, GAPS, BF16, 162), (17, 19, SPARSE, GAPS, CODED, 300), (17, 19, SPARSE, GAPS, SINGLE, 0),
-                                                       (3, 3, SPARSE, GAPS, SINGLE, 9), (1, 1026, DENSE, NONE, CODED, 1026), (1, 200, SPARSE, BITMAP, CODED, 120), (40, 30, LOWRANK, NONE, CODED, 2),
-                                                       (40, 30, TRIPLES, NONE, CODED, 2), (1, 1, DENSE, NONE, CODED, 1), (0, 1, DENSE, NONE, CODED, 0), (0, 1, SPARSE, GAPS, CODED, 0), (33, 9, COLUMNS, GAPS, CODED, 3))]
+                                                       (3, 3, SPARSE, GAPS, SINGLE, 9), (1, 1026, DENSE, NONE, CODED, 1026), (1, 200, SPARSE, BITMAP, CODED, 120), (40, 30, LOWRANK, NONE, CODED, 3),
+                                                       (40, 30, TRIPLES, NONE, CODED, 4), (1, 1, DENSE, NONE, CODED, 1), (0, 1, DENSE, NONE, CODED, 0), (0, 1, SPARSE, GAPS, CODED, 0), (33, 9, COLUMNS, GAPS, CODED, 3))]
     packets.append(('compact', 3, 0, 0, 7, compact))
     wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
     wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
-    packets.append(('compact edges', 3, 0, 0, 7, wide))
+    packets.append(('compact edges', 3, 0, 0, 7, [settled(message) for message in wide]))
     # One bit an entry, 1 where it is not negative; two levels and a sign in two blocks
     packets.append(('signs', 3, 0, 0, 7, [Message(0xF20C3F36, 2, 4, SIGNS, NONE, SINGLE, 8, None, [0.75], [1, 1, 0, 1, 0, 0, 1, 1])]))
     packets.append(('blocks', 3, 0, 0, 7, [Message(0xF20C3F36, 3, 6, BLOCKS, NONE, BF16, 18, None, [1.5, 2.0], [0, 6, 7, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 6, 7, 0], 3)]))
@@ -899,6 +918,8 @@ def bad_packets():
         ('bitmap as gaps', packet(body=message(indices=GAPS))),
         ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x42' + raw))),
         ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x01\x43' + raw))),
+        ('gaps as long as a bitmap', packet(body=message(indices=GAPS, payload=b'\x01\x42' + raw))),
+        ('coded values longer than natural ones', packet(body=message(values=CODED, payload=b'\x42\x03' + raw))),
         ('gaps without a byte', packet(body=message(indices=GAPS, payload=b'\x00' + raw))),
         ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x02\x42\x00' + raw))),
         ('gaps with a length of two bytes', packet(body=message(indices=GAPS, payload=b'\x81\x00\x42' + raw))),
@@ -1161,7 +1182,10 @@ def check(folder):
                 with np.errstate(all='ignore'):
                     assert a.matrix().shape == (a.rows, a.columns), name
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 95, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 93, 'only the codecs %s occur' % sorted(codecs)
+    assert {form for form, indices, _ in codecs if indices == GAPS} == {SPARSE, PERROW, PERCOLUMN, COLUMNS, WHOLECOLUMNS, WHOLEROWS}, 'gaps'
+    assert {form for form, _, values in codecs if values == CODED} == {DENSE, SPARSE, LOWRANK, TRIPLES, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS}, 'coded values'
+    assert {values for form, indices, values in codecs if indices == LEVELS} == {SINGLE, NATURAL, CODED}, 'coded entries'
 
     with open(os.path.join(folder, 'mutations.bin'), 'rb') as file:
         data = file.read()
