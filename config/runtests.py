@@ -620,7 +620,18 @@ def build_programs(tests, options):
     env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
     env["MAKEFLAGS"] = make_flags()
     quiet = [] if re.search(r"(^|\s)V=", env["MAKEFLAGS"]) else ["-s"]
-    subprocess.call([options.make, "--no-print-directory", "-k"] + quiet + ["-j", str(options.jobs)] + targets, cwd=ROOT, env=env)
+    command = [options.make, "--no-print-directory"] + quiet
+    if subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
+      drop_stale_programs(command, [target for target in targets if target != "lib"], env)
+
+
+def drop_stale_programs(command, targets, env):
+  """A program that does not build any more must not pass as what it was before."""
+  builds = lambda target: subprocess.call(command + [target], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+  library = builds("lib")
+  for program in (os.path.join(ROOT, target) for target in targets):
+    if os.path.isfile(program) and not (library and builds(os.path.relpath(program, ROOT))):
+      os.remove(program)
 
 
 def main():

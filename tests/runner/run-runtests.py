@@ -160,6 +160,16 @@ class Running(unittest.TestCase):
     test = runtests.Test("q_1", "", "tests/q.c", {}, "tests/output/q_1.out")
     self.assertEqual(self.runner.run(test)[0], "fail")
 
+  def test_stale_program(self):
+    make, good, bad = (os.path.join(self.build, name) for name in ("make", "good", "bad"))
+    for name, script in ((make, 'for target; do :; done\ncase $target in */bad) exit 2;; esac'), (good, ""), (bad, "")):
+      with open(name, "w") as f:
+        f.write("#!/bin/sh\n" + script + "\n")
+      os.chmod(name, 0o755)
+    runtests.drop_stale_programs([make], [good, bad], dict(os.environ))
+    self.assertTrue(os.path.exists(good))
+    self.assertFalse(os.path.exists(bad))
+
   def test_missing_output(self):
     self.assertEqual(self.outcome("exit 0", output_file="output/x.out")[0], "fail")
 
