@@ -85,6 +85,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor);
 PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* Bytes that are kept from message to message */
 PETSC_INTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
+/* The keys of the type alone: for an object that got its type from other keys than the rest of its choices */
+PETSC_INTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);

@@ -48,6 +48,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO);
 
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_INTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
+/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its choices */
+PETSC_INTERN PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO);
 PETSC_INTERN PetscErrorCode MuonLMOGetMemory(MuonLMO, PetscLogDouble *);
 /* Type, scratch memory and status before an operation on the finite entries of a matrix; finite tells whether to go on. Workspace: the scratch memory alone */
 PETSC_INTERN PetscErrorCode MuonLMOBegin_Private(MuonLMO, Mat, PetscBool *finite);

@@ -228,6 +228,15 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscObjectOptionsBegin((PetscObject)c);
+  PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    MuonCompressorSetRatio - Sets the part that a compressor keeps
 

@@ -315,8 +315,8 @@ static PetscErrorCode MuonLayerSetFromOptions_Own(MuonLayer layer)
 PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
 {
   MuonLMO   lmo;
-  PetscBool own;
-  char      prefix[PETSC_MAX_OPTION_NAME], *shared = NULL;
+  PetscBool own, same;
+  char      prefix[PETSC_MAX_OPTION_NAME], *shared = NULL, *norm;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -330,8 +330,18 @@ PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
     PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
     PetscCall(MuonLayerSetFromOptions_Own(layer));
     PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, shared));
+    PetscCall(PetscStrallocpy(((PetscObject)lmo)->type_name, &norm));
     PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
     PetscCall(MuonLMOSetFromOptions(lmo));
+    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, norm, &same));
+    PetscCall(PetscFree(norm));
+    if (same == PETSC_FALSE) {
+      /* Of a norm that is the layer's alone nobody has read the keys for all layers */
+      PetscCall(MuonLMOSetOptionsPrefix(lmo, shared));
+      PetscCall(MuonLMOTypeSetFromOptions_Private(lmo));
+      PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
+      PetscCall(MuonLMOSetFromOptions(lmo));
+    }
   }
   PetscCall(PetscFree(shared));
   PetscFunctionReturn(PETSC_SUCCESS);

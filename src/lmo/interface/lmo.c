@@ -187,6 +187,15 @@ PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscObjectOptionsBegin((PetscObject)lmo);
+  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonLMOGetPolar - Gets the object that computes polar factors for the norms that need one
 

@@ -44,9 +44,9 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
 {
   const PetscInt *rows, *columns;
   PetscInt        nrows, ncolumns;
-  PetscBool       own;
+  PetscBool       own, same;
   MuonLMO         lmo;
-  char            before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME];
+  char            before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME], shared[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(MuonEF21CreateCompressor_Private(muon, family, c));
@@ -61,6 +61,15 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
       PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", before, family));
       PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
       PetscCall(MuonCompressorSetFromOptions(*c));
+      PetscCall(PetscObjectTypeCompare((PetscObject)*c, ((PetscObject)all)->type_name, &same));
+      if (same == PETSC_FALSE) {
+        /* Of a type that is the layer's alone nobody has read the keys for all layers */
+        PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", family));
+        PetscCall(MuonCompressorSetOptionsPrefix(*c, shared));
+        PetscCall(MuonCompressorTypeSetFromOptions_Private(*c));
+        PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
+        PetscCall(MuonCompressorSetFromOptions(*c));
+      }
     }
   }
   PetscCall(MuonCompressorSetStream(*c, muon->seed, ((PetscObject)layer)->name, sender, direction));

@@ -1,0 +1,38 @@
+static char help[] = "A layer with a type of its own has the choices of that type which were made for all layers, and above them its own.\n";
+
+#include "muon_common.h"
+
+int main(int argc, char **argv)
+{
+  Problem        p;
+  MuonCompressor up;
+  MuonLMO        lmo;
+  PetscReal      exponent;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &p));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonStep(p.muon));
+  for (PetscInt l = 0; l < 2; l++) {
+    PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &up, NULL));
+    PetscCall(MuonCompressorGetLineNorm(up, &exponent));
+    PetscCheck(exponent == (l == 0 ? 1 : 4), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s compares its columns by the norm %g", Shapes[l].name, (double)exponent);
+    PetscCall(MuonLayerGetLMO(p.layer[l], &lmo));
+    PetscCall(MuonLMOSchattenGetExponent(lmo, &exponent));
+    PetscCheck(exponent == (l == 0 ? 3 : 5), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s has the Schatten norm %g", Shapes[l].name, (double)exponent);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 2
+    args: -ef21_compressor topk -ef21_compressor_line_norm 1 -lmo_type frobenius -lmo_p 3
+    args: -muon_layer_embed_ef21_compressor columntopk -muon_layer_embed_lmo_type schatten
+    args: -muon_layer_h0.qkv_ef21_compressor columntopk -muon_layer_h0.qkv_lmo_type schatten -muon_layer_h0.qkv_ef21_compressor_line_norm 4 -muon_layer_h0.qkv_lmo_p 5
+
+TEST*/
