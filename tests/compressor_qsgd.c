@@ -416,7 +416,7 @@ static PetscErrorCode CheckForged(void)
 /* What is set is what one gets, other types have none of it, and a receiver with other choices refuses */
 static PetscErrorCode CheckChoices(void)
 {
-  const Choice   choices[] = {{4, 512, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}, {5, 512, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}, {4, 256, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}};
+  const Choice   choices[] = {{4, 256, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}, {5, 256, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}, {4, 512, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE}};
   MuonCompressor c;
   MuonCompressorBlockNorm norm;
   PetscInt                length;
@@ -432,7 +432,7 @@ static PetscErrorCode CheckChoices(void)
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
   PetscCall(MuonCompressorQSGDGetBlockLength(c, &length));
   PetscCall(MuonCompressorQSGDGetBlockNorm(c, &norm));
-  TestCheck(length == 512 && norm == MUON_COMPRESSOR_BLOCK_NORM_MAX, "Defaults");
+  TestCheck(length == 256 && norm == MUON_COMPRESSOR_BLOCK_NORM_MAX, "Defaults");
   PetscCall(MuonCompressorQSGDSetBlockLength(c, 65536));
   PetscCall(MuonCompressorQSGDSetBlockNorm(c, MUON_COMPRESSOR_BLOCK_NORM_L2));
   PetscCall(MuonCompressorReset(c));

@@ -296,7 +296,7 @@ static PetscErrorCode MuonCompressorQSGDGetBlockNorm_QSGD(MuonCompressor c, Muon
 
    Input Parameters:
 +  c      - the compressor
--  length - a power of two from 16 to 65536; 512 is the default
+-  length - a power of two from 16 to 65536; 256 is the default
 
    Options Database Key:
 .  -compressor_block_length n - the length
@@ -409,7 +409,7 @@ static PetscErrorCode MuonCompressorDestroy_QSGD(MuonCompressor c)
 
    Options Database Keys:
 +  -compressor_bits b                                     - bits of an entry, 2 to 8, 4 by default: a sign, and a level from 0 to $s = 2^{b-1} - 1$
-.  -compressor_block_length n                             - entries of a block, a power of two from 16 to 65536, 512 by default
+.  -compressor_block_length n                             - entries of a block, a power of two from 16 to 65536, 256 by default
 .  -compressor_block_norm (max|l2)                        - the norm of a block that is its scale, max by default
 -  -compressor_values (native|double|single|bf16|natural) - how scales are written, rounded up
 
@@ -430,8 +430,8 @@ static PetscErrorCode MuonCompressorDestroy_QSGD(MuonCompressor c)
 
    b 3, 4, 5, 6, 7, 8 - max 64, 256, 1024, 4096, 16384, 65536 - l2 32, 128, 512, 2048, 8192, 32768
 
-   entries, and for none with 2 bits. For others `MuonCompressorGetAlpha()` gives -1. The default is such a case, with $\omega = 1.2$ for the worst matrix and 0.04 for normally distributed entries, and trains well. With 2 bits normally
-   distributed entries have 1.6, and error feedback diverges: the compressor is not scaled to be contractive.
+   entries, and for none with 2 bits. The default is the longest block for which 4 bits have it: $\omega = 0.75$ for the worst matrix, 0.03 for normally distributed entries. For others `MuonCompressorGetAlpha()` gives -1. With 2 bits
+   normally distributed entries have 1.4, and error feedback diverges: the compressor is not scaled to be contractive.
 
    `-compressor_ratio` and `-compressor_rank` have no meaning for this type.
 
@@ -447,7 +447,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&qsgd));
-  qsgd->length           = 512;
+  qsgd->length           = 256;
   qsgd->norm             = MUON_COMPRESSOR_BLOCK_NORM_MAX;
   c->data                = qsgd;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_QSGD;
