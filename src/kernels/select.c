@@ -63,7 +63,7 @@ size_t MuonKernelTopScratch(size_t m, size_t n, size_t size)
 {
   const size_t rows = PanelRows(m, n);
 
-  return (BINS + rows) * sizeof(size_t) + Most(rows, SQUARE) * sizeof(uint64_t) + Most(Most(rows, 1) * SQUARE + rows * n, SampleSize(m, n)) * size;
+  return (BINS + rows) * sizeof(size_t) + Most(rows, SQUARE) * sizeof(uint64_t) + Most(Most(rows, 1) * SQUARE + (rows < m ? rows : m) * n, SampleSize(m, n)) * size;
 }
 
 static Scratch ScratchOf(size_t m, size_t n, size_t size, void *memory)
