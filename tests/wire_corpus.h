@@ -235,7 +235,10 @@ static inline size_t ContentRoom(const Content *content)
 static inline void ContentMeasure(Content *content);
 static inline void ContentSettle(Content *content);
 
-/* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. form holds the parameter of the header above its lowest byte */
+/* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. form holds the parameter of the header above its lowest byte; crowded ones
+   are in every other stretch of 256 */
+#define CORPUS_CROWDED (1u << 20)
+
 static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows, uint64_t columns, unsigned form, unsigned indices, unsigned values, uint64_t count, uint64_t *state)
 {
   uint64_t kept = 0;
@@ -251,6 +254,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   ContentAllocate(content);
   if (HasPositions(&content->header)) {
     for (uint64_t k = 0; kept < count; k++) {
+      if (form >= CORPUS_CROWDED && k / 256 % 2 == 1 && content->numbered - k > count - kept) continue;
       if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
     }
   }
@@ -601,6 +605,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], 21, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 35, &state);
     ContentRandom(&c[m++], 22, 90, 5, MUON_WIRE_PERROW, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_SINGLE, 11, &state);
     ContentRandom(&c[m++], 23, 3, 200, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_DOUBLE, 170, &state);
+    ContentRandom(&c[m++], 25, 10, 110, MUON_WIRE_SPARSE | CORPUS_CROWDED, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_NATURAL, 250, &state);
     ContentRandom(&c[m++], 24, 3, 300, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_BF16, 6, &state);
   } else if (which == 11) {
     ContentRandom(&c[m++], 1, 25, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 125, &state);

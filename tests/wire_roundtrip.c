@@ -279,6 +279,7 @@ int main(void)
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, count, &state);
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, count / 16, &state);
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, count, &state);
+      RoundTrip(rows, columns, MUON_WIRE_SPARSE | CORPUS_CROWDED, MUON_WIRE_INDICES_GAPS, values, count / 3, &state);
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, values, count / 16, &state);
     }
   }

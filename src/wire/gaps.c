@@ -1,6 +1,7 @@
 /*
    Positions as gaps: chunks of 65,536 entries, each as Golomb codes of the distances between the kept entries, or between the missing ones where these are fewer, or as
-   a bitmap where that is not longer. The parameter follows from the counts, so that a chunk has one encoding.
+   a bitmap where that is not longer. The parameter follows from the counts: of the chunk, or of stretches of 256 entries whose counts are in the codes, where entries crowd.
+   Which of the two follows from the counts as well, so that a chunk has one encoding.
 */
 #include "muonwirebits.h"
 
@@ -11,6 +12,9 @@
 #define ROOM (CHUNK_BYTES + 64 * 8 + 16)
 /* How many are kept and how many bytes there are, before a chunk */
 #define HEAD 8
+/* Entries of a stretch, and their words */
+#define STRETCH       256u
+#define STRETCH_WORDS (STRETCH / 64)
 /* Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any shift by less than a byte */
 #define ZEROS 40u
 
@@ -41,25 +45,87 @@ static uint64_t MuonWireTail(unsigned length)
   return length % 64 == 0 ? ~UINT64_C(0) : ((uint64_t)1 << length % 64) - 1;
 }
 
-/* The codes of a chunk of length entries, kept of them set; at most ROOM bytes are written, and what is not shorter than the bitmap has its length */
-static unsigned MuonWireChunkEncode(const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
+/* The next word of a span whose bits are listed */
+static inline uint64_t MuonWireListed(const uint64_t *words, unsigned w, unsigned length, uint64_t flip)
 {
-  const unsigned bitmap = (length + 7) / 8, count = (length + 63) / 64;
+  return (words[w] ^ flip) & (64 * w + 64 <= length ? ~UINT64_C(0) : MuonWireTail(length));
+}
+
+static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
+{
+  unsigned kept = 0;
+
+  for (unsigned w = 0; w < (length + 63) / 64; w++) kept += MuonWirePopCount(words[w]);
+  return kept;
+}
+
+/* How far a count is from the one before as a number, even where it is not less; the first is compared with the mean */
+static unsigned MuonWireTurnOf(unsigned kept, unsigned before)
+{
+  return kept >= before ? 2 * (kept - before) : 2 * (before - kept) - 1;
+}
+
+/* Bits of such a number: zeros, a one and as many bits, of its upper part plus 1; then its two lowest bits */
+static unsigned MuonWireTurnZeros(unsigned turn)
+{
+  unsigned zeros = 0;
+
+  while ((turn / 4 + 1) >> (zeros + 1) != 0) zeros++;
+  return zeros;
+}
+
+typedef enum {
+  MUON_WIRE_CHUNK_WHOLE,
+  MUON_WIRE_CHUNK_STRETCHES,
+  MUON_WIRE_CHUNK_BITMAP
+} MuonWireChunkMode;
+
+/* Stretches where their counts are further from the mean than by chance: eight times the variance pays for telling them. The squares are below 2^48, their sum and what it is compared with below 2^56 */
+static MuonWireChunkMode MuonWireChunkModeOf(const uint64_t *words, unsigned length, unsigned kept)
+{
+  uint64_t sum = 0;
+
+  for (unsigned first = 0; first < length; first += STRETCH) {
+    const unsigned some = length - first < STRETCH ? length - first : STRETCH;
+    const int64_t  away = (int64_t)length * MuonWireCountOf(words + first / 64, some) - (int64_t)kept * some;
+
+    sum += (uint64_t)(away * away);
+  }
+  return sum > 8 * (uint64_t)length * kept * (length - kept) ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE;
+}
+
+/* Bits that wait to be written, fewer than eight, and where */
+typedef struct {
+  unsigned char *at, *end; /* behind the end nothing is worth to be written */
+  uint64_t       held;
+  unsigned       bits;
+} MuonWireWriter;
+
+/* At most 57 of them with those that wait */
+static inline void MuonWireWrite(MuonWireWriter *writer, uint64_t field, unsigned bits)
+{
+  writer->held |= field << writer->bits;
+  writer->bits += bits;
+  MuonWireStore64(writer->at, writer->held);
+  writer->at += writer->bits / 8;
+  writer->held >>= writer->bits & 56u;
+  writer->bits %= 8;
+}
+
+/* The codes of a span of length entries, kept of them set, unless they go beyond the end */
+static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned kept, MuonWireWriter *to)
+{
   const int      missing = 2 * kept > length;
   const unsigned listed  = missing ? length - kept : kept;
   const uint64_t flip    = missing ? ~UINT64_C(0) : 0;
+  MuonWireWriter writer  = *to;
   MuonWireGolomb code;
-  unsigned char *at   = to;
-  uint64_t       held = 0;
-  unsigned       bits = 0, next = 0;
+  unsigned       next = 0;
 
-  if (listed == 0) return 0;
+  if (listed == 0) return;
   code = MuonWireGolombOf(length, listed);
-  for (unsigned w = 0; w < count; w++) {
-    uint64_t word = (words[w] ^ flip) & (w + 1 < count ? ~UINT64_C(0) : MuonWireTail(length));
-
-    if (at - to > (ptrdiff_t)CHUNK_BYTES) return bitmap;
-    for (; word != 0; word &= word - 1) {
+  for (unsigned w = 0; 64 * w < length && writer.at <= writer.end; w++) {
+    for (uint64_t word = MuonWireListed(words, w, length, flip); word != 0; word &= word - 1) {
       const unsigned entry = 64 * w + MuonWireLowestBit(word), gap = entry - next;
       unsigned       zeros = (unsigned)(gap * code.inverse >> 32), rest = gap - zeros * code.step;
       const unsigned more = rest >= code.cut, longer = rest + code.cut;
@@ -68,76 +134,138 @@ static unsigned MuonWireChunkEncode(const uint64_t *words, unsigned length, unsi
       /* Without a branch, which could not be foreseen */
       rest ^= (rest ^ (longer >> 1 | (longer & 1u) << code.bits)) & (0u - more);
       for (; zeros >= ZEROS; zeros -= ZEROS) {
-        MuonWireStore64(at, held);
-        bits += ZEROS;
-        at += bits / 8;
-        held >>= bits & 56u;
-        bits %= 8;
-        if (at - to > (ptrdiff_t)CHUNK_BYTES) return bitmap;
+        MuonWireWrite(&writer, 0, ZEROS);
+        if (writer.at > writer.end) {
+          *to = writer;
+          return;
+        }
       }
-      held |= ((uint64_t)1 | (uint64_t)rest << 1) << zeros << bits;
-      bits += zeros + 1 + code.bits + more;
-      MuonWireStore64(at, held);
-      at += bits / 8;
-      held >>= bits & 56u;
-      bits %= 8;
+      MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)rest << 1) << zeros, zeros + 1 + code.bits + more);
     }
   }
-  if (bits > 0) *at++ = (unsigned char)(held & 255);
-  return at - to < (ptrdiff_t)bitmap ? (unsigned)(at - to) : bitmap;
+  *to = writer;
 }
 
-/* from: bytes of codes and 16 zeros; words: all zero. Refuses what MuonWireChunkEncode() does not write */
-static MuonWireResult MuonWireChunkDecode(const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, uint64_t *words)
+/* The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has its length */
+static unsigned MuonWireChunkEncode(MuonWireChunkMode mode, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
 {
-  const int            missing = 2 * kept > length;
-  const unsigned       listed  = missing ? length - kept : kept;
-  MuonWireGolomb       code;
-  const unsigned char *at   = from;
-  uint64_t             held = 0;
-  unsigned             bits = 0, next = 0;
+  const unsigned bitmap = (length + 7) / 8;
+  MuonWireWriter writer;
+  unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length);
+
+  writer.at   = to;
+  writer.end  = to + CHUNK_BYTES;
+  writer.held = 0;
+  writer.bits = 0;
+  if (mode == MUON_WIRE_CHUNK_WHOLE) MuonWireSpanEncode(words, length, kept, &writer);
+  for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES && writer.at <= writer.end; first += STRETCH) {
+    const unsigned some = length - first < STRETCH ? length - first : STRETCH, here = MuonWireCountOf(words + first / 64, some);
+    const unsigned turn = MuonWireTurnOf(here, before), zeros = MuonWireTurnZeros(turn), upper = turn / 4 + 1 - (1u << zeros);
+
+    MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)upper << 1 | (uint64_t)(turn % 4) << (1 + zeros)) << zeros, 3 + 2 * zeros);
+    MuonWireSpanEncode(words + first / 64, some, here, &writer);
+    before = here;
+  }
+  if (writer.bits > 0) *writer.at++ = (unsigned char)(writer.held & 255);
+  return writer.at - to < (ptrdiff_t)bitmap ? (unsigned)(writer.at - to) : bitmap;
+}
+
+/* Bits that were read and not yet used, at most 63, and what comes behind them; where the bytes end */
+typedef struct {
+  const unsigned char *at, *end;
+  uint64_t             held;
+  unsigned             bits;
+} MuonWireReader;
+
+/* Zeros up to a one, which is used up too; what follows has 16 bits at least. More than a chunk has, or bits beyond the end, are refused */
+static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zeros)
+{
+  unsigned used;
+
+  *zeros = 0;
+  for (;;) {
+    /* At least 56 bits */
+    reader->held |= MuonWireLoad64(reader->at) << reader->bits;
+    reader->at += (63 - reader->bits) >> 3;
+    reader->bits |= 56;
+    if ((reader->held & (((uint64_t)1 << ZEROS) - 1)) != 0) break;
+    *zeros += ZEROS;
+    reader->held >>= ZEROS;
+    reader->bits -= ZEROS;
+    if (*zeros > CHUNK || reader->at > reader->end + 8) return MUON_WIRE_CORRUPT;
+  }
+  used = MuonWireLowestBit(reader->held);
+  *zeros += used;
+  reader->held >>= used;
+  reader->held >>= 1;
+  reader->bits -= used + 1;
+  return reader->at > reader->end + 8 ? MUON_WIRE_CORRUPT : MUON_WIRE_OK;
+}
+
+/* words: all zero */
+static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, unsigned kept, uint64_t *words)
+{
+  const int      missing = 2 * kept > length;
+  const unsigned listed  = missing ? length - kept : kept;
+  MuonWireReader reader  = *from;
+  MuonWireGolomb code;
+  unsigned       next = 0;
 
   code = MuonWireGolombOf(length, listed);
   for (unsigned k = 0; k < listed; k++) {
-    unsigned zeros = 0, rest, more, used;
+    unsigned zeros, rest, more;
 
-    for (;;) {
-      /* At least 56 bits */
-      held |= MuonWireLoad64(at) << bits;
-      at += (63 - bits) >> 3;
-      bits |= 56;
-      if ((held & (((uint64_t)1 << ZEROS) - 1)) != 0) break;
-      zeros += ZEROS;
-      held >>= ZEROS;
-      bits -= ZEROS;
-      if (zeros > CHUNK || at - from > (ptrdiff_t)bytes + 8) return MUON_WIRE_CORRUPT;
-    }
-    used = MuonWireLowestBit(held);
-    zeros += used;
-    held >>= used;
-    held >>= 1;
-    rest = (unsigned)(held & ((1u << code.bits) - 1));
+    if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    rest = (unsigned)(reader.held & ((1u << code.bits) - 1));
     more = rest >= code.cut;
-    rest += more * (rest + (unsigned)(held >> code.bits & 1) - code.cut);
-    held >>= code.bits + more;
-    bits -= used + 1 + code.bits + more;
+    rest += more * (rest + (unsigned)(reader.held >> code.bits & 1) - code.cut);
+    reader.held >>= code.bits + more;
+    reader.bits -= code.bits + more;
     /* zeros and step are below 2^17 and 2^16: their product is compared as 64 bits */
-    if ((uint64_t)zeros * code.step + rest >= length - next || at - from > (ptrdiff_t)bytes + 8) return MUON_WIRE_CORRUPT;
+    if ((uint64_t)zeros * code.step + rest >= length - next) return MUON_WIRE_CORRUPT;
     next += zeros * code.step + rest;
     words[next / 64] |= (uint64_t)1 << next % 64;
     next++;
-  }
-  {
-    /* Bits that were used up: they end in the last byte, and the rest of it is zero */
-    const uint64_t end = 8 * (uint64_t)(at - from) - bits;
-
-    if ((end + 7) / 8 != bytes || (end % 8 != 0 && from[end / 8] >> end % 8 != 0)) return MUON_WIRE_CORRUPT;
   }
   if (missing) {
     for (unsigned w = 0; w < (length + 63) / 64; w++) words[w] = ~words[w];
     words[(length - 1) / 64] &= MuonWireTail(length);
   }
+  *from = reader;
   return MUON_WIRE_OK;
+}
+
+/* from: bytes of codes and 24 zeros; words: all zero. Refuses what MuonWireChunkEncode() does not write */
+static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, uint64_t *words)
+{
+  MuonWireReader reader;
+  unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length), rest = kept;
+  uint64_t       end;
+
+  reader.at   = from;
+  reader.end  = from + bytes;
+  reader.held = 0;
+  reader.bits = 0;
+  if (mode == MUON_WIRE_CHUNK_WHOLE && MuonWireSpanDecode(&reader, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES; first += STRETCH) {
+    const unsigned some = length - first < STRETCH ? length - first : STRETCH;
+    unsigned       zeros, turn, here;
+
+    /* No two counts are further apart than 256: less than 9 zeros */
+    if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 8) return MUON_WIRE_CORRUPT;
+    turn = 4 * ((1u << zeros) + (unsigned)(reader.held & ((1u << zeros) - 1)) - 1) + (unsigned)(reader.held >> zeros & 3);
+    reader.held >>= zeros + 2;
+    reader.bits -= zeros + 2;
+    if (turn % 2 == 1 && (turn + 1) / 2 > before) return MUON_WIRE_CORRUPT;
+    here = turn % 2 == 1 ? before - (turn + 1) / 2 : before + turn / 2;
+    if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    rest -= here;
+    before = here;
+  }
+  if (mode == MUON_WIRE_CHUNK_STRETCHES && rest != 0) return MUON_WIRE_CORRUPT;
+  /* Bits that were used up: they end in the last byte, and the rest of it is zero */
+  end = 8 * (uint64_t)(reader.at - from) - reader.bits;
+  return (end + 7) / 8 == bytes && (end % 8 == 0 || from[end / 8] >> end % 8 == 0) ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 static void MuonWireWordsOf(const unsigned char *bitmap, unsigned length, uint64_t *words)
@@ -158,14 +286,6 @@ static void MuonWireBitmapOf(const uint64_t *words, unsigned length, unsigned ch
   if (8 * w < bytes) MuonWireStorePart(bitmap + 8 * w, bytes - 8 * w, words[w]);
 }
 
-static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
-{
-  unsigned kept = 0;
-
-  for (unsigned w = 0; w < (length + 63) / 64; w++) kept += MuonWirePopCount(words[w]);
-  return kept;
-}
-
 static unsigned MuonWireChunkLength(uint64_t entries, uint64_t first)
 {
   return entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK;
@@ -179,23 +299,26 @@ uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t 
   MuonWireIndexReaderInit(&reader, indices, entries, count, from);
   position = indices == MUON_WIRE_INDICES_RAW ? MuonWireIndexReaderNext(&reader) : 0;
   for (uint64_t first = 0; first < entries; first += CHUNK) {
-    const unsigned length = MuonWireChunkLength(entries, first);
-    uint64_t       words[CHUNK_WORDS];
-    unsigned char  codes[ROOM], head[HEAD];
-    unsigned       kept, bytes, before;
+    const unsigned    length = MuonWireChunkLength(entries, first);
+    uint64_t          words[CHUNK_WORDS];
+    unsigned char     codes[ROOM], head[HEAD];
+    unsigned          kept, bytes, before;
+    MuonWireChunkMode mode;
 
     if (indices == MUON_WIRE_INDICES_RAW) {
       memset(words, 0, (length + 63) / 64 * 8);
       for (; position < first + length; position = MuonWireIndexReaderNext(&reader)) words[(position - first) / 64] |= (uint64_t)1 << position % 64;
     } else MuonWireWordsOf(from + first / 8, length, words);
-    kept   = MuonWireCountOf(words, length);
-    bytes  = MuonWireChunkEncode(words, length, kept, codes);
+    kept  = MuonWireCountOf(words, length);
+    mode  = MuonWireChunkModeOf(words, length, kept);
+    bytes = MuonWireChunkEncode(mode, words, length, kept, codes);
+    if (bytes == (length + 7) / 8) mode = MUON_WIRE_CHUNK_BITMAP;
     before = length < entries - first ? MuonWireStoreVar(head, kept) : 0;
-    before += MuonWireStoreVar(head + before, bytes);
+    before += MuonWireStoreVar(head + before, 2 * bytes + (mode == MUON_WIRE_CHUNK_STRETCHES));
     if (before + bytes > limit - used) return MUON_WIRE_TOO_LONG;
     memcpy(to + used, head, before);
     used += before;
-    if (bytes == (length + 7) / 8) MuonWireBitmapOf(words, length, to + used);
+    if (mode == MUON_WIRE_CHUNK_BITMAP) MuonWireBitmapOf(words, length, to + used);
     else memcpy(to + used, codes, bytes);
     used += bytes;
   }
@@ -209,10 +332,11 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
 
   *used = 0;
   for (uint64_t first = 0; first < entries; first += CHUNK) {
-    const unsigned length = MuonWireChunkLength(entries, first), bitmap = (length + 7) / 8;
-    uint64_t       words[CHUNK_WORDS], some                             = rest, bytes;
-    unsigned char  codes[ROOM];
-    unsigned       before, kept;
+    const unsigned    length = MuonWireChunkLength(entries, first), bitmap = (length + 7) / 8;
+    uint64_t          words[CHUNK_WORDS], some                             = rest, bytes;
+    unsigned char     codes[ROOM];
+    unsigned          before, kept;
+    MuonWireChunkMode mode;
 
     if (length < entries - first) {
       before = MuonWireLoadVar(from + *used, room - *used, &some);
@@ -220,19 +344,23 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
       *used += before;
     }
     before = MuonWireLoadVar(from + *used, room - *used, &bytes);
+    mode   = bytes / 2 == bitmap ? MUON_WIRE_CHUNK_BITMAP : (bytes % 2 == 1 ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE);
+    if (mode == MUON_WIRE_CHUNK_BITMAP && bytes % 2 == 1) return MUON_WIRE_CORRUPT;
+    bytes /= 2;
     if (before == 0 || some > length || some > rest || bytes > bitmap || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
     *used += before;
     kept = (unsigned)some;
     rest -= some;
     memset(words, 0, (length + 63) / 64 * 8);
-    if (bytes == bitmap) {
+    if (mode == MUON_WIRE_CHUNK_BITMAP) {
       MuonWireWordsOf(from + *used, length, words);
       if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != kept) return MUON_WIRE_CORRUPT;
-      if (MuonWireChunkEncode(words, length, kept, codes) != bitmap) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkEncode(MuonWireChunkModeOf(words, length, kept), words, length, kept, codes) != bitmap) return MUON_WIRE_CORRUPT;
     } else {
       memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);
-      if (MuonWireChunkDecode(codes, (unsigned)bytes, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkDecode(mode, codes, (unsigned)bytes, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkModeOf(words, length, kept) != mode) return MUON_WIRE_CORRUPT;
     }
     *used += bytes;
     if (indices == MUON_WIRE_INDICES_BITMAP) MuonWireBitmapOf(words, length, to + first / 8);

@@ -110,7 +110,7 @@ def gap_parameters(length, kept):
     return missing, listed, M, w, 2 ** w - M
 
 
-def gap_stream(length, kept):
+def gap_fields(length, kept):
     """kept: the numbers that are kept of 0 ... length - 1"""
     missing, _, M, w, c = gap_parameters(length, len(kept))
     names = set(kept)
@@ -123,12 +123,40 @@ def gap_stream(length, kept):
             fields.append((r, w - 1))
         elif M > 1:
             fields += [((r + c) // 2, w - 1), ((r + c) % 2, 1)]
-    return join_bits(fields)
+    return fields
 
 
-def gap_numbers(length, count, section):
+def stretch_fields(length, kept):
+    """The same in stretches of 256 numbers, each behind how many it keeps"""
+    fields, before, parts = [], 256 * len(kept) // length, {}
+    for number in kept:
+        parts.setdefault(number // 256, []).append(number % 256)
+    for s in range(-(-length // 256)):
+        part = parts.get(s, [])
+        d = len(part) - before
+        z = 2 * d if d >= 0 else -2 * d - 1
+        before = len(part)
+        v = z // 4 + 1
+        e = v.bit_length() - 1
+        fields += [(1 << e, e + 1), (v - 2 ** e, e), (z % 4, 2)]
+        fields += gap_fields(min(256, length - 256 * s), part)
+    return fields
+
+
+def gap_chunk(length, kept):
+    """A bitmap where the stream is not shorter, and whether it is one of stretches"""
+    counts = [0] * -(-length // 256)
+    for number in kept:
+        counts[number // 256] += 1
+    sizes = [min(256, length - 256 * s) for s in range(len(counts))]
+    mode = sum((length * n - len(kept) * size) ** 2 for n, size in zip(counts, sizes)) > 8 * length * len(kept) * (length - len(kept))
+    stream = join_bits((stretch_fields if mode else gap_fields)(length, kept))
+    return (stream, int(mode)) if len(stream) < -(-length // 8) else (sum(1 << k for k in kept).to_bytes(-(-length // 8), 'little'), 0)
+
+
+def gap_numbers(bits, length, count):
     missing, listed, M, w, c = gap_parameters(length, count)
-    bits, numbers, before = Bits(section), [], -1
+    numbers, before = [], -1
     for _ in range(listed):
         q = r = 0
         while not bits.take(1):
@@ -140,8 +168,23 @@ def gap_numbers(length, count, section):
         before += 1 + q * M + r
         refuse_if(before >= length, 'gap')
         numbers.append(before)
-    bits.end()
     return sorted(set(range(length)) - set(numbers)) if missing else numbers
+
+
+def stretch_numbers(bits, length, count):
+    before, numbers = 256 * count // length, []
+    for first in range(0, length, 256):
+        e = 0
+        while not bits.take(1):
+            e += 1
+        refuse_if(e > 8, 'count of a stretch')
+        v = 2 ** e + bits.take(e)
+        z = 4 * (v - 1) + bits.take(2)
+        before += -(z + 1) // 2 if z % 2 else z // 2
+        refuse_if(not 0 <= before <= min(256, length - first), 'count of a stretch')
+        numbers += [first + k for k in gap_numbers(bits, min(256, length - first), before)]
+    refuse_if(len(numbers) != count, 'counts of stretches')
+    return numbers
 
 
 def encode_gaps(entries, positions):
@@ -149,10 +192,8 @@ def encode_gaps(entries, positions):
     for first in range(0, entries, CHUNK):
         length = min(CHUNK, entries - first)
         kept = [p - first for p in positions if first <= p < first + length]
-        chunk = gap_stream(length, kept)
-        if len(chunk) >= -(-length // 8):
-            chunk = sum(1 << k for k in kept).to_bytes(-(-length // 8), 'little')
-        section += (write_number(len(kept)) if first + length < entries else b'') + write_number(len(chunk)) + chunk
+        chunk, mode = gap_chunk(length, kept)
+        section += (write_number(len(kept)) if first + length < entries else b'') + write_number(2 * len(chunk) + mode) + chunk
     return section
 
 
@@ -165,15 +206,18 @@ def decode_gaps(entries, count, data):
         if first + length < entries:
             n, at = read_number(data, at)
         b, at = read_number(data, at)
+        b, mode = divmod(b, 2)
         refuse_if(n > length or n > count - len(positions) or b > -(-length // 8) or b > len(data) - at, 'head of a chunk')
         section = data[at:at + b]
         at += b
         if b < -(-length // 8):
-            kept = gap_numbers(length, n, section)
+            bits = Bits(section)
+            kept = (stretch_numbers if mode else gap_numbers)(bits, length, n)
+            bits.end()
         else:
             kept = [k for k, bit in enumerate(unpack_bits(section, 1, length)) if bit]
             refuse_if(len(kept) != n, 'number of bits')
-            refuse_if(len(gap_stream(length, kept)) < b, 'a bitmap that is not shorter')
+        refuse_if(gap_chunk(length, kept) != (section, mode), 'another encoding')
         positions += [first + k for k in kept]
     refuse_if(len(positions) != count, 'count')
     return positions, at
@@ -703,6 +747,9 @@ def good_packets():
     compact = [random_message(draw, *what) for what in ((8, 5, SPARSE, GAPS, SINGLE, 4), (17, 19, SPARSE, GAPS, CODED, 30), (17, 19, SPARSE, GAPS, BF16, 161), (17, 19, SPARSE, GAPS, BF16, 162), (17, 19, SPARSE, GAPS, CODED, 300), (17, 19, SPARSE, GAPS, SINGLE, 0),
                                                        (3, 3, SPARSE, GAPS, SINGLE, 9), (1, 1026, DENSE, NONE, CODED, 1026), (1, 200, SPARSE, BITMAP, CODED, 120), (40, 30, LOWRANK, NONE, CODED, 3),
                                                        (40, 30, TRIPLES, NONE, CODED, 4), (1, 1, DENSE, NONE, CODED, 1), (0, 1, DENSE, NONE, CODED, 0), (0, 1, SPARSE, GAPS, CODED, 0), (33, 9, COLUMNS, GAPS, CODED, 3))]
+    crowd = sorted(k for k in draw.sample(range(1100), 700) if k // 256 % 2 == 0)
+    assert gap_chunk(1100, crowd)[1] == 1
+    compact.append(settled(Message(9, 10, 110, SPARSE, GAPS, BF16, len(crowd), crowd, [1.0] * len(crowd))))
     packets.append(('compact', 3, 0, 0, 7, compact))
     wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
     wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
@@ -726,7 +773,7 @@ def bad_sections():
     sections = []
 
     def gaps(name, n, section, b=None, entries=40, count=None):
-        sections.append((name, 0, entries, n if count is None else count, write_number(len(section) if b is None else b) + section))
+        sections.append((name, 0, entries, n if count is None else count, write_number(2 * (len(section) if b is None else b)) + section))
 
     def coded(name, count, chunk, size=None):
         sections.append((name, 9, 0, count, write_number(len(chunk) if size is None else size) + chunk))
@@ -751,8 +798,18 @@ def bad_sections():
     gaps('bitmap with padding', 20, b'\x55\x55\x55\x55\x95', entries=39)
     gaps('bitmap of another count', 20, b'\x55\x55\x55\x55\x51', entries=39)
     sections.append(('no chunk', 0, 40, 0, b''))
-    sections.append(('half a length', 0, 40, 4, b'\x83'))
-    sections.append(('a length of two bytes', 0, 40, 4, b'\x83\x00' + stream))
+    sections.append(('half a length', 0, 40, 4, b'\x86'))
+    sections.append(('a length of two bytes', 0, 40, 4, b'\x86\x00' + stream))
+    crowd = [k for k in range(1100) if k // 256 % 2 == 0 and k % 3 < 2]
+    stretches, mode = gap_chunk(1100, crowd)
+    whole = join_bits(gap_fields(1100, crowd))
+    assert mode == 1 and len(stretches) < len(whole)
+    gaps('one stream, but shorter in stretches', len(crowd), whole, entries=1100)
+    for name, section, count in (('a count too many', stretches, len(crowd) + 1), ('a count too few', stretches, len(crowd) - 1), ('a byte behind stretches', stretches + b'\x00', len(crowd)), ('a byte of stretches missing', stretches[:-1], len(crowd)), ('nine zeros', b'\x00\x02' + stretches[2:], len(crowd))):
+        sections.append((name, 0, 1100, count, write_number(2 * len(section) + 1) + section))
+    sections.append(('stretches told as one stream', 0, 1100, len(crowd), write_number(2 * len(stretches)) + stretches))
+    sections.append(('stretches of one stretch', 0, 40, 4, b'\x07' + stream))
+    sections.append(('a bitmap of stretches', 0, 40, 20, b'\x0b\x55\x55\x55\x55\x55'))
     sections.append(('a large length', 0, 40, 4, b'\xff' * 8 + b'\x7f' + stream))
     two = encode_gaps(65577, [65537, 65539, 65556, 65557])
     assert two == b'\x00\x00' + encode_gaps(41, [1, 3, 20, 21])
@@ -917,15 +974,15 @@ def bad_packets():
         ('form 15', packet(body=message(form=15))),
         ('bitmap as gaps', packet(body=message(indices=GAPS))),
         ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x42' + raw))),
-        ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x01\x43' + raw))),
-        ('gaps as long as a bitmap', packet(body=message(indices=GAPS, payload=b'\x01\x42' + raw))),
+        ('gaps of three', packet(body=message(indices=GAPS, payload=b'\x02\x43' + raw))),
+        ('gaps as long as a bitmap', packet(body=message(indices=GAPS, payload=b'\x02\x42' + raw))),
         ('coded values longer than natural ones', packet(body=message(values=CODED, payload=b'\x42\x03' + raw))),
         ('gaps without a byte', packet(body=message(indices=GAPS, payload=b'\x00' + raw))),
-        ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x02\x42\x00' + raw))),
-        ('gaps with a length of two bytes', packet(body=message(indices=GAPS, payload=b'\x81\x00\x42' + raw))),
-        ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x01\x00'))),
-        ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x01\xff' + bytes(9)))),
-        ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x01\x03\x21' + singles(1)))),
+        ('gaps with a byte more', packet(body=message(indices=GAPS, payload=b'\x04\x42\x00' + raw))),
+        ('gaps with a length of two bytes', packet(body=message(indices=GAPS, payload=b'\x82\x00\x42' + raw))),
+        ('gaps of none in a byte', packet(body=message(indices=GAPS, count=0, payload=b'\x02\x00'))),
+        ('dense with gaps', packet(body=message(form=DENSE, indices=GAPS, count=8, payload=b'\x02\xff' + bytes(9)))),
+        ('all rows with gaps', packet(body=message(form=PERROW, indices=GAPS, values=SINGLE, payload=b'\x02\x03\x21' + singles(1)))),
         ('levels of a sparse message', packet(body=message(indices=LEVELS))),
         ('levels of a dense message', packet(body=message(form=DENSE, indices=LEVELS, count=8, payload=bytes(9)))),
         ('positions 5', packet(body=message(indices=5))),
@@ -1124,6 +1181,9 @@ def seeds(folder):
     for number, kept in ((8, 2), (40, 4), (300, 30), (300, 290), (300, 140), (5000, 20), (70000, 100)):
         positions = sorted(other.sample(range(number), kept))
         write('gaps', '%d_%d' % (number, kept), struct.pack('<IIB', number, kept, 0)[0:3] + struct.pack('<I', kept)[:3] + b'\0' + encode_gaps(number, positions))
+    for number in (600, 1100, 66000):
+        positions = [k for k in range(number) if k // 256 % 2 == 0 and other.random() < .7]
+        write('gaps', 'crowded%d' % number, struct.pack('<I', number)[:3] + struct.pack('<I', len(positions))[:3] + b'\0' + encode_gaps(number, positions))
     for number, octaves in ((1, 1), (16, 1), (40, 3), (300, 5), (1100, 9), (2000, 126), (2000, 200)):
         x = [(-1.0) ** other.getrandbits(1) * 2.0 ** (100 - min(other.randrange(octaves), other.randrange(octaves))) for _ in range(number)]
         write('coded', '%d_%d' % (number, octaves), struct.pack('<I', number)[:3] + b'\7' + encode_coded(x))
