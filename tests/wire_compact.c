@@ -141,6 +141,45 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   return sent;
 }
 
+/* Levels of normally distributed numbers of a scale, in blocks of 512: there and back, and near to their entropy however many different codes there are */
+static void Levels(uint64_t d, unsigned bits, uint64_t *state)
+{
+  const int      top = (1 << (bits - 1)) - 1;
+  Content        content;
+  unsigned char *plain;
+  double         counts[512], sent, bound;
+
+  memset(&content, 0, sizeof(content));
+  memset(counts, 0, sizeof(counts));
+  content.header.layer     = 1;
+  content.header.form      = MUON_WIRE_BLOCKS;
+  content.header.values    = MUON_WIRE_VALUES_SINGLE;
+  content.header.parameter = MuonWireBlocksParameter(bits, 9);
+  content.header.count     = d;
+  content.rows             = 1;
+  content.columns          = d;
+  ContentAllocate(&content);
+  for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = 1 + (double)(i % 7);
+  for (uint64_t i = 0; i < d; i++) {
+    const double x     = 0.3 * top * Gaussian(state);
+    const int    level = fabs(x) + 0.5 < top ? (int)(fabs(x) + 0.5) : top;
+
+    content.entries[i] = 2 * (uint64_t)level + (x < 0 && level > 0);
+    counts[content.entries[i]]++;
+  }
+  ContentMeasure(&content);
+  plain = (unsigned char *)Allocate(ContentRoom(&content));
+  (void)ContentEncode(&content, plain);
+  Check(MuonWireFormCompacts(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
+  sent  = (double)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
+  bound = Entropy(counts, 512) / 8 + 4 * (double)content.numbers;
+  /* A table of 255 codes takes up to 28 bits each */
+  Check(sent <= 1.01 * bound + 40 + 4 * pow(2, bits), "%u bits, %d levels: %g bytes, the entropy is %g", bits, (int)d, sent, bound);
+  Check(d < 65536 || sent < (double)MuonWireMessageBytes(&content.header), "%u bits: nothing gained", bits);
+  free(plain);
+  ContentFree(&content);
+}
+
 int main(void)
 {
   static const uint64_t sizes[]  = {0, 1, 2, 7, 63, 64, 65, 1000, 65535, 65536, 65537, 140001};
@@ -178,6 +217,11 @@ int main(void)
   for (double ratio = 0.01; ratio < 0.99; ratio += 0.0731) {
     sent = Largest(65536, ratio, &bound, &state);
     Check(sent <= 1.03 * bound + 60, "%g of 65536: %g bytes, the entropy is %g", ratio, sent, bound);
+  }
+  for (unsigned bits = 2; bits <= 8; bits++) {
+    Levels(513, bits, &state);
+    Levels(65536, bits, &state);
+    Levels(140001, bits, &state);
   }
   printf("ok\n");
   return 0;
