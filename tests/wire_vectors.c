@@ -50,7 +50,7 @@ static void ContentOf(const VectorMessage *vector, Content *content)
 
 static void Good(const VectorPacket *vector)
 {
-  Content              contents[16];
+  Content              contents[24];
   MuonWirePacket       who, header;
   unsigned char       *packet, *again;
   const unsigned char *from;
@@ -58,7 +58,7 @@ static void Good(const VectorPacket *vector)
 
   Expected(vector, &who);
   packet = FromHex(vector->packet, &length);
-  Check(vector->messages <= 16, "%s: too many messages", vector->name);
+  Check(vector->messages <= 24, "%s: too many messages", vector->name);
   Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "%s", vector->name);
   Check(header.status == vector->status && header.messages == vector->messages, "%s: status %d, %d messages", vector->name, (int)header.status, (int)header.messages);
   from = packet + MUON_WIRE_PACKET_HEADER;

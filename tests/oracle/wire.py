@@ -750,6 +750,11 @@ def good_packets():
     crowd = sorted(k for k in draw.sample(range(1100), 700) if k // 256 % 2 == 0)
     assert gap_chunk(1100, crowd)[1] == 1
     compact.append(settled(Message(9, 10, 110, SPARSE, GAPS, BF16, len(crowd), crowd, [1.0] * len(crowd))))
+    # Counts 68, 32, 68, 32 of 256 each are just crowded enough for stretches, 67 and 33 are not
+    for more, mode in ((68, 1), (67, 0)):
+        kept = sorted(256 * k + p for k in range(4) for p in draw.sample(range(256), more if k % 2 == 0 else 100 - more))
+        assert gap_chunk(1024, kept)[1] == mode
+        compact.append(Message(10 + mode, 8, 128, SPARSE, GAPS, NATURAL, 200, kept, [1.0] * 200))
     packets.append(('compact', 3, 0, 0, 7, compact))
     wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
     wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
