@@ -205,7 +205,7 @@ typedef struct {
    Notes:
    Index 0 is the Frobenius norm, index 1 the dual norm of the layer on the way up and its norm on the way down, the two of which the theory of EF21-Muon speaks.
 
-   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known.
+   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm.
 
 .seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
 S*/

@@ -182,12 +182,66 @@ static PetscErrorCode CheckCase(const Case *c, PetscInt set)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The gradient W + i j / 8 + (-1)^i of a row i and a column j */
+static PetscErrorCode PlainObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  MuonLayer layer;
+  PetscReal rows[30];
+  Mat       W, G;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetLayerByName(muon, "w", &layer));
+  PetscCall(MuonLayerGetWeights(layer, &W));
+  PetscCall(MuonLayerGetGradient(layer, &G));
+  PetscCall(TestMatGetRows(W, rows));
+  for (PetscInt e = 0; e < 30; e++) rows[e] += (PetscReal)(e / 5 * (e % 5)) / 8 + (e / 5 % 2 == 0 ? 1 : -1);
+  PetscCall(TestMatSetRows(G, rows));
+  *loss = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The program of the README with the keys of sharp, before anything else was called: its types are those of PetscInitialize() and MuonCreate() alone. And a layer in blocks */
+static PetscErrorCode CheckPlain(void)
+{
+  const char *keys = "-sharp_ef21_server_compressor sharp -sharp_lmo_type nuclear -whole_lmo_type nuclear -sharp_muon_layer_w_blocks_rows 2,4 -whole_muon_layer_w_blocks_rows 2,4 "
+                     "-sharp_muon_layer_w_blocks_columns 3,2 -whole_muon_layer_w_blocks_columns 3,2";
+  PetscReal   rows[2][30], start[30];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, keys));
+  for (PetscInt e = 0; e < 30; e++) start[e] = TestNumber(e, 0, 0, 0);
+  for (int k = 0; k < 2; k++) {
+    Muon     muon;
+    Mat      W;
+    MuonType type;
+
+    PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+    PetscCall(MuonSetOptionsPrefix(muon, k == 0 ? "sharp_" : "whole_"));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 6, 5, NULL, &W));
+    PetscCall(TestMatSetRows(W, start));
+    PetscCall(MuonAddLayer(muon, "w", W, NULL));
+    PetscCall(MuonSetObjectiveAndGradient(muon, PlainObjective, NULL));
+    PetscCall(MuonSetMaxSteps(muon, 4));
+    PetscCall(MuonSetFromOptions(muon));
+    PetscCall(MuonGetType(muon, &type));
+    PetscCheck(strcmp(type, MUONEF21) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default is %s", type);
+    PetscCall(MuonSolve(muon));
+    PetscCall(TestMatGetRows(W, rows[k]));
+    PetscCall(MuonDestroy(&muon));
+    PetscCall(MatDestroy(&W));
+  }
+  PetscCheck(memcmp(rows[0], start, sizeof(start)) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Blocks: no weight moved");
+  PetscCheck(memcmp(rows[0], rows[1], sizeof(start)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Blocks: weights with sharp are not those with identity");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckPlain());
   for (PetscInt e = 0; e < 3; e++) {
     const MuonExchangeMode sum = e == 2 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
 

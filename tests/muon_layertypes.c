@@ -8,11 +8,27 @@ int main(int argc, char **argv)
   MuonCompressor up;
   MuonLMO        lmo;
   PetscReal      exponent;
+  PetscBool      late = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONEF21, &p));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-late", &late, NULL));
   PetscCall(MuonSetFromOptions(p.muon));
+  if (late == PETSC_TRUE) {
+    /* A type that code chooses reads its keys too, and a value that code chooses stays */
+    PetscCall(MuonEF21GetCompressor(p.muon, &up));
+    PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORRANKK));
+    PetscCall(MuonCompressorSetRatio(up, 0.5));
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[1], &up, NULL));
+    PetscCall(MuonCompressorGetRatio(up, &exponent));
+    PetscCheck(exponent == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The ratio is %g", (double)exponent);
+    if (p.rank == 0) PetscCall(MuonCompressorView(up, PETSC_VIEWER_STDOUT_SELF));
+    PetscCall(ProblemDestroy(&p));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(MuonStep(p.muon));
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &up, NULL));
@@ -34,5 +50,11 @@ int main(int argc, char **argv)
     args: -ef21_compressor topk -ef21_compressor_line_norm 1 -lmo_type frobenius -lmo_p 3
     args: -muon_layer_embed_ef21_compressor columntopk -muon_layer_embed_lmo_type schatten
     args: -muon_layer_h0.qkv_ef21_compressor columntopk -muon_layer_h0.qkv_lmo_type schatten -muon_layer_h0.qkv_ef21_compressor_line_norm 4 -muon_layer_h0.qkv_lmo_p 5
+
+  test:
+    suffix: solver
+    nsize: 2
+    args: -late -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_svd_type cross
+    filter: grep -o "last solver.*"
 
 TEST*/

@@ -234,6 +234,13 @@ static PetscErrorCode MuonCompressorView_Lines(MuonCompressor c, PetscViewer vie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorChoices_Lines(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " line_norm %.17g", (double)((MuonCompressor_Lines *)c->data)->p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorDescribe_Lines(MuonCompressor c, size_t length, char text[])
 {
   char p[64];
@@ -268,6 +275,7 @@ PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor c, MuonWireForm 
   c->ops->decode         = MuonCompressorDecode_Lines;
   c->ops->alpha          = MuonCompressorAlpha_Lines;
   c->ops->copy           = MuonCompressorCopy_Lines;
+  c->ops->choices        = MuonCompressorChoices_Lines;
   c->ops->view           = MuonCompressorView_Lines;
   c->ops->describe       = MuonCompressorDescribe_Lines;
   c->ops->destroy        = MuonCompressorDestroy_Lines;

@@ -201,7 +201,7 @@ static PetscErrorCode MuonCompressorSharpGetLMO_Sharp(MuonCompressor c, MuonLMO 
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_paper_index_bits` have no meaning for this type; numbers are in the precision of `PetscScalar`.
 
-   It is made of oracles and registered with them: a program that uses compressors alone calls `PetscMuonInitialize()` or `MuonLMOInitializePackage()` first.
+   It is made of oracles and registered with them, when the first `Muon` or `MuonLMO` is made: a program that uses compressors alone calls `PetscMuonInitialize()` or `MuonLMOInitializePackage()` first.
 
    From appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 

@@ -32,8 +32,8 @@ typedef struct {
    decode() does Y = Y + scale C where add is true, and Y = C else.
    validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
    Types know nothing of blocks: m and n are those of a block, T, R and Y point into the layer. Where the layer has blocks commit() is called for each.
-   copy() gives another object of the type the choices that the interface does not know of; describe() says in few words how much is kept, for tables; getmemory() how many bytes
-   of state are kept from message to message. A type may do without any of them.
+   copy() gives another object of the type the choices that the interface does not know of, choices() says them all, each with its name; describe() says in few words how much is kept, for tables; getmemory() how many
+   bytes of state are kept from message to message. A type may do without any of them.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
@@ -44,6 +44,7 @@ struct _MuonCompressorOps {
   PetscErrorCode (*alpha)(MuonCompressor, PetscInt m, PetscInt n, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*copy)(MuonCompressor from, MuonCompressor to);
+  PetscErrorCode (*choices)(MuonCompressor, size_t length, char text[]);
   PetscErrorCode (*describe)(MuonCompressor, size_t length, char text[]);
   PetscErrorCode (*getmemory)(MuonCompressor, PetscLogDouble *bytes);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);
@@ -68,6 +69,7 @@ struct _p_MuonCompressor {
   PetscInt     block; /* the one at work: a type that has state keeps one for each of these numbers, 0 where the layer is whole */
 
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
+  PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
   MuonStatus    status;
   MuonWorkspace work;
   void         *data;
@@ -87,6 +89,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor fro
 PETSC_INTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
 /* The keys of the type alone: for an object that got its type from other keys than the rest of its choices */
 PETSC_INTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
+/* Everything that MuonCompressorCopyOptions_Private() copies, in words: objects that say the same encode and decode alike */
+PETSC_INTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);

@@ -5,15 +5,15 @@
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon.h>
 
-PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_SetUpEvent;
+PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
 #define MAXMUONMONITORS 5
 
 /* What every rank tells every other at the end of a step, in one call: what became of it and what monitors print */
 typedef struct {
-  double status, nans, loss, dual, up, down, replica;
+  double status, nans, loss, dual, up, down, replica, measure; /* measure: this rank is going to look at what the step does, which all do together or none */
 } MuonRecord;
-#define MUON_RECORD_COUNT 7
+#define MUON_RECORD_COUNT 8
 
 struct _MuonOps {
   PetscErrorCode (*configure)(Muon); /* makes the type's sub-objects, so that their options can be compared between the ranks */
@@ -24,6 +24,7 @@ struct _MuonOps {
   PetscErrorCode (*setobjectsfromoptions)(Muon); /* the type's sub-objects, which begin options of their own */
   PetscErrorCode (*getmemory)(Muon, PetscLogDouble *, PetscLogDouble *);
   PetscErrorCode (*viewlayer)(Muon, MuonLayer, size_t, char[]);
+  PetscErrorCode (*layerchoices)(Muon, MuonLayer, size_t, char[]); /* all that was chosen for a layer, to be compared between the ranks; viewlayer is for tables */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
   PetscErrorCode (*destroy)(Muon);

@@ -88,6 +88,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
   c->data       = NULL;
   c->assignment = PETSC_FALSE;
+  c->othernorm  = PETSC_FALSE;
   PetscCall((*create)(c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -530,6 +531,18 @@ PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor c, PetscLogDouble 
   PetscFunctionBegin;
   *bytes = 0;
   PetscTryTypeMethod(c, getmemory, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, char text[])
+{
+  size_t used;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(PetscSNPrintf(text, length, "%s ratio %.17g rank %" PetscInt_FMT " bits %" PetscInt_FMT " values %d paper_index_bits %" PetscInt_FMT, ((PetscObject)c)->type_name, (double)c->ratio, c->rank, c->bits, (int)c->values, c->paperbits));
+  PetscCall(PetscStrlen(text, &used));
+  PetscTryTypeMethod(c, choices, length - used, text + used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

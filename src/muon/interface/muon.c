@@ -623,8 +623,9 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
 static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
   const char *const what[] = {"name", "shape", "cut into blocks", "options", "weights"};
+  char              here[128];
   const char       *name;
-  char              text[1024], messages[256];
+  char              text[2048], choices[1024];
   size_t            length;
   unsigned int     *mine, *first;
   MuonExchange      exchange;
@@ -649,9 +650,9 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLMOView(lmo, viewer));
     PetscCall(PetscViewerDestroy(&viewer));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
-    messages[0] = '\0';
-    PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
-    PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm, (double)factor, (double)layer->momentum, (double)layer->weight_decay, messages));
+    choices[0] = '\0';
+    PetscTryTypeMethod(muon, layerchoices, layer, sizeof(choices), choices);
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %.17g %.17g %.17g %s", rule, norm, (double)factor, (double)layer->momentum, (double)layer->weight_decay, choices));
     mine[5 * l]     = layer->hash;
     mine[5 * l + 1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
     PetscCall(MuonLayerHashBlocks_Private(layer, &mine[5 * l + 2]));
@@ -675,7 +676,9 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     MuonLayer layer = muon->layer[least / 5];
 
     PetscCall(PetscObjectGetName((PetscObject)layer, &name));
-    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %" PetscInt_FMT " x %" PetscInt_FMT "), expected the same on each", name, what[least % 5], layer->m, layer->n);
+    PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT, layer->m, layer->n));
+    if (least % 5 == 2) PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %s), expected the same on each", name, what[least % 5], here);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -750,7 +753,6 @@ PetscErrorCode MuonSetUp(Muon muon)
     if (layer->momentumset == PETSC_FALSE) layer->momentum = muon->momentum;
     if (layer->weight_decayset == PETSC_FALSE) layer->weight_decay = muon->weight_decay;
     if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
-    layer->blocksfixed = PETSC_TRUE;
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
       muon->traffic.dense += 32.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
@@ -760,6 +762,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonSetUpExchange_Private(muon));
   PetscUseTypeMethod(muon, setup);
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->blocksfixed = PETSC_TRUE;
   muon->setupcalled = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -899,7 +902,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   MuonStatus  worst = MUON_STATUS_OK;
   PetscReal   loss = 0, dual = 0;
   double      nans = 0;
-  PetscBool   same = PETSC_TRUE;
+  PetscBool   same = PETSC_TRUE, together = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(muon->size, &all));
@@ -916,11 +919,14 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     muon->meanup += all[r].up / muon->size;
     muon->meandown += all[r].down / muon->size;
     if (all[r].replica != all[0].replica) same = PETSC_FALSE;
+    if (all[r].measure != all[0].measure) together = PETSC_FALSE;
   }
   PetscCall(PetscFree(all));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
+  PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+             "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
              "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or sharded, and no -ef21_server_compressor sharp", muon->step);
   *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;

@@ -282,6 +282,7 @@ PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, interval, 2);
   PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_monitor_interval %" PetscInt_FMT " must be at least 1", interval);
   muon->monitorinterval = interval;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -316,11 +317,16 @@ PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char key[],
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
   PetscViewerFormat     format;
-  PetscBool             same = PETSC_FALSE;
+  PetscViewerType       type;
+  PetscBool             ascii, same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, &viewer, &format, set));
   if (*set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Monitors print lines: another viewer would fail in the first step */
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscViewerGetType(viewer, &type));
+  PetscCheck(ascii, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s: a viewer of type %s prints no lines, expected one of type ascii", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", key + 1, type);
   for (PetscInt i = 0; i < muon->nmonitors; i++) {
     if (muon->monitor[i] == monitor && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
   }

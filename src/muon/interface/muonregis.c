@@ -2,7 +2,7 @@
 
 PetscClassId      MUON_CLASSID;
 PetscFunctionList MuonList = NULL;
-PetscLogEvent     MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_SetUpEvent;
+PetscLogEvent     MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
 static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
 static PetscBool MuonPackageInitialized = PETSC_FALSE;
@@ -69,13 +69,13 @@ PetscErrorCode MuonFinalizePackage(void)
 }
 
 /*@C
-  MuonInitializePackage - Registers the class of optimizers, its types and its log events; called when the first optimizer is made
+  MuonInitializePackage - Registers the class of optimizers, its types, its log events and what optimizers are made of; called when the first optimizer is made
 
   Not Collective; No Fortran Support
 
   Level: developer
 
-.seealso: `MuonFinalizePackage()`, `PetscMuonInitialize()`
+.seealso: `MuonFinalizePackage()`, `MuonLMOInitializePackage()`, `PetscMuonInitialize()`
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
@@ -85,6 +85,7 @@ PetscErrorCode MuonInitializePackage(void)
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPackageInitialized = PETSC_TRUE;
+  PetscCall(MuonLMOInitializePackage()); /* the compressor sharp is registered with the oracles, and keys of compressors are read before there is one */
   PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
   PetscCall(MuonRegisterAll());
   PetscCall(PetscLogEventRegister("MuonSetUp", MUON_CLASSID, &MUON_SetUpEvent));
@@ -93,6 +94,8 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonMomentum", MUON_CLASSID, &MUON_Momentum));
   PetscCall(PetscLogEventRegister("MuonAggregate", MUON_CLASSID, &MUON_Aggregate));
   PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank serves layers */
+  PetscCall(PetscLogEventRegister("MuonMeasure", MUON_CLASSID, &MUON_Measure));
+  PetscCall(PetscLogEventSetCollective(MUON_Measure, PETSC_FALSE)); /* servers measure more */
   PetscCall(PetscInfoProcessClass("muon", 1, &MUON_CLASSID));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
   if (opt) {

@@ -38,7 +38,7 @@ static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt m
 static PetscErrorCode MuonCompressorAlpha_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   PetscFunctionBegin;
-  *alpha = 1.0;
+  *alpha = MuonCompressorCodecAlpha_Private(MuonCompressorIdentityCodec_Private(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

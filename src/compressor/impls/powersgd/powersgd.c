@@ -470,6 +470,15 @@ static PetscErrorCode MuonCompressorCopy_PowerSGD(MuonCompressor from, MuonCompr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorChoices_PowerSGD(MuonCompressor c, size_t length, char text[])
+{
+  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " sweeps %" PetscInt_FMT " oversampling %" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorDescribe_PowerSGD(MuonCompressor c, size_t length, char text[])
 {
   const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
@@ -578,6 +587,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->ops->validate       = MuonCompressorValidate_Factors;
   c->ops->commit         = MuonCompressorCommit_PowerSGD;
   c->ops->copy           = MuonCompressorCopy_PowerSGD;
+  c->ops->choices        = MuonCompressorChoices_PowerSGD;
   c->ops->describe       = MuonCompressorDescribe_PowerSGD;
   c->ops->getmemory      = MuonCompressorGetMemory_PowerSGD;
   c->ops->view           = MuonCompressorView_PowerSGD;

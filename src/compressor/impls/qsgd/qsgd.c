@@ -252,6 +252,15 @@ static PetscErrorCode MuonCompressorView_QSGD(MuonCompressor c, PetscViewer view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorChoices_QSGD(MuonCompressor c, size_t length, char text[])
+{
+  const MuonCompressor_QSGD *qsgd = (const MuonCompressor_QSGD *)c->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " block_length %" PetscInt_FMT " block_norm %d", qsgd->length, (int)qsgd->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t length, char text[])
 {
   PetscFunctionBegin;
@@ -457,6 +466,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->ops->validate       = MuonCompressorValidate_QSGD;
   c->ops->alpha          = MuonCompressorAlpha_QSGD;
   c->ops->copy           = MuonCompressorCopy_QSGD;
+  c->ops->choices        = MuonCompressorChoices_QSGD;
   c->ops->view           = MuonCompressorView_QSGD;
   c->ops->describe       = MuonCompressorDescribe_QSGD;
   c->ops->destroy        = MuonCompressorDestroy_QSGD;

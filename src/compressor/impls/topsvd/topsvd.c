@@ -135,7 +135,8 @@ static PetscErrorCode MuonCompressorTopSVDSetSchatten_TopSVD(MuonCompressor c, P
   /* NaN is not at least 1; PETSC_INFINITY is a finite number */
   MuonCompressorCheck(c, p >= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_schatten", "%g, expected a number of at least 1, or inf", (double)p);
   if (p != topsvd->p) topsvd->contraction = -1.0;
-  topsvd->p = PetscMin(p, PETSC_INFINITY);
+  topsvd->p    = PetscMin(p, PETSC_INFINITY);
+  c->othernorm = topsvd->p != (PetscReal)2.0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,6 +234,13 @@ static PetscErrorCode MuonCompressorCopy_TopSVD(MuonCompressor from, MuonCompres
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorChoices_TopSVD(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " schatten %.17g", (double)((MuonCompressor_TopSVD *)c->data)->p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorView_TopSVD(MuonCompressor c, PetscViewer viewer)
 {
   MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
@@ -312,6 +320,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor c)
   c->ops->validate       = MuonCompressorValidate_Factors;
   c->ops->alpha          = MuonCompressorAlpha_TopSVD;
   c->ops->copy           = MuonCompressorCopy_TopSVD;
+  c->ops->choices        = MuonCompressorChoices_TopSVD;
   c->ops->describe       = MuonCompressorDescribe_Factors;
   c->ops->view           = MuonCompressorView_TopSVD;
   c->ops->reset          = MuonCompressorReset_TopSVD;

@@ -51,10 +51,10 @@ static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer
   PetscFunctionBegin;
   PetscCall(MuonEF21CreateCompressor_Private(muon, family, c));
   PetscCall(MuonCompressorCopyOptions_Private(all, *c));
-  /* The keys for all layers were read by the one for all; what was set after that stays, only the solver of singular values needs them here */
-  if (muon->setfromoptionscalled) PetscCall(MuonCompressorSetFromOptions(*c));
-  PetscCall(MuonCompressorCopyOptions_Private(all, *c));
   if (muon->setfromoptionscalled) {
+    /* The keys for all layers were read by the one for all, whatever its type was then. Those of a solver of singular values, which is not copied, are read here; what was set after MuonSetFromOptions() stays */
+    PetscCall(MuonCompressorTypeSetFromOptions_Private(*c));
+    PetscCall(MuonCompressorCopyOptions_Private(all, *c));
     PetscCall(MuonLayerHasOwnOptions_Private(layer, &own));
     if (own) {
       PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(before), before));
@@ -119,8 +119,15 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   ef21->n = muon->nactive;
   PetscCall(PetscCalloc1(ef21->n, &ef21->layer));
   PetscCall(EF21MeterCreate_Private(&ef21->meter, ef21->n));
-  /* The paper charges every index what the largest matrix needs */
-  for (PetscInt i = 0; i < ef21->n; i++) entries = PetscMax(entries, (PetscLogDouble)muon->active[i]->m * (PetscLogDouble)muon->active[i]->n);
+  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
+  for (PetscInt i = 0; i < ef21->n; i++) {
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&muon->active[i]->blocks); b++) {
+      MuonBlock block;
+
+      PetscCall(MuonLayerGetBlock_Private(muon->active[i], b, &block));
+      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
+    }
+  }
   while (entries > 1) {
     entries /= 2;
     indexbits++;
@@ -302,7 +309,6 @@ static PetscErrorCode EF21Commit_Private(Muon muon, const MuonCompressor up[], c
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  PetscCall(EF21MeterBegin_Private(muon, &ef21->meter));
   for (PetscInt i = 0; i < ef21->n; i++) {
     EF21Layer           *s     = &ef21->layer[i];
     MuonLayer            layer = muon->active[i];
@@ -373,6 +379,7 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
   for (PetscInt i = 0; i < ef21->n && ef21->direct == PETSC_FALSE; i++) {
     if (ef21->layer[i].sharp) PetscCall(MuonHashStep_Private(muon, i, record));
   }
+  PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
   record->status = (double)status;
   record->up     = muon->traffic.up[1];
   record->down   = muon->traffic.down[1];
@@ -687,19 +694,41 @@ static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode EF21GetCompressors_Private(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
+{
+  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+
+  PetscFunctionBegin;
+  *up   = ef21->up;
+  *down = ef21->down;
+  for (PetscInt i = 0; i < ef21->n; i++) {
+    if (muon->active[i] != layer) continue;
+    *up   = ef21->layer[i].up;
+    *down = ef21->layer[i].down;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerChoices_EF21(Muon muon, MuonLayer layer, size_t length, char text[])
+{
+  MuonCompressor up, down;
+  char           uptext[400], downtext[400];
+
+  PetscFunctionBegin;
+  PetscCall(EF21GetCompressors_Private(muon, layer, &up, &down));
+  PetscCall(MuonCompressorChoices_Private(up, sizeof(uptext), uptext));
+  PetscCall(MuonCompressorChoices_Private(down, sizeof(downtext), downtext));
+  PetscCall(PetscSNPrintf(text, length, "up %s, down %s", uptext, downtext));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonViewLayer_EF21(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  Muon_EF21     *ef21 = (Muon_EF21 *)muon->data;
-  MuonCompressor up = ef21->up, down = ef21->down;
+  MuonCompressor up, down;
   char           uptext[100], downtext[100];
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    if (muon->active[i] == layer) {
-      up   = ef21->layer[i].up;
-      down = ef21->layer[i].down;
-    }
-  }
+  PetscCall(EF21GetCompressors_Private(muon, layer, &up, &down));
   PetscCall(MuonCompressorDescribe_Private(up, sizeof(uptext), uptext));
   PetscCall(MuonCompressorDescribe_Private(down, sizeof(downtext), downtext));
   PetscCall(PetscSNPrintf(text, length, "up %s, down %s", uptext, downtext));
@@ -809,6 +838,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;
   muon->ops->getmemory             = MuonGetMemory_EF21;
   muon->ops->viewlayer             = MuonViewLayer_EF21;
+  muon->ops->layerchoices          = MuonLayerChoices_EF21;
   muon->ops->view                  = MuonView_EF21;
   muon->ops->reset                 = MuonReset_EF21;
   muon->ops->destroy               = MuonDestroy_EF21;

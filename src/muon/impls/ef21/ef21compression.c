@@ -18,11 +18,12 @@ PetscErrorCode EF21MeterDestroy_Private(EF21Meter *meter)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter)
+PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *record)
 {
   PetscFunctionBegin;
   meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks_Private(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
   if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, meter->n));
+  record->measure = meter->active == PETSC_TRUE ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,6 +59,7 @@ static PetscErrorCode EF21Measure_Private(Muon muon, EF21Meter *meter, PetscInt 
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
   before[0] = rest[0];
   before[1] = rest[1];
   PetscCall(EF21Distance_Private(muon, muon->active[i], dual, A, B, rest));
@@ -66,6 +68,7 @@ static PetscErrorCode EF21Measure_Private(Muon muon, EF21Meter *meter, PetscInt 
 
     contraction[k] = before[k] == 0 ? 0 : ratio * ratio;
   }
+  PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,13 +92,14 @@ static double EF21Worse_Private(double a, double b)
   return b > a || b != b ? b : a;
 }
 
+/* It stands beside the contraction in the Frobenius norm */
 static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *bound)
 {
   PetscReal alpha;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
-  *bound = alpha < 0 ? -1 : 1 - alpha;
+  *bound = alpha < 0 || c->othernorm == PETSC_TRUE ? -1 : 1 - alpha;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,8 +149,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter, const MuonCompr
   Logically Collective; No Fortran Support
 
   Input Parameters:
-+ muon    - an optimizer of type `MUONEF21`, else the call is ignored
-- measure - whether it does, in the steps of `MuonMonitorSetInterval()`
++ muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
+- measure - whether it does, in the steps of `MuonMonitorSetInterval()`; the same on every rank
 
   Options Database Key:
 . -ef21_monitor_compression [viewer] - measures and prints, see `MuonEF21MonitorCompression()`
@@ -155,9 +159,12 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter, const MuonCompr
 
   Notes:
   `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm or its dual, singular value decompositions for the norms of singular values, which take longer than the
-  step itself, one more sum over the ranks of eight numbers a layer, and no memory that the step does not have already. Where this is off nothing is computed.
+  step itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the size of the largest layer and what its oracle needs to compute a norm, which ranks that serve layers have for their
+  steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 
-  It is off by default. The option adds the monitor that prints the figures too.
+  It is off by default, and again after `MuonSetType()`\: call it after that. The option adds the monitor that prints the figures too; `MuonMonitorCancel()` removes the monitor and leaves measuring on, for `MuonEF21GetLayerCompression()`.
+
+  A step in which some ranks would measure and others not, since this or the interval differs between them, is an error on all of them, which is raised before the step changes anything.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`, `MuonMonitorSetInterval()`
 @*/
@@ -165,6 +172,7 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, measure, 2);
   PetscTryMethod(muon, "MuonEF21SetMonitorCompression_C", (Muon, PetscBool), (muon, measure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,7 +255,8 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and
   shape factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
-  What the compressors identity and sharp send is exact\: contraction, lag and gap are 0. A single step of a random compressor may be above 1 - alpha, which bounds the expectation.
+  What the compressors identity and sharp send is exact\: contraction, lag and gap are 0. With `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is left of them, unless values are
+  double. A single step of a random compressor may be above 1 - alpha, which bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `MuonCompressorTopSVDSetSchatten()` chose another it is unknown.
 
   Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
 
@@ -287,8 +296,12 @@ PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal lo
 
 static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
+  PetscErrorCode (*get)(Muon, MuonLayer, MuonEF21Compression *);
+
   PetscFunctionBegin;
-  PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
+  /* An optimizer that has got another type since has nothing to tell */
+  PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", &get));
+  if (get != NULL) PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

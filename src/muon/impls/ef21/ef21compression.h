@@ -21,8 +21,8 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
 PETSC_INTERN PetscErrorCode EF21MeterDestroy_Private(EF21Meter *);
-/* Nothing is measured, and no rank waits for another, in the steps of which monitors do not speak */
-PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *);
+/* Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank waits for another, in the steps of which monitors do not speak */
+PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);
 /* What layer i's receiver lacks of A while it has B; called before it gets the message and after. up: the dual norm counts, and no commit was before */
 PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, EF21Meter *, PetscInt i, PetscBool after, Mat A, Mat B);
 PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, EF21Meter *, PetscInt i, PetscBool after, Mat A, Mat B);
