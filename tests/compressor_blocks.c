@@ -285,6 +285,47 @@ static PetscErrorCode CheckRefused(unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An error inside a block is one of that call alone, and a message whose last block is none changes nothing */
+static PetscErrorCode CheckErrors(unsigned long long *state)
+{
+  MuonCompressor c;
+  Mat            T, Y, Z;
+  size_t         bytes, most;
+  unsigned char *buf;
+  PetscErrorCode ierr, added, assigned;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 1, &T));
+  PetscCall(TestMatCreate(M, N, 2, &Y));
+  PetscCall(TestMatCreate(M, N, 0, &Z));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(TestMatNormal(Y, 1, state));
+  PetscCall(TestMatAxpby(1, Y, 0, Z));
+  PetscCall(CreateCompressor(MUONCOMPRESSORQSGD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
+  PetscCall(MuonCompressorSetBlocks(c, 2, NULL, 1, NULL));
+  PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MuonCompressorGetMaxBytes(c, 1 << 18, 1 << 17, &most);
+  PetscCall(PetscPopErrorHandler());
+  TestCheck(ierr == PETSC_ERR_SUP, "Blocks of 2^34 entries gave the error %d", (int)ierr);
+  PetscCall(CheckValid(c, bytes, buf, PETSC_TRUE, "after an error in a block"));
+  buf[bytes - 1] |= 0x80; /* the sign of the last scale */
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  added    = MuonCompressorDecodeAdd(c, 1, bytes, buf, Y);
+  assigned = MuonCompressorDecode(c, bytes, buf, Y);
+  PetscCall(PetscPopErrorHandler());
+  TestCheck(added == PETSC_ERR_ARG_WRONG && assigned == PETSC_ERR_ARG_WRONG, "A message whose last block is none gave the errors %d and %d", (int)added, (int)assigned);
+  PetscCall(TestMatSame(Y, Z, &same));
+  TestCheck(same, "A message whose last block is none was decoded in part");
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&T));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(TestMatDestroy(&Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What was set is what is got, and shown */
 static PetscErrorCode CheckGet(void)
 {
@@ -416,6 +457,7 @@ int main(int argc, char **argv)
   PetscCall(PetscFree(types));
   TestCheck(tried >= 3, "%d types were tried", tried);
   PetscCall(CheckRefused(&state));
+  PetscCall(CheckErrors(&state));
   PetscCall(CheckGet());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok\n"));
   PetscCall(PetscFinalize());

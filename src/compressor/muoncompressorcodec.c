@@ -24,7 +24,7 @@ MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)
   MuonKernelStream stream;
 
   stream.seed      = (uint64_t)c->seed;
-  stream.layer     = (uint32_t)c->layerhash;
+  stream.layer     = (uint32_t)c->parthash;
   stream.step      = (uint32_t)c->step;
   stream.sender    = (uint32_t)c->sender;
   stream.direction = (uint32_t)c->direction;

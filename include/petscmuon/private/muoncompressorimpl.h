@@ -66,7 +66,9 @@ struct _p_MuonCompressor {
   unsigned int layerhash;
   PetscInt     sender, direction, step;
   MuonBlocks   blocks;
-  PetscInt     block; /* the one at work: a type that has state keeps one for each of these numbers, 0 where the layer is whole */
+  /* what is at work: the hash of a block and its number, for which a type that has state keeps one; that of the layer and 0 where it is whole */
+  unsigned int parthash;
+  PetscInt     block;
 
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
   PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
@@ -77,12 +79,11 @@ struct _p_MuonCompressor {
 
 PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
 /*
-   The blocks of an m x n layer: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. Between Begin and End the object is that of one block, by its hash and its number;
-   Begin may follow Begin.
+   The blocks of an m x n layer: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
+   number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an error either.
 */
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, PetscInt m, PetscInt n, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, PetscInt m, PetscInt n, MuonBlock *);
-PETSC_INTERN PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor);
 /* Type and choices of one object for another, not whose messages it writes */
 PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* Bytes that are kept from message to message */
@@ -97,6 +98,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorks
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 /* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; where valid is not true Y stays as it was, but for the blocks before the one that is not */
 PETSC_INTERN PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid);
+/* The same where the message was accepted before: one that is not is an error */
+PETSC_INTERN PetscErrorCode MuonCompressorDecodeChecked_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y);
 /* MuonCompressorEncode() and MuonCompressorValidate() that tell the cost of a message, where there is one, from the plain payload that they have at hand; cost may be NULL */
 PETSC_INTERN PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost);
 PETSC_INTERN PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost);

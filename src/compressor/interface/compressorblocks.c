@@ -105,22 +105,16 @@ PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count
     block->column = 0;
     block->m      = m;
     block->n      = n;
+    c->parthash   = c->layerhash;
+    c->block      = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonBlocksGet_Private(&c->blocks, b, m, n, block));
   PetscCall(PetscStrlen(c->layer != NULL ? c->layer : "", &length));
   PetscCall(PetscMalloc1(length + 32, &name));
   PetscCall(MuonBlockName_Private(c->layer != NULL ? c->layer : "", b, length + 32, name));
-  PetscCall(MuonNameHash_Private(name, &c->layerhash));
+  PetscCall(MuonNameHash_Private(name, &c->parthash));
   PetscCall(PetscFree(name));
   c->block = b;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorEndBlocks_Private(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonNameHash_Private(c->layer != NULL ? c->layer : "", &c->layerhash));
-  c->block = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,7 +41,7 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m,
   MuonWireResult result;
 
   PetscFunctionBegin;
-  header->layer     = (uint32_t)c->layerhash;
+  header->layer     = (uint32_t)c->parthash;
   header->form      = (uint8_t)layout->form;
   header->values    = (uint8_t)layout->values;
   header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
@@ -212,7 +212,6 @@ static PetscErrorCode MuonCompressorReceive_Private(MuonCompressor c, PetscInt m
     }
     if (y != NULL) PetscUseTypeMethod(c, decode, block.m, block.n, (PetscInt64)header.count, payload, add, scale, y + block.row + (size_t)block.column * (size_t)ldy, ldy);
   }
-  PetscCall(MuonCompressorEndBlocks_Private(c));
   sum.encoded = 8.0 * (PetscLogDouble)bytes;
   if (*valid == PETSC_TRUE && cost != NULL) *cost = sum;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,7 +277,6 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
     MuonCompressorCheck(c, part <= SIZE_MAX - *bytes, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
     *bytes += part;
   }
-  PetscCall(MuonCompressorEndBlocks_Private(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +356,6 @@ PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, 
     *bytes += part;
     if (cost != NULL && c->status == MUON_STATUS_OK) MuonCompressorAddCost_Private(&one, &sum);
   }
-  PetscCall(MuonCompressorEndBlocks_Private(c));
   if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
   PetscCall(MatDenseRestoreArrayRead(T, &t));
   if (c->status != MUON_STATUS_OK) *bytes = 0;
@@ -427,7 +424,7 @@ PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor c, PetscBool add
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+PetscErrorCode MuonCompressorDecodeChecked_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
   PetscInt  m, n;
   PetscBool valid;
@@ -436,6 +433,21 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
   PetscCall(MuonCompressorDecodeValid_Private(c, add, scale, bytes, buf, Y, &valid));
   PetscCall(MatGetSize(Y, &m, &n));
   MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is half applied: of a message of blocks the last is looked at before the first is decoded */
+static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  PetscInt  m, n, count;
+  PetscBool valid = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
+  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
+  if (count > 1) PetscCall(MuonCompressorValidateCost_Private(c, m, n, bytes, buf, &valid, NULL));
+  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscCall(MuonCompressorDecodeChecked_Private(c, add, scale, bytes, buf, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -453,6 +465,9 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
 .  Y - the matrix, a `MATSEQDENSE` of the size of the layer
 
    Level: advanced
+
+   Note:
+   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`
 @*/
@@ -482,8 +497,10 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsign
 
    Level: advanced
 
-   Note:
+   Notes:
    The entries that a sparse message leaves out are not touched, and a low-rank message is added by one product of its factors.
+
+   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`
 @*/
@@ -638,6 +655,5 @@ PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, 
     PetscTryTypeMethod(c, alpha, block.m, block.n, &one);
     *alpha = b == 0 ? one : PetscMin(*alpha, one);
   }
-  PetscCall(MuonCompressorEndBlocks_Private(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

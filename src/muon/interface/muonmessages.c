@@ -207,8 +207,7 @@ PetscErrorCode MuonDecodeDown_Private(Muon muon, PetscInt i, MuonCompressor c, P
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeDownGet(muon->exchange, i, &bytes, &message, &received));
-  if (assigns) PetscCall(MuonCompressorDecode(c, bytes, message, W));
-  else PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, message, W));
+  PetscCall(MuonCompressorDecodeChecked_Private(c, assigns ? PETSC_FALSE : PETSC_TRUE, 1, bytes, message, W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

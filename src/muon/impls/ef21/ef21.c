@@ -321,7 +321,7 @@ static PetscErrorCode EF21Commit_Private(Muon muon, const MuonCompressor up[], c
     if (s->Gj != NULL) {
       PetscCall(MuonExchangeUpOwn(muon->exchange, i, &bytes, &message));
       PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_FALSE, layer->gradient, s->Gj));
-      PetscCall(MuonCompressorDecodeAdd(up[i], 1, bytes, message, s->Gj));
+      PetscCall(MuonCompressorDecodeChecked_Private(up[i], PETSC_TRUE, 1, bytes, message, s->Gj));
       PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_TRUE, layer->gradient, s->Gj));
     }
     PetscCall(MuonCompressorCommit(up[i]));
