@@ -1,6 +1,7 @@
 static char help[] = "Compressors do what they say: exact selections, messages that decode to what was compressed, sizes, contraction, and what they do with zero and with NaN.\n";
 
 #include "compressor_common.h"
+#include <math.h>
 #include "wire_header.h"
 
 /*
@@ -535,10 +536,21 @@ int main(int argc, char **argv)
   TestChoice         choices[TEST_MOST_CHOICES];
   PetscInt           nchoices = 0;
   unsigned long long state    = 4;
+  PetscBool          trap     = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestGetChoices(&nchoices, choices));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-trap", &trap));
+  if (trap) {
+    /* What is not finite is a status, not a signal, where traps are set */
+    for (PetscInt k = 0; k < nchoices; k++) {
+      PetscCall(CheckNotFinite(&choices[k], NAN, 0.0, MUON_STATUS_NANORINF));
+      PetscCall(CheckNotFinite(&choices[k], -INFINITY, 0.0, MUON_STATUS_NANORINF));
+    }
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   for (PetscInt k = 0; k < nchoices; k++) {
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
       for (PetscInt gap = 0; gap < 3; gap++) PetscCall(CheckMessage(&choices[k], shapes[s][0], shapes[s][1], gap, &state));
@@ -569,6 +581,7 @@ int main(int argc, char **argv)
   if (!PetscDefined(USE_REAL_SINGLE)) {
     const TestChoice  wide          = {MUONCOMPRESSORTOPK, 0.2, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0};
     const char *const narrowtypes[] = {MUONCOMPRESSORNATURAL, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
+    const char *const draws[]       = {MUONCOMPRESSORRANDK, MUONCOMPRESSORDROPOUT};
     TestChoice        narrow        = wide;
 
     /* What does not fit into binary32 is refused by what is written in it, and what is not kept does no harm */
@@ -583,6 +596,21 @@ int main(int argc, char **argv)
       narrow.type = narrowtypes[k];
       PetscCall(CheckNotFinite(&narrow, k == 3 ? 3.4e38 : 1e39, 0.0, MUON_STATUS_NANORINF));
     }
+    /* What cannot be written fails whether it is drawn or not: just below the first number that rounds to none, and that number */
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(draws); k++) {
+      for (int values = MUON_COMPRESSOR_VALUES_SINGLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+        const double limit = ldexp(1.0, 128) - ldexp(1.0, 103) - (values == MUON_COMPRESSOR_VALUES_BF16 ? ldexp(1.0, 119) : 0);
+
+        narrow.type   = draws[k];
+        narrow.values = (MuonCompressorValues)values;
+        for (int all = 0; all < 2; all++) {
+          narrow.ratio = all ? 1 : 1e-7;
+          PetscCall(CheckNotFinite(&narrow, (PetscScalar)nextafter(-limit, 0), 0.0, MUON_STATUS_OK));
+          PetscCall(CheckNotFinite(&narrow, (PetscScalar)-limit, 0.0, MUON_STATUS_NANORINF));
+        }
+      }
+    }
+    narrow.ratio  = 0.2;
     narrow.type   = MUONCOMPRESSORDAMPING;
     narrow.values = MUON_COMPRESSOR_VALUES_SINGLE;
     PetscCall(CheckNotFinite(&narrow, 1e39, 0.0, MUON_STATUS_OK));
@@ -595,5 +623,9 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
+
+  test:
+    suffix: trap
+    args: -trap -fp_trap
 
 TEST*/

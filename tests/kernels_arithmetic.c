@@ -233,7 +233,7 @@ static void CheckGather(size_t m, size_t n, size_t gap, unsigned density, uint64
     size_t count = 0;
 
     for (size_t k = 0; k <= m * n; k++) values[k] = -7;
-    Check(MuonKernelGather(m, n, T.x, T.ld, zero ? NULL : R.x, R.ld, bitmap, values) == 0, "%d x %d is not finite", (int)m, (int)n);
+    Check(MuonKernelGather(m, n, T.x, T.ld, zero ? NULL : R.x, R.ld, (MuonKernelScalar)INFINITY, bitmap, values) == 0, "%d x %d is not finite", (int)m, (int)n);
     for (size_t e = 0; e < m * n; e++) {
       const MuonKernelScalar x = T.x[e / n + e % n * T.ld] - (zero ? 0 : R.x[e / n + e % n * R.ld]);
 
@@ -247,14 +247,19 @@ static void CheckGather(size_t m, size_t n, size_t gap, unsigned density, uint64
 
     for (size_t b = 0; b < 3; b++) {
       *t = (MuonKernelScalar)bad[b];
-      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1 && MuonKernelGather(m, n, T.x, T.ld, NULL, 0, bitmap, values) == 1, "%g of T is finite", bad[b]);
+      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, (MuonKernelScalar)INFINITY, bitmap, values) == 1 && MuonKernelGather(m, n, T.x, T.ld, NULL, 0, (MuonKernelScalar)INFINITY, bitmap, values) == 1, "%g of T is finite", bad[b]);
       *t = twas;
       *r = (MuonKernelScalar)bad[b];
-      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1, "%g of R is finite", bad[b]);
+      Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, (MuonKernelScalar)INFINITY, bitmap, values) == 1, "%g of R is finite", bad[b]);
     }
     *t = (MuonKernelScalar)(sizeof(*t) == 4 ? (double)FLT_MAX : DBL_MAX);
     *r = -*t;
-    Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, bitmap, values) == 1, "a difference out of range is finite");
+    Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, (MuonKernelScalar)INFINITY, bitmap, values) == 1, "a difference out of range is finite");
+    *t = -4096;
+    *r = 0;
+    Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, 4096, bitmap, values) == 1 && MuonKernelIsBelow(m, n, T.x, T.ld, 4096) == 0, "the limit is not reached");
+    *t = (MuonKernelScalar)4095.999;
+    Check(MuonKernelGather(m, n, T.x, T.ld, R.x, R.ld, 4096, bitmap, values) == 0 && MuonKernelIsBelow(m, n, T.x, T.ld, 4096) == 1, "the limit is reached too early");
     *t = twas;
     *r = rwas;
   }

@@ -1,4 +1,5 @@
 #include "muoncompressorcodec.h"
+#include <math.h>
 
 /* Values converted at once; a multiple of 8, because eight natural codes fill whole bytes */
 enum {
@@ -69,6 +70,15 @@ PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec)
   default:
     return 1.0;
   }
+}
+
+/* From the middle between the largest number and what would be the next one on, rounding gives no number; bfloat16 is rounded from binary32, where its middle begins half a unit early */
+PetscScalar MuonCompressorCodecLimit_Private(MuonWireValues codec)
+{
+  const double half = PetscDefined(USE_REAL_SINGLE) ? 0.0 : ldexp(1.0, 103); /* of the last place of the largest binary32 */
+
+  if (codec == MUON_WIRE_VALUES_BF16) return (PetscScalar)(ldexp(1.0, 128) - ldexp(1.0, 119) - half);
+  return codec == MUON_WIRE_VALUES_DOUBLE || half == 0.0 ? (PetscScalar)HUGE_VAL : (PetscScalar)(ldexp(1.0, 128) - half);
 }
 
 PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[])

@@ -18,6 +18,9 @@ PETSC_INTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues);
 /* 1 - the largest relative square of the error of a rounded value, in expectation */
 PETSC_INTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues);
 
+/* The least absolute value that is too large to be written, infinite where every number of PetscScalar fits */
+PETSC_INTERN PetscScalar MuonCompressorCodecLimit_Private(MuonWireValues);
+
 /* A section of count values; entry first + k of the stream rounds the k-th. Sets the status where a value does not fit */
 PETSC_INTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[]);
 /* Values first ... first + count - 1 of a section; first is a multiple of 8 */
@@ -39,7 +42,8 @@ typedef enum {
 } MuonCompressorRounding;
 PETSC_INTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, PetscReal factor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr,
                                                               unsigned char payload[]);
-PETSC_INTERN PetscErrorCode MuonCompressorDenseIsFinite_Private(MuonCompressor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr); /* sets the status where T - R is not */
+PETSC_INTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[],
+                                                            PetscInt ldr); /* sets the status where an entry of T - R cannot be written */
 PETSC_INTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
 
 /* The entropy of the payload of a message whose header fits */

@@ -72,7 +72,7 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDenseIsFinite_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr)
+PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr)
 {
   PetscScalar *column;
 
@@ -80,7 +80,7 @@ PetscErrorCode MuonCompressorDenseIsFinite_Private(MuonCompressor c, PetscInt m,
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
   for (PetscInt j = 0; j < n; j++) {
     MuonKernelResidualRows((size_t)m, 1, T + (size_t)j * ldt, (size_t)ldt, R != NULL ? R + (size_t)j * ldr : NULL, (size_t)ldr, column);
-    if (!MuonKernelIsFinite((size_t)m, 1, column, (size_t)m)) c->status = MUON_STATUS_NANORINF;
+    if (!MuonKernelIsBelow((size_t)m, 1, column, (size_t)m, MuonCompressorCodecLimit_Private(codec))) c->status = MUON_STATUS_NANORINF;
   }
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)m * n));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,7 +25,8 @@ int MuonKernelLineLength(size_t count, const MuonKernelScalar *x, double p, Muon
   int    exponent;
 
   sum = p == 1 ? MuonKernelSumAbs(count, 1, x, count) : p == 2 ? MuonKernelSumSquares(count, 1, x, count) : 0;
-  if (sum <= DBL_MAX && sum >= LEAST_SQUARES) {
+  /* Comparisons that a NaN does not trap */
+  if (islessequal(sum, DBL_MAX) && isgreaterequal(sum, LEAST_SQUARES)) {
     SetLength(sum, 0, length);
     return 0;
   }

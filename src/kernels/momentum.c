@@ -29,18 +29,17 @@ static void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2)
 
 #if defined(MUON_KERNEL_SINGLE)
 typedef uint32_t Bits;
-  #define EXPONENT_ONE ((uint32_t)1 << 23)
-  #define TOP_BIT      ((uint32_t)1 << 31)
+  #define TOP_BIT ((uint32_t)1 << 31)
 #else
 typedef uint64_t Bits;
-  #define EXPONENT_ONE ((uint64_t)1 << 52)
-  #define TOP_BIT      ((uint64_t)1 << 63)
+  #define TOP_BIT ((uint64_t)1 << 63)
 #endif
 
-MUON_KERNEL_CLONES int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+MUON_KERNEL_CLONES int MuonKernelIsBelow(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar limit)
 {
-  Bits infinite = 0;
+  Bits image, reached = 0;
 
+  memcpy(&image, &limit, sizeof(image));
   Flatten(&m, &n, ldx, ldx);
   for (size_t j = 0; j < n; j++) {
     const MuonKernelScalar *x = X + j * ldx;
@@ -49,10 +48,15 @@ MUON_KERNEL_CLONES int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelSc
       Bits bits;
 
       memcpy(&bits, x + i, sizeof(bits));
-      infinite |= (bits & ~TOP_BIT) + EXPONENT_ONE; /* reaches the top bit exactly where the exponent is the largest */
+      reached |= (bits & ~TOP_BIT) + (TOP_BIT - image); /* the top bit exactly where the limit is reached: absolute values are in the order of their bits, those that are not finite at the end */
     }
   }
-  return (infinite & TOP_BIT) == 0;
+  return (reached & TOP_BIT) == 0;
+}
+
+int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx)
+{
+  return MuonKernelIsBelow(m, n, X, ldx, (MuonKernelScalar)HUGE_VAL);
 }
 
 void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const MuonKernelScalar *M, size_t ldm, MuonKernelScalar fresh, MuonKernelScalar *G, size_t ldg)

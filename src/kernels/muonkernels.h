@@ -35,6 +35,8 @@ void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const 
 
 /* 1 when all entries are finite */
 int MuonKernelIsFinite(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
+/* 1 when their absolute values are less than limit, which may be infinite */
+int MuonKernelIsBelow(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar limit);
 /* G = previous M + fresh G: the new momentum takes the gradient's place; M is not read where previous == 0 */
 void MuonKernelMomentum(size_t m, size_t n, MuonKernelScalar previous, const MuonKernelScalar *M, size_t ldm, MuonKernelScalar fresh, MuonKernelScalar *G, size_t ldg);
 /* Y = a X + b Y; b == 0 overwrites whatever Y holds */
@@ -45,8 +47,8 @@ void MuonKernelResidualRows(size_t m, size_t n, const MuonKernelScalar *T, size_
 void MuonKernelRowsAxpby(size_t m, size_t n, MuonKernelScalar a, const MuonKernelScalar *rows, MuonKernelScalar b, MuonKernelScalar *Y, size_t ldy);
 /* How many of the bits first ... first + count - 1 are set */
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
-/* values = the entries of T - R in the bitmap (row-major order, LSB first), compact; R == NULL is zero. Returns 0, or 1 where T - R is not finite, in the bitmap or not */
-int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, const unsigned char *bitmap, MuonKernelScalar *values);
+/* values = the entries of T - R in the bitmap (row-major order, LSB first), compact; R == NULL is zero. Returns 0, or 1 where an entry of T - R, in the bitmap or not, is not less than limit in absolute value */
+int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar limit, const unsigned char *bitmap, MuonKernelScalar *values);
 /* Y += a value (add), or Y = value, at the entries whose bits are set: bit first + i n + j of bitmap (LSB first) is that of row i, column j; values are in the order of the bits. Other entries stay as they are */
 void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy);
 /* sum of squares and of absolute values, accumulated in double by blocks */

@@ -43,7 +43,8 @@ MUON_KERNEL_CLONES double MuonKernelLargest(size_t entries, const MuonKernelScal
   }
   for (size_t l = 1; l < LANES; l++) most[0] = most[l] > most[0] ? most[l] : most[0];
   memcpy(&largest, most, sizeof(largest));
-  return (double)largest <= DBL_MAX ? (double)largest : HUGE_VAL;
+  /* A comparison that a NaN does not trap */
+  return islessequal((double)largest, DBL_MAX) ? (double)largest : HUGE_VAL;
 }
 
 double MuonKernelEuclidean(size_t entries, const MuonKernelScalar *x)
@@ -52,7 +53,7 @@ double MuonKernelEuclidean(size_t entries, const MuonKernelScalar *x)
   int    exponent;
 
   /* Squares that neither overflow nor lose digits at the lower end: most squares are like that */
-  if (sum > 1e-250 && sum < 1e250) return sqrt(sum);
+  if (isgreater(sum, 1e-250) && isless(sum, 1e250)) return sqrt(sum);
   largest = MuonKernelLargest(entries, x);
   if (!(largest > 0) || largest > DBL_MAX) return largest;
   (void)frexp(largest, &exponent);

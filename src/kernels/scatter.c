@@ -7,6 +7,14 @@
 /* Columns that are asked for early */
 #define AHEAD 64
 
+#if defined(MUON_KERNEL_SINGLE)
+typedef uint32_t Bits;
+  #define TOP_BIT ((uint32_t)1 << 31)
+#else
+typedef uint64_t Bits;
+  #define TOP_BIT ((uint64_t)1 << 63)
+#endif
+
 MUON_KERNEL_INLINE size_t CountBits(const unsigned char *bitmap, size_t first, size_t count)
 {
   size_t found = 0;
@@ -28,12 +36,11 @@ MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_
   return CountBits(bitmap, first, count);
 }
 
-MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, const unsigned char *bitmap, MuonKernelScalar *values)
+MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, MuonKernelScalar limit, const unsigned char *bitmap, MuonKernelScalar *values)
 {
-  MuonKernelScalar poison[SQUARE]; /* stays zero until something is not finite */
-  int              infinite = 0;
+  Bits image, reached = 0;
 
-  for (size_t i = 0; i < SQUARE; i++) poison[i] = 0;
+  memcpy(&image, &limit, sizeof(image));
   for (size_t top = 0; top < m; top += SQUARE) {
     const size_t      tall = m - top < SQUARE ? m - top : SQUARE;
     MuonKernelScalar *next[SQUARE];
@@ -45,6 +52,7 @@ MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScal
     for (size_t left = 0; left < n; left += SQUARE) {
       const size_t     wide = n - left < SQUARE ? n - left : SQUARE;
       MuonKernelScalar square[SQUARE][SQUARE]; /* by columns */
+      Bits             bits[SQUARE];
 
       for (size_t j = 0; j < wide; j++) {
         const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R != NULL ? R + top + (left + j) * ldr : NULL;
@@ -60,15 +68,16 @@ MUON_KERNEL_CLONES int MuonKernelGather(size_t m, size_t n, const MuonKernelScal
         } else {
           for (size_t i = 0; i < tall; i++) square[j][i] = t[i];
         }
-        for (size_t i = 0; i < tall; i++) poison[i] += square[j][i] * 0;
+        /* The top bit exactly where the limit is reached. Numbers that are not finite must not be computed with: that may be trapped */
+        memcpy(bits, square[j], tall * sizeof(*bits));
+        for (size_t i = 0; i < tall; i++) reached |= (bits[i] & ~TOP_BIT) + (TOP_BIT - image);
       }
       for (size_t i = 0; i < tall; i++) {
         for (uint64_t word = GetBits(bitmap, (top + i) * n + left, wide); word != 0; word &= word - 1) *next[i]++ = square[LowestBit(word)][i];
       }
     }
   }
-  for (size_t i = 0; i < SQUARE; i++) infinite |= poison[i] != 0;
-  return infinite;
+  return (reached & TOP_BIT) != 0;
 }
 
 MUON_KERNEL_CLONES void MuonKernelScatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, const MuonKernelScalar *values, int add, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy)

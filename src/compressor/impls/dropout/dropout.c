@@ -15,9 +15,9 @@ static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m,
 {
   PetscFunctionBegin;
   *count = 0;
-  /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What is not finite is told whether it is sent or not */
+  /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be written is told whether it is sent or not */
   if ((double)MuonCompressorWord_Private(c) >= 4294967296.0 * (double)c->ratio) {
-    PetscCall(MuonCompressorDenseIsFinite_Private(c, m, n, T, ldt, R, ldr));
+    PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values), m, n, T, ldt, R, ldr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *count = (PetscInt64)m * n;
@@ -71,6 +71,8 @@ static PetscErrorCode MuonCompressorDescribe_Dropout(MuonCompressor c, size_t le
 
    The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has, see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers,
    senders, directions and steps throw independently, and any rank can know how a coin fell. With probability 1 everything is sent.
+
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or not it is sent.
 
    The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 

@@ -95,8 +95,8 @@ static PetscErrorCode Scale_Private(MuonCompressor c, PetscInt m, PetscInt n, co
   *exponent = 0;
   *norm     = (PetscReal)sqrt(sum);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n));
-  /* NaN is in no range */
-  if (sum >= 1.0 / range && sum <= range) PetscFunctionReturn(PETSC_SUCCESS);
+  /* NaN is in no range, and these comparisons do not trap it */
+  if (isgreaterequal(sum, 1.0 / range) && islessequal(sum, range)) PetscFunctionReturn(PETSC_SUCCESS);
   if (MuonKernelIsFinite((size_t)m, (size_t)n, *X, (size_t)*ldx) == 0) {
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);

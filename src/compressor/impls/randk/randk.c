@@ -39,7 +39,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, P
   MuonKernelSubset(d, (size_t)kept, seed, bitmap);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
-  if (MuonKernelGather((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, bitmap, values) != 0) {
+  if (MuonKernelGather((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, MuonCompressorCodecLimit_Private(codec), bitmap, values) != 0) {
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -114,7 +114,7 @@ static PetscErrorCode MuonCompressorDescribe_RandK(MuonCompressor c, size_t leng
    Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds, the same
    object has the same for the same step.
 
-   An entry that is not finite makes the message fail, whether or not it is kept.
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or not it is kept.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
 M*/
