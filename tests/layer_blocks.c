@@ -28,6 +28,8 @@ typedef struct {
   Vec       w;
 } Part;
 
+static char prefix[32] = ""; /* of the keys */
+
 typedef struct {
   Muon        muon;
   PetscInt    nparts;
@@ -182,6 +184,7 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
   }
   PetscCall(MuonSetObjectiveAndGradient(p->muon, Objective, p));
   PetscCall(MuonSetMaxSteps(p->muon, 12));
+  PetscCall(MuonSetOptionsPrefix(p->muon, prefix));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
   if (separate) {
@@ -461,7 +464,7 @@ static PetscErrorCode CheckUsage(Problem *a)
 int main(int argc, char **argv)
 {
   PetscInt  steps = 8, differs = -1;
-  PetscBool traffic = PETSC_FALSE, forged = PETSC_FALSE, late = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE, meter = PETSC_FALSE;
+  PetscBool traffic = PETSC_FALSE, forged = PETSC_FALSE, late = PETSC_FALSE, columns = PETSC_FALSE, norms = PETSC_FALSE, view = PETSC_FALSE, meter = PETSC_FALSE;
   Problem   a, b;
 
   PetscFunctionBeginUser;
@@ -469,6 +472,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-forged", &forged, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-late", &late, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-late_columns", &columns, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-norms", &norms, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-meter", &meter, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
@@ -513,7 +518,7 @@ int main(int argc, char **argv)
     PetscCall(MuonView(a.muon, NULL));
     if (a.rank == 0) PetscCall(MuonLayerView(a.part[0].layer, PETSC_VIEWER_STDOUT_SELF));
   }
-  if (late) PetscCall(MuonLayerSetBlocks(a.part[0].layer, 1, NULL, 1, NULL));
+  if (late) PetscCall(MuonLayerSetBlocks(a.part[0].layer, columns ? 3 : 1, columns ? Shapes[0].rows : NULL, 1, NULL));
   PetscCall(ProblemCreate(PETSC_TRUE, &b));
   if (norms) PetscCall(CheckNorms(&a, &b));
   if (meter) {
@@ -613,6 +618,16 @@ int main(int argc, char **argv)
     suffix: late
     args: -late
     error: Layer "qkv": -muon_layer_qkv_blocks_rows: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()
+
+  test:
+    suffix: late_columns
+    args: -late -late_columns -prefix some_
+    error: Layer "qkv": -some_muon_layer_qkv_blocks_columns: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()
+
+  test:
+    suffix: prefix
+    args: -prefix some_ -some_muon_layer_qkv_blocks_rows 4,4,3
+    error: Layer "qkv": -some_muon_layer_qkv_blocks_rows: 4,4,3 has the sum 11, expected the number of rows, 12
 
   # By options, which come after the calls
   test:

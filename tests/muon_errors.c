@@ -129,6 +129,13 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
   }
+  if (Is(wrong, "parallel_norm") || Is(wrong, "parallel_blocks")) {
+    PetscReal norm;
+
+    if (Is(wrong, "parallel_blocks")) PetscCall(MuonLayerSetBlocks(p->layer[1], 3, NULL, 2, NULL));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 9, 4, NULL, &A));
+    PetscCall(MuonLayerComputeDualNorm(p->layer[1], A, &norm));
+  }
   if (Is(wrong, "parallel_vector")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
     PetscCall(MuonAddVecLayer(p->muon, "more", v, NULL));
@@ -581,6 +588,10 @@ int main(int argc, char **argv)
       suffix: parallel
       args: -wrong parallel
       error: weights of type mpidense
+    test:
+      suffix: parallel_norm
+      args: -wrong {{parallel_norm parallel_blocks}}
+      error: Layer "h0.qkv": matrix of type mpidense, expected seqdense
     test:
       suffix: parallel_vector
       args: -wrong parallel_vector

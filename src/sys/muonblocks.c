@@ -1,6 +1,6 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-/* Where the parts of one side begin, NULL where all are equal */
+/* The sizes of the parts of one side, then where they begin; NULL where all are equal */
 static PetscErrorCode MuonBlocksCopySide_Private(PetscInt count, const PetscInt sizes[], PetscInt **side)
 {
   PetscFunctionBegin;
@@ -52,7 +52,7 @@ PetscErrorCode MuonBlocksPrintSide_Private(PetscInt count, const PetscInt sizes[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, const char lines[], size_t length, char reason[])
+static PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, const char lines[], size_t length, char reason[])
 {
   char       text[256];
   PetscInt64 sum = 0;
@@ -76,6 +76,20 @@ PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt sizes[
     }
   }
   if (whole >= 0 && sum != (PetscInt64)whole) PetscCall(PetscSNPrintf(reason, length, "%s has the sum %" PetscInt64_FMT ", expected the number of %s, %" PetscInt_FMT, text, sum, lines, whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBlocksCheck_Private(PetscInt nrows, const PetscInt rows[], PetscInt m, PetscInt ncolumns, const PetscInt columns[], PetscInt n, const char **side, size_t length, char reason[])
+{
+  PetscFunctionBegin;
+  *side = "rows";
+  PetscCall(MuonBlocksCheckSide_Private(nrows, rows, m, *side, length, reason));
+  if (reason[0] != '\0') PetscFunctionReturn(PETSC_SUCCESS);
+  *side = "columns";
+  PetscCall(MuonBlocksCheckSide_Private(ncolumns, columns, n, *side, length, reason));
+  if (reason[0] != '\0' || (PetscInt64)nrows * ncolumns <= PETSC_MPI_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (nrows > ncolumns) *side = "rows";
+  PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " x %" PetscInt_FMT " blocks, expected at most %d", nrows, ncolumns, PETSC_MPI_INT_MAX));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

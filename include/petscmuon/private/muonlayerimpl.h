@@ -35,6 +35,7 @@ struct _p_MuonLayer {
   PetscBool       nogradient;   /* the caller said that there is none */
   MuonBlocks      blocks;       /* on which the oracle acts by itself */
   PetscBool       blocksfixed;  /* the optimizer was set up with them */
+  PetscBool       readsown;     /* while the layer reads its own keys its prefix is theirs */
   MuonLMO         lmo;
   PetscReal       scale, momentum, weight_decay;
   MuonShapeFactor shapefactor;
@@ -53,6 +54,18 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
+
+/* An error of a user's choice: names layer and key with its prefix. The message begins with the key as it goes on behind the layer's name */
+#define MuonLayerCheck(layer, condition, code, ...) \
+  do { \
+    if (PetscUnlikely(!(condition))) { \
+      char own_[PETSC_MAX_OPTION_NAME], text_[1024]; \
+\
+      PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own_), own_)); \
+      PetscCall(PetscSNPrintf(text_, sizeof(text_), __VA_ARGS__)); \
+      SETERRQ(PetscObjectComm((PetscObject)(layer)), code, "Layer \"%s\": -%s%s", ((PetscObject)(layer))->name, own_, text_); \
+    } \
+  } while (0)
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 /* A block by its number, the radius factor of its shape, and a view of it in a matrix of the layer's shape, which is that matrix where the layer is not cut */

@@ -92,15 +92,15 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode MuonBlocksSet_Private(MuonBlocks *, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *);
-/* What is wrong with sizes for a side of whole lines, which are rows or columns, or -1 where that is not known; nothing where all is right */
-PETSC_INTERN PetscErrorCode MuonBlocksCheckSide_Private(PetscInt, const PetscInt[], PetscInt whole, const char lines[], size_t, char reason[]);
+/* What is wrong with a grid for an m x n matrix, whose sides are -1 where they are not known, and on which side, rows or columns; no reason where all is right */
+PETSC_INTERN PetscErrorCode MuonBlocksCheck_Private(PetscInt, const PetscInt[], PetscInt m, PetscInt, const PetscInt[], PetscInt n, const char **side, size_t, char reason[]);
 /* The sizes of a side of whole lines with commas between them, the last of very many left out */
 PETSC_INTERN PetscErrorCode MuonBlocksPrintSide_Private(PetscInt, const PetscInt[], PetscInt whole, size_t, char text[]);
 /* The block of that number of an m x n matrix which the cut fits */
 PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, PetscInt m, PetscInt n, MuonBlock *);
 /* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */
 PETSC_INTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
-/* A view of a block of a sequential dense matrix, which must stay: entries are shared */
+/* A view of a block of a MATSEQDENSE, which must stay: entries are shared */
 PETSC_INTERN PetscErrorCode MuonBlockMatCreate_Private(Mat, const MuonBlock *, Mat *);
 
 static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)

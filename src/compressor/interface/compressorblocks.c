@@ -30,17 +30,15 @@
 @*/
 PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
 {
-  char reason[512];
+  const char *side;
+  char        reason[512];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(c, nrows, 2);
   PetscValidLogicalCollectiveInt(c, ncolumns, 4);
-  PetscCall(MuonBlocksCheckSide_Private(nrows, rows, -1, "rows", sizeof(reason), reason));
+  PetscCall(MuonBlocksCheck_Private(nrows, rows, -1, ncolumns, columns, -1, &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
-  PetscCall(MuonBlocksCheckSide_Private(ncolumns, columns, -1, "columns", sizeof(reason), reason));
-  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
-  MuonCompressorCheck(c, (PetscInt64)nrows * ncolumns <= PETSC_MPI_INT_MAX, PETSC_ERR_ARG_OUTOFRANGE, "", "%" PetscInt_FMT " x %" PetscInt_FMT " blocks, expected at most %d", nrows, ncolumns, PETSC_MPI_INT_MAX);
   PetscTryTypeMethod(c, reset);
   PetscCall(MuonBlocksSet_Private(&c->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,15 +78,14 @@ PetscErrorCode MuonCompressorGetBlocks(MuonCompressor c, PetscInt *nrows, const 
 
 PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscInt *count)
 {
-  char reason[512];
+  const char *side;
+  char        reason[512];
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetUp_Private(c));
   *count = 1;
   if (c->assignment == PETSC_TRUE || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonBlocksCheckSide_Private(c->blocks.nrows, c->blocks.rows, m, "rows", sizeof(reason), reason));
-  MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
-  PetscCall(MuonBlocksCheckSide_Private(c->blocks.ncolumns, c->blocks.columns, n, "columns", sizeof(reason), reason));
+  PetscCall(MuonBlocksCheck_Private(c->blocks.nrows, c->blocks.rows, m, c->blocks.ncolumns, c->blocks.columns, n, &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
   *count = MuonBlocksCount_Private(&c->blocks);
   PetscFunctionReturn(PETSC_SUCCESS);

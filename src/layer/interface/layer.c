@@ -153,8 +153,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, rule, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_UNKNOWN_TYPE, "Layer \"%s\": unknown rule -muon_layer_%s_rule %s; expected one of lmo, adamw, nadamw, sgd, frozen or a registered one", ((PetscObject)layer)->name,
-             ((PetscObject)layer)->name, rule);
+  MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "rule %s: unknown rule, expected one of lmo, adamw, nadamw, sgd, frozen or a registered one", rule);
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
   layer->data           = NULL;
@@ -242,7 +241,8 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   const char *prefix = ((PetscObject)layer)->prefix;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(own, length, "%smuon_layer_%s_", prefix ? prefix : "", ((PetscObject)layer)->name));
+  if (layer->readsown) PetscCall(PetscStrncpy(own, prefix, length));
+  else PetscCall(PetscSNPrintf(own, length, "%smuon_layer_%s_", prefix ? prefix : "", ((PetscObject)layer)->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,7 +328,9 @@ PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
   if (own) {
     PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
     PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
+    layer->readsown = PETSC_TRUE;
     PetscCall(MuonLayerSetFromOptions_Own(layer));
+    layer->readsown = PETSC_FALSE;
     PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, shared));
     PetscCall(PetscStrallocpy(((PetscObject)lmo)->type_name, &norm));
     PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
@@ -674,8 +676,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(scale >= 0 && !PetscIsInfOrNanReal(scale), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_scale %g must be finite and at least 0", ((PetscObject)layer)->name, ((PetscObject)layer)->name,
-             (double)scale);
+  MuonLayerCheck(layer, scale >= 0 && !PetscIsInfOrNanReal(scale), PETSC_ERR_ARG_OUTOFRANGE, "scale %g must be finite and at least 0", (double)scale);
   layer->scale = scale;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -773,7 +774,7 @@ PetscErrorCode MuonLayerSetMomentum(MuonLayer layer, PetscReal momentum)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_momentum %g must be in [0,1)", ((PetscObject)layer)->name, ((PetscObject)layer)->name, (double)momentum);
+  MuonLayerCheck(layer, momentum >= 0 && momentum < 1, PETSC_ERR_ARG_OUTOFRANGE, "momentum %g must be in [0,1)", (double)momentum);
   layer->momentum    = momentum;
   layer->momentumset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -823,8 +824,7 @@ PetscErrorCode MuonLayerSetWeightDecay(MuonLayer layer, PetscReal decay)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(decay >= 0 && !PetscIsInfOrNanReal(decay), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_weight_decay %g must be finite and at least 0", ((PetscObject)layer)->name,
-             ((PetscObject)layer)->name, (double)decay);
+  MuonLayerCheck(layer, decay >= 0 && !PetscIsInfOrNanReal(decay), PETSC_ERR_ARG_OUTOFRANGE, "weight_decay %g must be finite and at least 0", (double)decay);
   layer->weight_decay    = decay;
   layer->weight_decayset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,7 +14,7 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 /*@
   MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
 
-  Not Collective; No Fortran Support
+  Logically Collective; No Fortran Support
 
   Input Parameters:
 + layer    - the layer
@@ -30,8 +30,8 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
   Level: intermediate
 
   Notes:
-  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks are the same on all ranks; they cannot be changed
-  after `MuonSetUp()`, until `MuonReset()`.
+  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks must be the same on all ranks of the layer's
+  optimizer, which `MuonSetUp()` checks; they cannot be changed after `MuonSetUp()`, until `MuonReset()`.
 
   It is for a matrix that holds several: queries, keys and values that are multiplied as one, or the heads among them; experts one upon the other; a tensor of more dimensions as the matrices that are left when some are fixed.
   The layer takes the steps that it would take as one layer for each of its blocks, and the messages are the same but for a header\: the norm of the layer is the largest of the norms of its blocks, the dual norm the sum of theirs, the
@@ -43,23 +43,18 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 @*/
 PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
 {
-  MPI_Comm    comm = PetscObjectComm((PetscObject)layer);
-  const char *name = ((PetscObject)layer)->name;
+  const char *side;
   char        reason[512];
-  PetscBool   same = PETSC_TRUE;
+  PetscBool   samerows = PETSC_TRUE, samecolumns = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCall(MuonBlocksCheckSide_Private(nrows, rows, layer->m, "rows", sizeof(reason), reason));
-  PetscCheck(reason[0] == '\0', comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": -muon_layer_%s_blocks_rows: %s", name, name, reason);
-  PetscCall(MuonBlocksCheckSide_Private(ncolumns, columns, layer->n, "columns", sizeof(reason), reason));
-  PetscCheck(reason[0] == '\0', comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": -muon_layer_%s_blocks_columns: %s", name, name, reason);
-  PetscCheck((PetscInt64)nrows * ncolumns <= PETSC_MPI_INT_MAX, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_blocks_rows: %" PetscInt_FMT " x %" PetscInt_FMT " blocks, expected at most %d", name, name, nrows, ncolumns,
-             PETSC_MPI_INT_MAX);
-  PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &same));
-  PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(layer->blocksfixed == PETSC_FALSE, comm, PETSC_ERR_ORDER, "Layer \"%s\": -muon_layer_%s_blocks_rows: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", name, name);
+  PetscCall(MuonBlocksCheck_Private(nrows, rows, layer->m, ncolumns, columns, layer->n, &side, sizeof(reason), reason));
+  MuonLayerCheck(layer, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "blocks_%s: %s", side, reason);
+  PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
+  PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
+  if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLayerCheck(layer, layer->blocksfixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,8 +148,12 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
   MuonLMO        lmo;
   PetscInt       m, n;
+  PetscBool      seqdense;
 
   PetscFunctionBegin;
+  /* Of a matrix that is on several ranks blocks cannot be seen in the part that is here */
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
+  PetscCheck(seqdense, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Layer \"%s\": matrix of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "not set", MATSEQDENSE);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n,
              layer->m, layer->n);

@@ -9,8 +9,8 @@
 . muon - the optimizer
 
   Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates, what compressors keep and the buffers of gradients; the weights are the caller's
-. server  - bytes of state as a server of layers, with what a step keeps until it is committed
++ worker  - bytes of state as a worker: momentum, estimates, what its compressors keep and the buffers of gradients; the weights are the caller's
+. server  - bytes of state as a server of layers, what its compressors keep among them, with what a step keeps until it is committed
 - scratch - bytes of shared scratch and of messages
 
   Level: intermediate

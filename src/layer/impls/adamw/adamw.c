@@ -102,11 +102,10 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
 static PetscErrorCode MuonLayerAdamWSetBetas_AdamW(MuonLayer layer, PetscReal beta1, PetscReal beta2)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-  const char      *name  = ((PetscObject)layer)->name;
 
   PetscFunctionBegin;
-  PetscCheck(beta1 >= 0 && beta1 < 1, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_adamw_beta1 %g must be in [0,1)", name, name, (double)beta1);
-  PetscCheck(beta2 >= 0 && beta2 < 1, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_adamw_beta2 %g must be in [0,1)", name, name, (double)beta2);
+  MuonLayerCheck(layer, beta1 >= 0 && beta1 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1 %g must be in [0,1)", (double)beta1);
+  MuonLayerCheck(layer, beta2 >= 0 && beta2 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2 %g must be in [0,1)", (double)beta2);
   adamw->beta1 = beta1;
   adamw->beta2 = beta2;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,7 +124,7 @@ static PetscErrorCode MuonLayerAdamWGetBetas_AdamW(MuonLayer layer, PetscReal *b
 static PetscErrorCode MuonLayerAdamWSetEpsilon_AdamW(MuonLayer layer, PetscReal epsilon)
 {
   PetscFunctionBegin;
-  PetscCheck(epsilon > 0, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": -muon_layer_%s_adamw_epsilon %g must be positive", ((PetscObject)layer)->name, ((PetscObject)layer)->name, (double)epsilon);
+  MuonLayerCheck(layer, epsilon > 0, PETSC_ERR_ARG_OUTOFRANGE, "adamw_epsilon %g must be positive", (double)epsilon);
   ((MuonLayer_AdamW *)layer->data)->epsilon = epsilon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

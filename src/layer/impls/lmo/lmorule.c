@@ -40,7 +40,7 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The oracle writes and reads messages of a layer, or of a block by the block's name */
+/* The oracle writes and reads messages of a layer, or of a block by the block's name. It gets back the layer's, unless there is a PETSc error before, after which nothing of it is used */
 static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b)
 {
   const char *layername = ((PetscObject)layer)->name;
