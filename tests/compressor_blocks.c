@@ -2,6 +2,7 @@
    A compressor with blocks is one compressor for each block, to the last bit: messages, what is decoded, costs, constants and state. What the message of the blocks is refused for, and that a grid of one block is none.
 */
 #include "compressor_common.h"
+#include <petscmuon/private/muoncompressorimpl.h>
 #include "muonwire.h"
 
 enum {
@@ -326,6 +327,35 @@ static PetscErrorCode CheckErrors(unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Scratch memory for two long rows: not that of the many rows that are walked together elsewhere. T - R is one copy of the layer, a plain message and what it is made of may be two more
+*/
+static PetscErrorCode CheckScratch(const char type[], MuonCompressorValues values, unsigned long long *state)
+{
+  const PetscInt m = 2, n = 40000;
+  MuonCompressor c;
+  MuonWorkspace  work;
+  Mat            T, R;
+  size_t         bytes, held;
+  unsigned char *buf;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(m, n, 1, &T));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(TestMatCreate(m, n, 0, &R));
+  PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, values, &c));
+  PetscCall(TestEncode(c, T, R, &buf, &bytes));
+  PetscCall(MuonCompressorDecodeAdd(c, 1, bytes, buf, T));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceGetBytes(work, &held));
+  TestCheck(held <= 3 * (size_t)(m * n) * sizeof(double), "%s: %zu bytes of scratch memory for a layer of %" PetscInt_FMT " entries", type, held, m * n);
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&R));
+  PetscCall(TestMatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What was set is what is got, and shown */
 static PetscErrorCode CheckGet(void)
 {
@@ -447,6 +477,8 @@ int main(int argc, char **argv)
     PetscCall(MuonCompressorIsAssignment(c, &assigns));
     PetscCall(MuonCompressorDestroy(&c));
     PetscCall(CheckWhole(types[i], assigns ? 4 : 1, &state));
+    PetscCall(CheckScratch(types[i], MUON_COMPRESSOR_VALUES_SINGLE, &state));
+    PetscCall(CheckScratch(types[i], MUON_COMPRESSOR_VALUES_NATURAL, &state));
     if (assigns) continue;
     tried++;
     for (PetscInt g = 0; g < 3; g++) {

@@ -44,7 +44,7 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)ROWS * n * sizeof(PetscScalar), &scratch));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)PetscMin(ROWS, m) * (size_t)n * sizeof(PetscScalar), &scratch));
     if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
     for (PetscInt i = 0; i < m && c->status == MUON_STATUS_OK; i += ROWS) {
       const PetscInt   some  = PetscMin(ROWS, m - i);
@@ -93,7 +93,7 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)ROWS * n * sizeof(PetscScalar), &scratch));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)PetscMin(ROWS, m) * (size_t)n * sizeof(PetscScalar), &scratch));
     for (PetscInt i = 0; i < m; i += ROWS) {
       const PetscInt some = PetscMin(ROWS, m - i);
 

@@ -23,7 +23,7 @@ static Lines MuonCompressorGetLines_Private(MuonCompressor c, PetscInt m, PetscI
   lines.rows     = ((MuonCompressor_Lines *)c->data)->form == MUON_WIRE_WHOLEROWS ? PETSC_TRUE : PETSC_FALSE;
   lines.lines    = lines.rows == PETSC_TRUE ? m : n;
   lines.length   = lines.rows == PETSC_TRUE ? n : m;
-  lines.together = lines.rows == PETSC_TRUE ? ROWS : 1;
+  lines.together = lines.rows == PETSC_TRUE ? PetscMin(ROWS, m) : 1;
   lines.first    = lines.rows == PETSC_TRUE ? n : 1;
   lines.stride   = lines.rows == PETSC_TRUE ? 1 : n;
   return lines;

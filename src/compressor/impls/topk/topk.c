@@ -128,7 +128,8 @@ static PetscErrorCode MuonCompressorDescribe_TopK(MuonCompressor c, size_t lengt
    order are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of contraction in the Frobenius norm is the kept part of the entries, 7/8 of it with
    natural values; in the spectral norm the compressor is not contractive.
 
-   The two matrices are read once, rarely twice, and no copy of their difference is made: the scratch memory follows the kept entries.
+   The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4, 4096) + n values, a bit for each entry of the matrix, and what a panel of rows may have above a bound: at most 512 rows and at most
+   2^20 entries, but 64 rows where these have more. Of a matrix beyond that size no copy is made.
 
    The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is smallest.
 
