@@ -498,7 +498,7 @@ int main(int argc, char **argv)
 
       /* What did not come to be can be mended: the grid is not fixed by a failure */
       PetscCall(MuonLayerSetBlocks(layer, rank == differs ? 1 : 2, NULL, rank == differs ? 2 : 1, NULL));
-      PetscCall(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = MuonSetUp(muon);
       PetscCall(PetscPopErrorHandler());
       PetscCheck(ierr != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ranks with different blocks can be set up");
