@@ -436,11 +436,12 @@ int main(int argc, char **argv)
   if (wrong) {
     /* Sizes that do not fit, seen where there is a matrix or at once */
     MuonCompressor c;
-    PetscInt       sizes[2] = {5, 6};
+    PetscInt       sizes[2] = {5, 6}, huge[2] = {PETSC_MAX_INT, PETSC_MAX_INT};
     size_t         most;
 
     PetscCall(CreateCompressor(MUONCOMPRESSORTOPK, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
     if (r == 2) PetscCall(MuonCompressorSetBlocks(c, 2, sizes, 1, NULL));
+    else if (r == 3) PetscCall(MuonCompressorSetBlocks(c, 1, NULL, 2, huge));
     else PetscCall(MuonCompressorSetBlocks(c, r, NULL, 1, NULL));
     PetscCall(MuonCompressorGetMaxBytes(c, M, N, &most));
     PetscCall(MuonCompressorDestroy(&c));
@@ -512,6 +513,11 @@ int main(int argc, char **argv)
     suffix: sum
     args: -rows 2
     error: of layer w: 5,6 has the sum 11, expected the number of rows, 12
+
+  test:
+    suffix: huge
+    args: -rows 3
+    error: has a sum above
 
   test:
     suffix: divisor

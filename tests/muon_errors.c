@@ -42,6 +42,14 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   PetscFunctionBegin;
   if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
   if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
+  if (Is(wrong, "same_hash")) {
+    PetscCall(AddMat(p->muon, "shvnq", 4, 2, 0));
+    PetscCall(AddMat(p->muon, "ytzay", 4, 2, 0));
+    PetscCall(MuonGetLayerByName(p->muon, "shvnq", &layer));
+    PetscCall(MuonLayerSetBlocks(layer, 1, NULL, 2, NULL));
+    PetscCall(MuonGetLayerByName(p->muon, "ytzay", &layer));
+    PetscCall(MuonLayerSetBlocks(layer, 4, NULL, 1, NULL));
+  }
   if (Is(wrong, "name_empty")) PetscCall(AddMat(p->muon, "", 3, 2, 0));
   if (Is(wrong, "name_digit")) PetscCall(AddMat(p->muon, "0.h", 3, 2, 0));
   if (Is(wrong, "name_space")) PetscCall(AddMat(p->muon, "h 0", 3, 2, 0));
@@ -432,6 +440,10 @@ int main(int argc, char **argv)
       suffix: same_name_but_case
       args: -wrong same_name_but_case
       error: names must differ by more than case
+    test:
+      suffix: same_hash
+      args: -wrong same_hash
+      error: "shvnq[1]" and "ytzay[2]": their names have the same hash
     test:
       suffix: name_empty
       args: -wrong name_empty

@@ -69,11 +69,16 @@ static PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt
   }
   PetscCall(MuonBlocksPrintSide_Private(count, sizes, whole, sizeof(text), text));
   for (PetscInt i = 0; i < count; i++) {
-    sum += sizes[i];
     if (sizes[i] < 1) {
       PetscCall(PetscSNPrintf(reason, length, "%s has a block of %" PetscInt_FMT " %s, expected at least 1", text, sizes[i], lines));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
+    /* Where a block begins is a PetscInt */
+    if (sizes[i] > PETSC_MAX_INT - sum) {
+      PetscCall(PetscSNPrintf(reason, length, "%s has a sum above %" PetscInt_FMT ", expected a number of %s", text, PETSC_MAX_INT, lines));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    sum += sizes[i];
   }
   if (whole >= 0 && sum != (PetscInt64)whole) PetscCall(PetscSNPrintf(reason, length, "%s has the sum %" PetscInt64_FMT ", expected the number of %s, %" PetscInt_FMT, text, sum, lines, whole));
   PetscFunctionReturn(PETSC_SUCCESS);

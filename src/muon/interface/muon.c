@@ -683,6 +683,60 @@ static PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Messages know layers and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the layers, each before its blocks, in as many bits as the largest needs */
+static PetscErrorCode MuonCheckHashes_Private(Muon muon)
+{
+  PetscInt64 *hash;
+  PetscInt    count = 0, all = 0, bits = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    const PetscInt blocks = MuonBlocksCount_Private(&muon->active[i]->blocks);
+
+    all += 1 + (blocks > 1 ? blocks : 0);
+  }
+  while (all >> bits > 0) bits++;
+  PetscCheck(bits <= 31, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "%" PetscInt_FMT " layers and blocks, expected less than 2^31", all);
+  PetscCall(PetscMalloc1(all, &hash));
+  for (PetscInt i = 0; i < muon->nactive; i++) {
+    const PetscInt blocks = MuonBlocksCount_Private(&muon->active[i]->blocks);
+
+    hash[count] = (PetscInt64)muon->active[i]->hash << bits | count;
+    count++;
+    for (PetscInt b = 0; b < blocks && blocks > 1; b++) {
+      char         name[512];
+      unsigned int one;
+
+      PetscCall(MuonBlockName_Private(((PetscObject)muon->active[i])->name, b, sizeof(name), name));
+      PetscCall(MuonNameHash_Private(name, &one));
+      hash[count] = (PetscInt64)one << bits | count;
+      count++;
+    }
+  }
+  PetscCall(PetscSortInt64(all, hash));
+  for (PetscInt k = 1; k < all; k++) {
+    char     name[2][512];
+    PetscInt first = 0;
+
+    if (hash[k - 1] >> bits != hash[k] >> bits) continue;
+    for (PetscInt i = 0; i < muon->nactive; i++) {
+      const PetscInt blocks = MuonBlocksCount_Private(&muon->active[i]->blocks), behind = first + 1 + (blocks > 1 ? blocks : 0);
+
+      for (PetscInt j = 0; j < 2; j++) {
+        const PetscInt number = (PetscInt)(hash[k - 1 + j] & (((PetscInt64)1 << bits) - 1));
+
+        if (number == first) PetscCall(PetscStrncpy(name[j], ((PetscObject)muon->active[i])->name, sizeof(name[j])));
+        else if (number > first && number < behind) PetscCall(MuonBlockName_Private(((PetscObject)muon->active[i])->name, number - first - 1, sizeof(name[j]), name[j]));
+      }
+      first = behind;
+    }
+    PetscCall(PetscFree(hash));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers or blocks of layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change the name of a layer", name[0], name[1]);
+  }
+  PetscCall(PetscFree(hash));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
 {
   const char    **names;
@@ -699,9 +753,8 @@ static PetscErrorCode MuonSetUpExchange_Private(Muon muon)
     bytes[i] = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
     PetscCall(MuonLayerGetFlops_Private(layer, &cost[i]));
     cost[i] += MUON_FLOPS_PER_BYTE * bytes[i];
-    for (PetscInt k = 0; k < i; k++)
-      PetscCheck(muon->active[k]->hash != layer->hash, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change one", names[k], names[i]);
   }
+  PetscCall(MuonCheckHashes_Private(muon));
   PetscCall(MuonExchangeSetItems(exchange, muon->nactive, names, cost, bytes));
   PetscCall(MuonExchangeSetUp(exchange));
   for (PetscInt i = 0; i < muon->nactive; i++) {
