@@ -36,12 +36,13 @@ static PetscErrorCode Compare(MuonCompressor c, Mat residual, const char what[],
 
 int main(int argc, char **argv)
 {
-  const PetscInt wanted[] = {0, 2};
+  const PetscInt wanted[] = {0, 2, 3}; /* the last is left out */
   TestProblem    p;
   Residuals      residuals;
   PetscViewer    viewer;
   PetscReal     *Gj[TEST_LAYERS][2][2], *W[TEST_LAYERS][2][2]; /* layer, saved step, before and after */
   PetscInt       saved = 0, end;
+  PetscInt64     left;
   int            fd;
   off_t          at, length;
 
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 4, TestShapes, -1, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonSetUp(p.muon));
-  PetscCall(ResidualsCreate("residuals.bin", 2, wanted, p.n, p.layer, &residuals));
+  PetscCall(ResidualsCreate("residuals.bin", 3, wanted, p.muon, &residuals));
   for (PetscInt s = 0; saved < 2; s++) {
     for (PetscInt after = 0; after < 2; after++) {
       if (after == 0) PetscCall(ResidualsBefore(residuals, p.muon));
@@ -70,6 +71,14 @@ int main(int argc, char **argv)
     }
     if (s == wanted[saved]) saved++;
   }
+  /* A step whose loss is infinite for one worker is not made */
+  PetscCall(MuonSetNaNPolicy(p.muon, MUON_NAN_SKIP));
+  if (p.rank == 0) p.scale = PETSC_MAX_REAL;
+  PetscCall(ResidualsBefore(residuals, p.muon));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetNaNCount(p.muon, &left));
+  PetscCheck(left == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " steps were left out", left);
+  PetscCall(ResidualsAfter(residuals, p.muon, 3));
   PetscCall(ResidualsDestroy(&residuals));
   if (p.rank == 0) {
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "residuals.bin", FILE_MODE_READ, &viewer));

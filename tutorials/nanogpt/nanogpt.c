@@ -27,7 +27,6 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
 
 #define MAX_RUNS  3
 #define MAX_PATHS 64
-#define MAX_SAVED 16
 
 static const char *const RunNames[] = {"ef21", "dense", "frozen"};
 
@@ -50,7 +49,7 @@ typedef struct {
   PetscInt      seed;
   PetscBool     check; /* of the controls */
   char          residuals[PETSC_MAX_PATH_LEN];
-  PetscInt      residuals_steps[MAX_SAVED], nresiduals;
+  PetscInt     *residuals_steps, nresiduals;
 } Options;
 
 /* What all runs share */
@@ -134,7 +133,8 @@ static PetscErrorCode ApplyPreset(char preset[], size_t length)
 static PetscErrorCode GetOptions(Options *o)
 {
   PetscInt  holdout = CORPUS_HOLDOUT_BLOCKS;
-  PetscBool given;
+  PetscBool given, saved;
+  char      steps[256];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(o, sizeof(*o)));
@@ -148,7 +148,6 @@ static PetscErrorCode GetOptions(Options *o)
   o->sample                   = 200;
   o->temperature              = (PetscReal)0.7;
   o->seed                     = 1;
-  o->nresiduals               = MAX_SAVED;
   PetscCall(PetscStrncpy(o->prompt, "\n", sizeof(o->prompt)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
   PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart or 124M", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
@@ -174,11 +173,7 @@ static PetscErrorCode GetOptions(Options *o)
   }
   PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of dense", NULL, o->check, &o->check, NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals", "File that gets what messages of the first run are made of", NULL, o->residuals, o->residuals, sizeof(o->residuals), NULL));
-  PetscCall(PetscOptionsIntArray("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, o->residuals_steps, &o->nresiduals, &given));
-  if (given == PETSC_FALSE) {
-    o->nresiduals         = 1;
-    o->residuals_steps[0] = o->steps - 1;
-  }
+  PetscCall(PetscOptionsString("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, "", steps, sizeof(steps), NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
@@ -191,6 +186,15 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
   PetscCheck(o->temperature > 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_temperature %g must be positive", (double)o->temperature);
+  /* As many as the run has, and one more to see that there are too many */
+  o->nresiduals = o->steps + 1;
+  PetscCall(PetscMalloc1(o->nresiduals, &o->residuals_steps));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nanogpt_residuals_steps", o->residuals_steps, &o->nresiduals, &saved));
+  if (saved == PETSC_FALSE) {
+    o->nresiduals         = 1;
+    o->residuals_steps[0] = o->steps - 1;
+  }
+  PetscCheck(o->nresiduals <= o->steps, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals_steps has more steps than the %" PetscInt_FMT " of the run", o->steps);
   for (PetscInt s = 0; s < o->nresiduals; s++)
     PetscCheck(o->residuals_steps[s] >= 0 && o->residuals_steps[s] < o->steps, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals_steps %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", o->residuals_steps[s], o->steps);
   PetscCheck(o->corpus.npaths > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "No -nanogpt_data: name files or folders of text, or shards of tokens (.bin)");
@@ -251,7 +255,6 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(PetscArrayzero(run->dw[i], rows * columns));
     PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
   }
-  if (run->residuals != NULL) PetscCall(ResidualsBefore(run->residuals, muon));
   *loss = 0.0;
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt  B      = PetscMin(shape->batch, task->count - start);
@@ -386,7 +389,6 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscFunctionBeginUser;
   PetscCall(MuonGetMaxSteps(muon, &steps));
   PetscCall(MuonGetConvergedReason(muon, &reason));
-  if (run->residuals != NULL) PetscCall(ResidualsAfter(run->residuals, muon, s));
   if (reason < 0 || (done % o->interval != 0 && done != steps)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscTime(&now));
   training = now - run->since;
@@ -442,13 +444,10 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
     PetscCall(MuonLMOSetType(lmo, i == 0 ? MUONLMOMAX : MUONLMOSPECTRAL));
     if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
   }
-  if (r == 0 && task->options.residuals[0] != '\0') {
-    PetscCheck(dense == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_residuals %s: the run dense has no residuals, expected ef21 as the first of -nanogpt_runs", task->options.residuals);
-    PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->n, run->layer, &run->residuals));
-  }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
   PetscCall(MuonMonitorSet(run->muon, Progress, run, NULL));
   PetscCall(MuonSetFromOptions(run->muon));
+  if (r == 0 && task->options.residuals[0] != '\0') PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->muon, &run->residuals));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,6 +458,24 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscCall(MuonDestroy(&run->muon));
   for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDestroy(&run->W[i]));
   PetscCall(PetscFree4(run->W, run->layer, run->w, run->dw));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All steps; residuals are saved beside the monitors, which options can remove */
+static PetscErrorCode Solve(Run *run)
+{
+  PetscInt            s      = 0;
+  MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
+
+  PetscFunctionBeginUser;
+  if (run->residuals != NULL) PetscCall(MuonSetUp(run->muon));
+  for (; run->residuals != NULL && s < run->task->options.steps && reason == MUON_CONVERGED_ITERATING; s++) {
+    PetscCall(ResidualsBefore(run->residuals, run->muon));
+    PetscCall(MuonStep(run->muon));
+    PetscCall(ResidualsAfter(run->residuals, run->muon, s));
+    PetscCall(MuonGetConvergedReason(run->muon, &reason));
+  }
+  if (reason == MUON_CONVERGED_ITERATING) PetscCall(MuonSolve(run->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -473,7 +490,7 @@ static PetscErrorCode Train(Run *run)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
   PetscCall(PetscTime(&run->start));
   run->since = run->start;
-  PetscCall(MuonSolve(run->muon));
+  PetscCall(Solve(run));
   PetscCall(MuonGetConvergedReason(run->muon, &reason));
   PetscCall(MuonGetStepNumber(run->muon, &steps));
   PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, steps, MuonConvergedReasons[reason]);
@@ -602,6 +619,7 @@ int main(int argc, char **argv)
 
   for (PetscInt r = 0; r < o->nruns; r++) PetscCall(RunDestroy(&runs[r]));
   for (PetscInt r = 0; r < o->nruns; r++) PetscCall(PetscFree(o->runs[r]));
+  PetscCall(PetscFree(o->residuals_steps));
   for (PetscInt i = 0; i < o->corpus.npaths; i++) PetscCall(PetscFree(o->paths[i]));
   for (PetscInt i = 0; i < o->corpus.nvalidation_paths; i++) PetscCall(PetscFree(o->validation_paths[i]));
   PetscCall(PetscFree2(task.tokens, task.targets));
@@ -647,11 +665,31 @@ int main(int argc, char **argv)
       args: -nanogpt_preset 124M -nanogpt_blocks 1 -nanogpt_steps 2 -muon_view
       filter: sed -n -E -e 's!^ *(h0[^,]*|embed), ([0-9]+ x [0-9]+), lmo, ([a-z]+)[^,]*, ([0-9.]+),.*!\1 \2 \3 \4!p' -e 's!.*(momentum [0-9.]+|schedule [a-z]+|shape factor [a-z]+).*!\1!p'
 
+    # 20 steps of 13 layers with 256 x 24 + 2 x 12 x 24 x 24 entries in all, which have two matrices of doubles each, behind 16 bytes; with monitors and without
+    test:
+      suffix: residuals
+      nsize: 2
+      args: -nanogpt_steps 21 -nanogpt_residuals residuals.bin -nanogpt_residuals_steps 1-21 {{-muon_monitor_cancel -muon_error_if_not_converged}shared output}
+      filter: wc -c < residuals.bin
+      requires: double
+
     test:
       suffix: bad_residuals
       nsize: 2
-      args: -nanogpt_runs dense -nanogpt_residuals residuals.bin
-      error: -nanogpt_residuals residuals.bin
+      args: {{-nanogpt_runs -muon_type}} dense -nanogpt_residuals residuals.bin
+      error: -nanogpt_residuals residuals.bin: an optimizer of type dense has no residuals
+
+    test:
+      suffix: bad_residuals_file
+      nsize: 2
+      args: -nanogpt_residuals /nonexistent/residuals.bin
+      error: -nanogpt_residuals /nonexistent/residuals.bin: the file cannot be opened for writing
+
+    test:
+      suffix: bad_residuals_steps
+      nsize: 2
+      args: -nanogpt_steps 2 -nanogpt_residuals residuals.bin -nanogpt_residuals_steps 0,1,0
+      error: -nanogpt_residuals_steps has more steps than the 2 of the run
 
     test:
       suffix: bad_runs

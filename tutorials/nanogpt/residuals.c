@@ -6,6 +6,7 @@ struct _n_Residuals {
   PetscInt   *steps;
   MuonLayer  *layers;
   Mat        *Gj, *W; /* before the step that is under way, on rank 0; NULL where there is none */
+  PetscInt64  left;   /* steps that NaN or Inf left out, before the step that is under way */
   PetscMPIInt rank;
 };
 
@@ -27,20 +28,46 @@ static PetscBool Wanted(Residuals r, PetscInt step)
   return PETSC_FALSE;
 }
 
-PetscErrorCode ResidualsCreate(const char file[], PetscInt nsteps, const PetscInt steps[], PetscInt nlayers, const MuonLayer layers[], Residuals *residuals)
+/* Steps that were left out; under another policy what the optimizer counts are entries */
+static PetscErrorCode GetLeftOut(Muon muon, PetscInt64 *count)
 {
-  Residuals r;
+  MuonNaNPolicy policy;
 
   PetscFunctionBeginUser;
+  *count = 0;
+  PetscCall(MuonGetNaNPolicy(muon, &policy));
+  if (policy == MUON_NAN_SKIP) PetscCall(MuonGetNaNCount(muon, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ResidualsCreate(const char file[], PetscInt nsteps, const PetscInt steps[], Muon muon, Residuals *residuals)
+{
+  Residuals   r;
+  MuonType    type;
+  PetscBool   ef21;
+  PetscMPIInt failed = 0;
+  FILE       *opened;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetType(muon, &type));
+  PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  PetscCheck(ef21 == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_residuals %s: an optimizer of type %s has no residuals, expected %s", file, type, MUONEF21);
   PetscCall(PetscNew(&r));
-  r->nsteps  = nsteps;
-  r->nlayers = nlayers;
+  r->nsteps = nsteps;
+  PetscCall(MuonGetNumLayers(muon, &r->nlayers));
   PetscCall(PetscMalloc1(nsteps, &r->steps));
   PetscCall(PetscArraycpy(r->steps, steps, nsteps));
-  PetscCall(PetscMalloc1(nlayers, &r->layers));
-  PetscCall(PetscArraycpy(r->layers, layers, nlayers));
-  PetscCall(PetscCalloc2(nlayers, &r->Gj, nlayers, &r->W));
+  PetscCall(PetscMalloc1(r->nlayers, &r->layers));
+  for (PetscInt i = 0; i < r->nlayers; i++) PetscCall(MuonGetLayer(muon, i, &r->layers[i]));
+  PetscCall(PetscCalloc2(r->nlayers, &r->Gj, r->nlayers, &r->W));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &r->rank));
+  /* A viewer would open the file when it writes, after hours perhaps, and its error would be that of this process alone */
+  if (r->rank == 0) {
+    opened = fopen(file, "wb");
+    if (opened == NULL || fclose(opened) != 0) failed = 1;
+  }
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(failed == 0, PETSC_COMM_WORLD, PETSC_ERR_FILE_OPEN, "-nanogpt_residuals %s: the file cannot be opened for writing", file);
   if (r->rank == 0) {
     PetscCall(PetscViewerCreate(PETSC_COMM_SELF, &r->viewer));
     PetscCall(PetscViewerSetType(r->viewer, PETSCVIEWERBINARY));
@@ -60,6 +87,7 @@ PetscErrorCode ResidualsBefore(Residuals r, Muon muon)
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCall(GetLeftOut(muon, &r->left));
   if (Wanted(r, step) == PETSC_FALSE || r->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < r->nlayers; i++) {
     Mat       W, Gj;
@@ -83,6 +111,7 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
   const PetscScalar *from;
   PetscScalar       *to;
   PetscInt           m, n, lda;
+  PetscInt64         entries;
   PetscMPIInt        owner, count;
   Mat                W, theirs;
 
@@ -90,7 +119,9 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
   PetscCall(MuonLayerGetOwner(layer, &owner));
   PetscCall(MuonLayerGetWeights(layer, &W));
   PetscCall(MatGetSize(W, &m, &n));
-  PetscCall(PetscMPIIntCast(m * n, &count));
+  entries = (PetscInt64)m * n;
+  PetscCheck(entries <= PETSC_MPI_INT_MAX, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals: a layer of %" PetscInt_FMT " x %" PetscInt_FMT " is larger than a message of MPI", m, n);
+  count = (PetscMPIInt)entries;
   if (owner < 0) owner = 0;
   if (r->rank == owner || r->rank == 0) PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, X));
   if (r->rank == owner) {
@@ -118,10 +149,16 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
 PetscErrorCode ResidualsAfter(Residuals r, Muon muon, PetscInt step)
 {
   MuonConvergedReason reason;
+  PetscInt64          left;
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetConvergedReason(muon, &reason));
   if (Wanted(r, step) == PETSC_FALSE || reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetLeftOut(muon, &left));
+  if (left != r->left) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "step %" PetscInt_FMT " was left out because of NaN or Inf: it has no residuals\n", step));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt i = 0; i < r->nlayers; i++) {
     Mat       M, X = NULL, up;
     PetscBool frozen;
