@@ -184,20 +184,20 @@ static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *
 */
 typedef struct {
   uint64_t inverse;
-  uint32_t frequency, start;
+  uint32_t most;        /* the largest state that the step does not overflow: 2^(32 - p) frequency - 1 */
+  uint16_t rest, start; /* 2^p - frequency, and where the range of the code begins */
 } MuonWireStep;
 
+/* 2^p quotient + start + state mod frequency */
 MUON_WIRE_EACH uint32_t MuonWireStepBack(unsigned precision, uint32_t state, const MuonWireStep *step)
 {
-  const uint32_t quotient = (uint32_t)(state * step->inverse >> (32 + precision));
-
-  return (quotient << precision) + step->start + (state - quotient * step->frequency);
+  return state + step->start + (uint32_t)(state * step->inverse >> (32 + precision)) * step->rest;
 }
 
 /* Sheds a word where the step would overflow, to the end of the room that is left; where none is, left becomes negative */
-MUON_WIRE_EACH uint32_t MuonWireShed(unsigned precision, uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
+MUON_WIRE_EACH uint32_t MuonWireShed(uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
 {
-  if (state >> (32 - precision) >= step->frequency) {
+  if (state > step->most) {
     *left -= 2;
     if (*left >= 0) MuonWireStore16(words + *left, state & 0xFFFFu);
     state >>= 16;
@@ -208,21 +208,21 @@ MUON_WIRE_EACH uint32_t MuonWireShed(unsigned precision, uint32_t state, const M
 /* Both at once, where there is room: without a branch, which could not be foreseen */
 MUON_WIRE_EACH uint32_t MuonWirePut(unsigned precision, uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
 {
-  const uint32_t shed = state >> (32 - precision) >= step->frequency;
+  const uint32_t shed = state > step->most;
 
   MuonWireStore16(words + *left - 2, state & 0xFFFFu);
   *left -= (int32_t)(2 * shed);
-  return MuonWireStepBack(precision, state >> (16 * shed), step);
+  return MuonWireStepBack(precision, state ^ ((state ^ state >> 16) & (0u - shed)), step);
 }
 
-/* The inverse of it: the state behind a slot, and a word where it is too small */
-MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t slot, const unsigned char **at)
+/* The inverse of it: the state behind a slot, and where that is too small the next of some words, of which used bits are used up; without a branch, too */
+MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t slot, uint64_t words, unsigned *used)
 {
-  const uint32_t next = (slot & 0xFFFFu) * (state >> precision) + (slot >> 16), few = next < LOWEST;
-  const uint32_t full = next << 16 | MuonWireLoad16(*at);
+  const uint32_t next = (slot & 0xFFFFu) * (state >> precision) + (slot >> 16), few = next < LOWEST, mask = 0u - few;
+  const uint32_t word = (uint32_t)(words >> *used) & mask & 0xFFFFu;
 
-  *at += 2 * few;
-  return few ? full : next;
+  *used += 16 * few;
+  return (next ^ ((next ^ next << 16) & mask)) | word;
 }
 
 /* The words of a chunk, to the end of the room, and the states before them; returns what is left of the room, or less than 0 where it does not suffice */
@@ -258,13 +258,25 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
       const MuonWireStep *step = steps + codes[some - 1];
       const unsigned      lane = (some - 1) % lanes;
 
-      state[lane] = MuonWireStepBack(precision, MuonWireShed(precision, state[lane], step, words, &left), step);
+      state[lane] = MuonWireStepBack(precision, MuonWireShed(state[lane], step, words, &left), step);
     }
     if (first == 0 || left < 0) return left;
   }
 }
 
-/* Codes are counted in turn in four tables, so that one code twice in a row does not wait for itself: their sum, in the first */
+/* Codes are counted in turn in four tables, so that one code twice in a row does not wait for itself */
+static void MuonWireCountsTake(unsigned count, const uint16_t *codes, uint32_t counts[4][SYMBOLS])
+{
+  for (; count >= 4; count -= 4, codes += 4) {
+    counts[0][codes[0]]++;
+    counts[1][codes[1]]++;
+    counts[2][codes[2]]++;
+    counts[3][codes[3]]++;
+  }
+  for (; count > 0; count--) counts[0][*codes++]++;
+}
+
+/* Their sum, in the first */
 static void MuonWireCountsAdd(uint32_t counts[4][SYMBOLS])
 {
   for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
@@ -286,7 +298,7 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
     const unsigned some = count - first < BLOCK ? count - first : BLOCK;
 
     MuonWireUnpack(width, some, from, first, codes);
-    for (unsigned i = 0; i < some; i++) counts[i & 3][codes[i]]++;
+    MuonWireCountsTake(some, codes, counts);
   }
   MuonWireCountsAdd(counts);
   if (MuonWireModelOf(counts[0], count, &model)) {
@@ -298,10 +310,11 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
     for (unsigned i = 0; i < model.symbols; i++) {
       MuonWireStep *step = steps + model.code[i];
 
-      step->frequency = model.frequency[i];
-      step->start     = start;
-      step->inverse   = ((uint64_t)1 << (32 + model.precision)) / step->frequency + 1;
-      start += step->frequency;
+      step->inverse = ((uint64_t)1 << (32 + model.precision)) / model.frequency[i] + 1;
+      step->most    = (uint32_t)(((uint64_t)model.frequency[i] << (32 - model.precision)) - 1);
+      step->rest    = (uint16_t)((1u << model.precision) - model.frequency[i]);
+      step->start   = (uint16_t)start;
+      start += model.frequency[i];
     }
     if (head <= room) {
       unsigned char *words = to + head;
@@ -338,15 +351,18 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
 
       for (; i + LANES <= some; i += LANES) {
         const uint32_t k0 = s0 & mask, k1 = s1 & mask, k2 = s2 & mask, k3 = s3 & mask;
+        const uint64_t words = MuonWireLoad64(at);
+        unsigned       used  = 0;
 
         codes[i]     = names[k0];
         codes[i + 1] = names[k1];
         codes[i + 2] = names[k2];
         codes[i + 3] = names[k3];
-        s0           = MuonWireGet(precision, s0, slots[k0], &at);
-        s1           = MuonWireGet(precision, s1, slots[k1], &at);
-        s2           = MuonWireGet(precision, s2, slots[k2], &at);
-        s3           = MuonWireGet(precision, s3, slots[k3], &at);
+        s0           = MuonWireGet(precision, s0, slots[k0], words, &used);
+        s1           = MuonWireGet(precision, s1, slots[k1], words, &used);
+        s2           = MuonWireGet(precision, s2, slots[k2], words, &used);
+        s3           = MuonWireGet(precision, s3, slots[k3], words, &used);
+        at += used / 8;
       }
       state[0] = s0;
       state[1] = s1;
@@ -365,7 +381,7 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
         at += 2;
       }
     }
-    for (i = 0; i < some; i++) counts[i & 3][codes[i]]++;
+    MuonWireCountsTake(some, codes, counts);
     MuonWirePack(width, some, codes, to + first / 8 * width);
   }
   return at == end ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;

@@ -109,10 +109,10 @@ void MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char 
   uint32_t carry = 0;
 
   for (; count >= 8; count -= 8, codes += 8, to += 9) {
-    uint64_t word = 0;
+    const uint64_t lower = (uint64_t)codes[0] | (uint64_t)codes[1] << 9 | (uint64_t)codes[2] << 18 | (uint64_t)codes[3] << 27;
+    const uint64_t upper = (uint64_t)codes[4] | (uint64_t)codes[5] << 9 | (uint64_t)codes[6] << 18 | (uint64_t)codes[7] << 27;
 
-    for (unsigned i = 0; i < 8; i++) word |= (uint64_t)codes[i] << (9 * i);
-    MuonWireStore64(to, word);
+    MuonWireStore64(to, lower | upper << 36);
     to[8] = (unsigned char)(codes[7] >> 1);
   }
   if (count == 0) return;
@@ -130,7 +130,13 @@ void MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t f
   for (from += first / 8 * 9; count >= 8; count -= 8, codes += 8, from += 9) {
     const uint64_t word = MuonWireLoad64(from);
 
-    for (unsigned i = 0; i < 7; i++) codes[i] = (uint16_t)(word >> (9 * i) & 511);
+    codes[0] = (uint16_t)(word & 511);
+    codes[1] = (uint16_t)(word >> 9 & 511);
+    codes[2] = (uint16_t)(word >> 18 & 511);
+    codes[3] = (uint16_t)(word >> 27 & 511);
+    codes[4] = (uint16_t)(word >> 36 & 511);
+    codes[5] = (uint16_t)(word >> 45 & 511);
+    codes[6] = (uint16_t)(word >> 54 & 511);
     codes[7] = (uint16_t)(word >> 63 | (uint64_t)from[8] << 1);
   }
   for (unsigned i = 0; i < (unsigned)count; i++) codes[i] = (uint16_t)(MuonWireLoad16(from + i) >> i & 511);
