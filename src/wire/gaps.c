@@ -15,6 +15,13 @@
 /* Entries of a stretch, and their words */
 #define STRETCH       256u
 #define STRETCH_WORDS (STRETCH / 64)
+/* Codes are looked up whole, as many as so many bits hold; five times in what a reader has at least. So many entries at most are behind them: a word has place for the numbers beside their bits */
+#define PEEK         10u
+#define PEEKS        5u
+#define PEEK_ENTRIES 48u
+/* Larger parameters have codes of which none or one fits. From so many codes on it pays to make the table */
+#define PEEK_STEP  16u
+#define PEEK_CODES 2048u
 /* Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any shift by less than a byte */
 #define ZEROS 40u
 
@@ -177,6 +184,14 @@ typedef struct {
   unsigned             bits;
 } MuonWireReader;
 
+/* Then there are 56 bits at least, zeros behind the end */
+static inline void MuonWireRefill(MuonWireReader *reader)
+{
+  reader->held |= MuonWireLoad64(reader->at) << reader->bits;
+  reader->at += (63 - reader->bits) >> 3;
+  reader->bits |= 56;
+}
+
 /* Zeros up to a one, which is used up too; what follows has 16 bits at least. More than a chunk has, or bits beyond the end, are refused */
 static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zeros)
 {
@@ -184,10 +199,7 @@ static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zer
 
   *zeros = 0;
   for (;;) {
-    /* At least 56 bits */
-    reader->held |= MuonWireLoad64(reader->at) << reader->bits;
-    reader->at += (63 - reader->bits) >> 3;
-    reader->bits |= 56;
+    MuonWireRefill(reader);
     if ((reader->held & (((uint64_t)1 << ZEROS) - 1)) != 0) break;
     *zeros += ZEROS;
     reader->held >>= ZEROS;
@@ -202,8 +214,107 @@ static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zer
   return reader->at > reader->end + 8 ? MUON_WIRE_CORRUPT : MUON_WIRE_OK;
 }
 
-/* words: all zero */
-static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, unsigned kept, uint64_t *words)
+/* What codes mean that are read together: their bits, where entry numbers 6 bits, their entries, up to the last listed one, their number, and from bit 16 on a one for each of these entries that is listed. 0 for none */
+typedef uint64_t MuonWireFound;
+
+static inline unsigned MuonWireFoundBits(MuonWireFound found)
+{
+  return (unsigned)(found & 63);
+}
+
+static inline unsigned MuonWireFoundEntries(MuonWireFound found)
+{
+  return (unsigned)(found >> 6 & 63);
+}
+
+static inline unsigned MuonWireFoundCodes(MuonWireFound found)
+{
+  return (unsigned)(found >> 12 & 15);
+}
+
+static inline uint64_t MuonWireFoundListed(MuonWireFound found)
+{
+  return found >> 16;
+}
+
+/* For one parameter, 0 before there is any, all codes that some bits hold whole. What is behind a code are fewer bits: each number of them has a one before it, so that all have their place */
+typedef struct {
+  unsigned      step;
+  MuonWireFound found[2u << PEEK];
+} MuonWirePeek;
+
+static void MuonWirePeekOf(const MuonWireGolomb *code, MuonWirePeek *peek)
+{
+  unsigned width = 0;
+
+  peek->step     = code->step;
+  peek->found[0] = 0;
+  peek->found[1] = 0;
+  for (unsigned index = 2; index < 2u << PEEK; index++) {
+    const unsigned zeros = MuonWireLowestBit(index);
+    unsigned       bits = zeros + 1 + code->bits, rest = index >> (zeros + 1) & ((1u << code->bits) - 1), entries;
+    MuonWireFound  behind;
+
+    width += (index & (index - 1)) == 0;
+    if (rest >= code->cut) rest += rest + (index >> bits++ & 1) - code->cut;
+    entries            = zeros * code->step + rest + 1;
+    peek->found[index] = 0;
+    if (bits > width || entries > PEEK_ENTRIES) continue;
+    behind             = peek->found[index >> bits];
+    peek->found[index] = (uint64_t)1 << (16 + entries - 1) | 1u << 12 | entries << 6 | bits;
+    if (behind != 0 && entries + MuonWireFoundEntries(behind) <= PEEK_ENTRIES) peek->found[index] += MuonWireFoundListed(behind) << (16 + entries) | (behind & 0xFFFFu);
+  }
+}
+
+/* The codes of a span of length entries, listed of them, while there are surely enough entries and codes left, and the table has what comes next; done and next count them */
+static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePeek *peek, unsigned length, unsigned listed, unsigned *done, unsigned *next, uint64_t *words)
+{
+  const MuonWireFound *table  = peek->found + (1u << PEEK);
+  MuonWireReader       reader = *from;
+  unsigned             k = *done, entry = *next, before = listed;
+
+  while (k != before && listed - k > PEEKS * PEEK && length - entry > PEEKS * PEEK_ENTRIES) {
+    uint64_t word = words[entry / 64];
+
+    MuonWireRefill(&reader);
+    if (reader.at > reader.end + 8) return MUON_WIRE_CORRUPT;
+    before = k;
+    for (unsigned i = 0; i < PEEKS; i++) {
+      const MuonWireFound found = table[reader.held & ((1u << PEEK) - 1)];
+      const unsigned      first = entry % 64;
+      const uint64_t      full  = 0 - (uint64_t)((first + MuonWireFoundEntries(found)) / 64);
+
+      reader.held >>= MuonWireFoundBits(found);
+      reader.bits -= MuonWireFoundBits(found);
+      k += MuonWireFoundCodes(found);
+      word |= MuonWireFoundListed(found) << first;
+      words[entry / 64] = word;
+      /* What does not fit begins the next word; without a branch, which could not be foreseen */
+      word ^= (word ^ MuonWireFoundListed(found) >> 1 >> (63 - first)) & full;
+      entry += MuonWireFoundEntries(found);
+    }
+    words[entry / 64] = word;
+  }
+  *from = reader;
+  *done = k;
+  *next = entry;
+  return MUON_WIRE_OK;
+}
+
+/* A rest, where there are 16 bits at least */
+static inline unsigned MuonWireRest(MuonWireReader *reader, const MuonWireGolomb *code)
+{
+  unsigned       rest = (unsigned)(reader->held & ((1u << code->bits) - 1));
+  const unsigned more = rest >= code->cut;
+
+  rest += more * (rest + (unsigned)(reader->held >> code->bits & 1) - code->cut);
+  reader->held >>= code->bits + more;
+  reader->bits -= code->bits + more;
+  return rest;
+}
+
+/* peeks: two tables, for even and odd parameters, so that chunks alike need no other, or NULL; words: all zero */
+static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
   const int      missing = 2 * kept > length;
   const unsigned listed  = missing ? length - kept : kept;
@@ -211,16 +322,15 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   MuonWireGolomb code;
   unsigned       next = 0;
 
-  code = MuonWireGolombOf(length, listed);
+  code  = MuonWireGolombOf(length, listed);
+  peeks = peeks != NULL && listed >= PEEK_CODES && code.step <= PEEK_STEP ? peeks + code.step % 2 : NULL;
+  if (peeks != NULL && peeks->step != code.step) MuonWirePeekOf(&code, peeks);
   for (unsigned k = 0; k < listed; k++) {
-    unsigned zeros, rest, more;
+    unsigned zeros, rest;
 
+    if (peeks != NULL && MuonWirePeekDecode(&reader, peeks, length, listed, &k, &next, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    rest = (unsigned)(reader.held & ((1u << code.bits) - 1));
-    more = rest >= code.cut;
-    rest += more * (rest + (unsigned)(reader.held >> code.bits & 1) - code.cut);
-    reader.held >>= code.bits + more;
-    reader.bits -= code.bits + more;
+    rest = MuonWireRest(&reader, &code);
     /* zeros and step are below 2^17 and 2^16: their product is compared as 64 bits */
     if ((uint64_t)zeros * code.step + rest >= length - next) return MUON_WIRE_CORRUPT;
     next += zeros * code.step + rest;
@@ -235,8 +345,8 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   return MUON_WIRE_OK;
 }
 
-/* from: bytes of codes and 24 zeros; words: all zero. Refuses what MuonWireChunkEncode() does not write */
-static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, uint64_t *words)
+/* from: bytes of codes and 24 zeros; peeks: two tables; words: all zero. Refuses what MuonWireChunkEncode() does not write */
+static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
   MuonWireReader reader;
   unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length), rest = kept;
@@ -246,7 +356,7 @@ static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned
   reader.end  = from + bytes;
   reader.held = 0;
   reader.bits = 0;
-  if (mode == MUON_WIRE_CHUNK_WHOLE && MuonWireSpanDecode(&reader, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (mode == MUON_WIRE_CHUNK_WHOLE && MuonWireSpanDecode(&reader, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES; first += STRETCH) {
     const unsigned some = length - first < STRETCH ? length - first : STRETCH;
     unsigned       zeros, turn, here;
@@ -258,7 +368,7 @@ static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned
     reader.bits -= zeros + 2;
     if (turn % 2 == 1 && (turn + 1) / 2 > before) return MUON_WIRE_CORRUPT;
     here = turn % 2 == 1 ? before - (turn + 1) / 2 : before + turn / 2;
-    if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, NULL, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     rest -= here;
     before = here;
   }
@@ -329,8 +439,11 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
 {
   const unsigned width = (unsigned)MuonWireIndicesBytes(MUON_WIRE_INDICES_RAW, entries, 1);
   uint64_t       rest  = count;
+  MuonWirePeek   peeks[2];
 
-  *used = 0;
+  peeks[0].step = 0;
+  peeks[1].step = 0;
+  *used         = 0;
   for (uint64_t first = 0; first < entries; first += CHUNK) {
     const unsigned    length = MuonWireChunkLength(entries, first), bitmap = (length + 7) / 8;
     uint64_t          words[CHUNK_WORDS], some                             = rest, bytes;
@@ -359,7 +472,7 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
     } else {
       memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);
-      if (MuonWireChunkDecode(mode, codes, (unsigned)bytes, length, kept, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkDecode(mode, codes, (unsigned)bytes, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
       if (MuonWireChunkModeOf(words, length, kept) != mode) return MUON_WIRE_CORRUPT;
     }
     *used += bytes;
