@@ -135,7 +135,7 @@ static PetscErrorCode CheckAlphas(void)
                              {PETSC_INFINITY, 3, MUON_COMPRESSOR_VALUES_NATIVE, 0.0},
                              {1.0, 10, MUON_COMPRESSOR_VALUES_NATIVE, 1.0},
                              {PETSC_INFINITY, 30, MUON_COMPRESSOR_VALUES_NATIVE, 1.0},
-                             {2.0, 3, MUON_COMPRESSOR_VALUES_NATURAL, 295.0 / 512 * 0.3},
+                             {2.0, 3, MUON_COMPRESSOR_VALUES_NATURAL, PetscDefined(USE_REAL_SINGLE) ? 295.0 / 512 * 0.3 : 0.3 * (1 - 217.0 / 512 * pow(1 + u, 6) - e * e) - u * u * 1.7320508075688772},
                              {1.0, 3, MUON_COMPRESSOR_VALUES_NATURAL, -1.0},
                              {PETSC_INFINITY, 10, MUON_COMPRESSOR_VALUES_NATURAL, -1.0},
                              {PETSC_INFINITY, 3, MUON_COMPRESSOR_VALUES_BF16, -1.0},

@@ -256,6 +256,34 @@ static PetscErrorCode CheckInfinite(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A mean in range of a sum that is not */
+static PetscErrorCode CheckHuge(void)
+{
+  const TestChoice  choice = {MUONCOMPRESSORSIGN, (PetscReal)0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0};
+  const PetscScalar x      = PETSC_MAX_REAL / 4 * 3;
+  MuonCompressor    c;
+  MuonStatus        status;
+  PetscScalar      *y;
+  Mat               X, Y;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(&choice, &c));
+  PetscCall(TestMatCreate(1, 2, 1, &X));
+  PetscCall(TestMatCreate(1, 2, 0, &Y));
+  PetscCall(TestMatSet(X, 0, 0, x));
+  PetscCall(TestMatSet(X, 0, 1, -x));
+  PetscCall(MuonCompressorApply(c, X, Y));
+  PetscCall(MuonCompressorGetStatus(c, &status));
+  TestCheck(status == MUON_STATUS_OK, "The mean of two large numbers has status %s", MuonStatuses[status]);
+  PetscCall(TestMatGetRows(Y, &y));
+  TestCheck(y[0] == x && y[1] == -x, "Two large numbers became %g and %g", (double)y[0], (double)y[1]);
+  PetscCall(PetscFree(y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     shapes[][2] = {{7, 13}, {1, 1}, {64, 65}, {130, 3}};
@@ -265,6 +293,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(CheckExample());
   PetscCall(CheckBits());
+  PetscCall(CheckHuge());
   for (int values = MUON_COMPRESSOR_VALUES_DOUBLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) PetscCall(CheckError((MuonCompressorValues)values, shapes[s][0], shapes[s][1], &state));
   }

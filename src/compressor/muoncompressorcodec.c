@@ -58,18 +58,29 @@ MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
   }
 }
 
+PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, double *nearest, double *variance)
+{
+  const double single = PetscDefined(USE_REAL_SINGLE) ? 0.0 : 1.0 / 16777216.0;
+
+  PetscFunctionBegin;
+  *nearest  = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 256.0 : single);
+  *variance = codec == MUON_WIRE_VALUES_NATURAL ? 1.0 / 8.0 : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec)
 {
-  switch (codec) {
-  case MUON_WIRE_VALUES_SINGLE:
-    return PetscDefined(USE_REAL_SINGLE) ? 1.0 : 1.0 - 1.0 / 281474976710656.0;
-  case MUON_WIRE_VALUES_BF16:
-    return 1.0 - 1.0 / 65536.0;
-  case MUON_WIRE_VALUES_NATURAL:
-    return 7.0 / 8.0;
-  default:
-    return 1.0;
-  }
+  double u, variance;
+
+  (void)MuonCompressorCodecErrors_Private(codec, &u, &variance);
+  return MuonCompressorRoundDown_Private(1.0 - variance * (1.0 + u) * (1.0 + u) - u * u);
+}
+
+PetscReal MuonCompressorRoundDown_Private(double alpha)
+{
+  const PetscReal rounded = (PetscReal)alpha;
+
+  return (double)rounded > alpha ? rounded * (PetscReal)(1.0 - PETSC_MACHINE_EPSILON) : rounded;
 }
 
 /* From the middle between the largest number and what would be the next one on, rounding gives no number; bfloat16 is rounded from binary32, where its middle begins half a unit early */

@@ -15,8 +15,12 @@ PETSC_INTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
 PETSC_INTERN uint32_t MuonCompressorWord_Private(MuonCompressor);
 
 PETSC_INTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues);
+/* The largest relative error of rounding to nearest, which natural values have to binary32, and the variance of what is drawn from there, in squares of the value */
+PETSC_INTERN PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues, double *nearest, double *variance);
 /* 1 - the largest relative square of the error of a rounded value, in expectation */
 PETSC_INTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues);
+/* A constant of contraction that PetscReal may not have must not grow by rounding to it */
+PETSC_INTERN PetscReal MuonCompressorRoundDown_Private(double);
 
 /* The least absolute value that is too large to be written, infinite where every number of PetscScalar fits */
 PETSC_INTERN PetscScalar MuonCompressorCodecLimit_Private(MuonWireValues);

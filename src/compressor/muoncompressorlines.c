@@ -169,16 +169,12 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt m, P
 */
 static PetscErrorCode MuonCompressorAlpha_Lines(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const PetscReal p     = ((MuonCompressor_Lines *)c->data)->p;
-  const Lines     lines = MuonCompressorGetLines_Private(c, m, n);
+  const double p     = (double)((MuonCompressor_Lines *)c->data)->p;
+  const Lines  lines = MuonCompressorGetLines_Private(c, m, n);
+  const double kept = (double)MuonCompressorKept_Private(c->ratio, lines.lines), ratio = pow((double)lines.length, fabs(1.0 - 2.0 / p));
 
   PetscFunctionBegin;
-  if (lines.lines == 0 || lines.length == 0) *alpha = 1.0;
-  else {
-    const PetscReal kept = (PetscReal)MuonCompressorKept_Private(c->ratio, lines.lines), ratio = PetscPowReal((PetscReal)lines.length, PetscAbsReal(1.0 - 2.0 / p));
-
-    *alpha = MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * kept / (kept + ((PetscReal)lines.lines - kept) * ratio);
-  }
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * kept / (kept + ((double)lines.lines - kept) * ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -634,7 +634,8 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
    Level: advanced
 
    Note:
-   It holds for entries in the normal range of how values are written. Of blocks (`MuonCompressorSetBlocks()`) it is the smallest.
+   It holds for entries, and for a magnitude that is sent for all, in the normal range of how values are written, and up to the rounding of `PetscScalar`. Of blocks (`MuonCompressorSetBlocks()`) it is the smallest, of a matrix
+   without entries 1.
 
 .seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
 @*/
@@ -646,8 +647,8 @@ PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, 
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(alpha, 4);
   PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *alpha = -1.0;
-  for (PetscInt b = 0; b < count; b++) {
+  *alpha = 1.0;
+  for (PetscInt b = 0; b < count && m > 0 && n > 0; b++) {
     MuonBlock block;
     PetscReal one = -1.0;
 

@@ -26,15 +26,17 @@ static PetscErrorCode MuonCompressorDecode_Damping(MuonCompressor c, PetscInt m,
 }
 
 /*
-   What is left out and the rounding of the rest: with random rounding the two are not correlated and E error^2 = (1 - r)^2 + omega r^2, else the error is at most (1 - r) + u r. Both codes say omega or u^2 as 1 - alpha
+   What is left out and the rounding of the rest, which is that of r x and that to the codec: at most (1 - r) + u r, and what is drawn from there is not correlated to it
 */
 static PetscErrorCode MuonCompressorAlpha_Damping(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  const PetscReal      left = 1.0 - c->ratio, u2 = 1.0 - MuonCompressorCodecAlpha_Private(codec);
+  const double r = (double)c->ratio;
+  double       u, variance;
 
   PetscFunctionBegin;
-  *alpha = 1.0 - (codec == MUON_WIRE_VALUES_NATURAL ? PetscSqr(left) + u2 * PetscSqr(c->ratio) : PetscSqr(left + PetscSqrtReal(u2) * c->ratio));
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &variance));
+  if (r < 1.0) u += (double)PETSC_MACHINE_EPSILON;
+  *alpha = MuonCompressorRoundDown_Private(1.0 - variance * PetscSqr((1.0 + u) * r) - PetscSqr(1.0 - r + u * r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +67,8 @@ static PetscErrorCode MuonCompressorDescribe_Damping(MuonCompressor c, size_t le
    The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in
    where a theory asks for that, such as the servers' messages under the spectral norm.
 
-   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u.
+   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u, the rounding of
+   r times an entry included.
 
    `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 

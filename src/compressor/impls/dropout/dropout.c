@@ -38,7 +38,7 @@ static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt m,
 static PetscErrorCode MuonCompressorAlpha_Dropout(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   PetscFunctionBegin;
-  *alpha = c->ratio * MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values));
+  *alpha = MuonCompressorRoundDown_Private((double)c->ratio * (double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,8 +66,8 @@ static PetscErrorCode MuonCompressorDescribe_Dropout(MuonCompressor c, size_t le
    Level: intermediate
 
    Notes:
-   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is 1 - p of the square, in every norm: p is the constant of contraction, exactly, times that of how
-   values are written.
+   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is 1 - p of the square, in every norm: p, rounded up to the next multiple of 2^-32, is the constant of
+   contraction, exactly, times that of how values are written; `MuonCompressorGetAlpha()` gives p.
 
    The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has, see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers,
    senders, directions and steps throw independently, and any rank can know how a coin fell. With probability 1 everything is sent.

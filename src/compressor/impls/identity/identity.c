@@ -45,7 +45,7 @@ static PetscErrorCode MuonCompressorAlpha_Identity(MuonCompressor c, PetscInt m,
 static PetscErrorCode MuonCompressorView_Identity(MuonCompressor c, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "everything, as it is: ratio, rank and values have no meaning for this type\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "everything, as it is: ratio, rank, values and bits have no meaning for this type\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +72,7 @@ PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor c, MuonCom
    This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends T whatever R is, and the receiver assigns it, so that the copies
    are equal to the last bit; see `MuonCompressorIsAssignment()`.
 
-   `-compressor_ratio`, `-compressor_rank` and `-compressor_values` have no meaning for this type.
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorIsAssignment()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 M*/

@@ -209,13 +209,10 @@ static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, PetscInt m, Pet
   double                     omega;
 
   PetscFunctionBegin;
-  if (B < 1.0) *alpha = 1.0;
-  else {
-    if (qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX) omega = (sqrt(1.0 + ratio - ratio / B) - 1.0) / 2.0 + PetscMin(0.25, s - least) / (least * least);
-    else omega = ratio < 4.0 ? ratio / 4.0 : sqrt(ratio) - 1.0;
-    omega += (1.0 + ratio) / 1048576.0;
-    *alpha = omega < 1.0 ? (PetscReal)(1.0 - omega) : -1.0;
-  }
+  if (qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX) omega = (sqrt(1.0 + ratio - ratio / B) - 1.0) / 2.0 + PetscMin(0.25, s - least) / (least * least);
+  else omega = ratio < 4.0 ? ratio / 4.0 : sqrt(ratio) - 1.0;
+  omega += (1.0 + ratio) / 1048576.0;
+  *alpha = omega < 1.0 ? MuonCompressorRoundDown_Private(1.0 - omega) : -1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,14 +79,14 @@ static PetscErrorCode MuonCompressorAlpha_RandK(MuonCompressor c, PetscInt m, Pe
   const PetscInt64 d = (PetscInt64)m * n;
 
   PetscFunctionBegin;
-  *alpha = d > 0 ? MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (PetscReal)MuonCompressorKept_Private(c->ratio, d) / (PetscReal)d : 1.0;
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (double)MuonCompressorKept_Private(c->ratio, d) / (double)d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorView_RandK(MuonCompressor c, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the entries, at random, values: %s\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the entries, at random, values: %s, seed %" PetscInt64_FMT "\n", (double)c->ratio, MuonCompressorValuesTypes[c->values], c->seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
 #include "../../muoncompressorlowrank.h"
+#include <math.h>
 
 typedef struct {
   MuonSVD svd;
@@ -42,22 +43,21 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, P
 }
 
 /*
-   With the values of both factors rounded at random and independently the cross terms vanish: E error^2 <= tail^2 + ((1 + omega)^2 - 1) kept^2, omega = 1/8. With rounding to nearest, of relative
-   error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail
+   With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of variance omega, is
+   drawn for both factors independently: the cross terms vanish, and what is left is ((1 + omega)^2 - 1) of the square of what was rounded to nearest
 */
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  const PetscReal      kept = (PetscReal)MuonCompressorRank_Private(c, m, n), part = m > 0 && n > 0 ? kept / (PetscReal)PetscMin(m, n) : 1.0;
+  const double kept = (double)MuonCompressorRank_Private(c, m, n), part = kept / (double)PetscMin(m, n);
+  double       u, omega, mixed, e, drawn;
 
   PetscFunctionBegin;
-  if (codec == MUON_WIRE_VALUES_NATURAL) *alpha = 47.0 / 64.0 * part;
-  else {
-    const PetscReal u2 = 1.0 - MuonCompressorCodecAlpha_Private(codec), mixed = u2 * PetscSqrtReal(kept), e = 2.0 * PetscSqrtReal(u2) + mixed;
-
-    *alpha = part * (1.0 - e * e) - mixed;
-    if (*alpha <= 0.0) *alpha = -1.0;
-  }
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &omega));
+  mixed  = u * u * sqrt(kept);
+  e      = 2.0 * u + mixed;
+  drawn  = ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u));
+  *alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - e * e) - mixed);
+  if (*alpha <= 0.0) *alpha = -1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,6 +107,7 @@ static PetscErrorCode MuonCompressorDestroy_RankK(MuonCompressor c)
    a truncated singular value decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
 
    The constant of contraction in the Frobenius norm is the kept part of the min(m, n) triples; natural values, which round both factors independently, make it 47/64 of that.
+   It holds up to the rounding of the values and of the decomposition.
 
    Reference:
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643

@@ -85,18 +85,14 @@ static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt m, Pe
 
 static PetscErrorCode MuonCompressorAlpha_TopK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  const PetscInt64     d     = (PetscInt64)m * n;
+  const PetscInt64     d = (PetscInt64)m * n, kept = MuonCompressorKept_Private(c->ratio, d);
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  double               part  = (double)kept / (double)d;
 
   PetscFunctionBegin;
-  *alpha = MuonCompressorCodecAlpha_Private(codec);
-  if (d > 0) {
-    const PetscInt64 kept = MuonCompressorKept_Private(c->ratio, d);
-
-    *alpha *= (PetscReal)kept / (PetscReal)d;
-    /* The smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others' */
-    if (!PetscDefined(USE_REAL_SINGLE) && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) *alpha *= 1.0 - 1.0 / 4194304.0;
-  }
+  /* The smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others' */
+  if (!PetscDefined(USE_REAL_SINGLE) && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) part *= 1.0 - 1.0 / 4194304.0;
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(codec) * part);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

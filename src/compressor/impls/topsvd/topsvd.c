@@ -1,5 +1,6 @@
 #include "../../muoncompressorlowrank.h" /*I "petscmuoncompressor.h" I*/
 #include "../../../kernels/muonpolarkernels.h"
+#include <math.h>
 
 typedef struct {
   MuonSVD   svd;
@@ -71,7 +72,8 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, PetscInt m, 
 /*
    Without rounding the worst spectrum is the flat one: (tail_p / all_p)^2 = (1 - K/r)^(2/p).
 
-   Natural values round U, sigma and V independently and without bias: E error^2 <= tail^2 + ((9/8)^3 - 1) kept^2 in the Frobenius norm; nothing is proved in another.
+   Natural values round U, sigma and V to binary32 and from there independently and without bias: in the Frobenius norm the square of the error grows by ((9/8)^3 - 1) of the square of what was rounded to nearest; nothing is
+   proved in another.
 
    With rounding to nearest, of relative error u, the error of the product E has ||E||_F <= e ||kept||_F: three roundings of one factor each, two pairs of which sigma is one, and what has roundings of both U and V in it, which
    alone is not orthogonal to the tail. In another norm, ||E||_p <= ||E||_F and ||kept||_F <= K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for p < 2, and the
@@ -80,20 +82,23 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, PetscInt m, 
 static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-  const MuonWireValues   codec  = MuonCompressorCodec_Private(c->values);
-  const PetscReal        all = (PetscReal)PetscMin(m, n), kept = (PetscReal)MuonCompressorRank_Private(c, m, n), part = all > 0.0 ? kept / all : 1.0;
-  const PetscReal        u2 = 1.0 - MuonCompressorCodecAlpha_Private(codec), u = PetscSqrtReal(u2), mixed = u2 * (1.0 + u) * PetscSqrtReal(kept), e = 3.0 * u + 2.0 * u2 + mixed;
-  const PetscReal        one = 1.0, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : one / topsvd->p;
+  const double           all = (double)PetscMin(m, n), kept = (double)MuonCompressorRank_Private(c, m, n), part = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
+  double                 u, omega, mixed, e;
 
   PetscFunctionBegin;
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &omega));
+  mixed = u * u * (1.0 + u) * sqrt(kept);
+  e     = 3.0 * u + 2.0 * u * u + mixed;
   if (topsvd->p == 2.0) {
-    *alpha = codec == MUON_WIRE_VALUES_NATURAL ? 295.0 / 512.0 * part : part * (1.0 - e * e) - mixed;
-    if (*alpha <= 0.0) *alpha = -1.0;
-  } else if (codec != MUON_WIRE_VALUES_NATURAL && MuonBlocksCount_Private(&c->blocks) == 1) {
-    /* Only squares of the Frobenius norm add up over blocks */
-    const PetscReal left = part < 1.0 ? PetscPowReal(1.0 - part, inverse) : 0.0, rounding = e * PetscPowReal(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbsReal(0.5 - inverse));
+    const double drawn = ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u));
 
-    *alpha = 1.0 - PetscSqr(left + rounding);
+    *alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - e * e) - mixed);
+    if (*alpha <= 0.0) *alpha = -1.0;
+  } else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
+    /* Only squares of the Frobenius norm add up over blocks */
+    const double left = part < 1.0 ? pow(1.0 - part, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
+
+    *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
     if (*alpha < 0.0) *alpha = -1.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,6 +298,7 @@ static PetscErrorCode MuonCompressorDestroy_TopSVD(MuonCompressor c)
    With K of r = min(m, n) triples kept and no rounding the constant of contraction in the Schatten norm of exponent p is that of a flat spectrum, 1 - (1 - K/r)^(2/p): 1 - (1 - K/r)^2 in the nuclear norm, K/r in the
    Frobenius norm and 0 in the spectral one, where nothing is left out but 1. Values that are rounded to nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known; none
    is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other.
+   All hold up to the rounding of the decomposition.
    `MuonCompressorTopSVDGetContraction()` tells what became of the last matrix.
 
    By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression or bf16.

@@ -25,6 +25,7 @@ static PetscErrorCode MuonCompressorDecode_Truncated(MuonCompressor c, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is rounded to a power of two in binary32 has that small error alone; everything else is less than twice the power that is left, as a double too */
 static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
   PetscFunctionBegin;
@@ -46,7 +47,7 @@ static PetscErrorCode MuonCompressorView_Truncated(MuonCompressor c, PetscViewer
 
    Notes:
    An entry is rounded to binary32, then its mantissa is dropped: what is left is the largest power of two that is not above it. The error of an entry is less than a half of it, which gives the constant of
-   contraction 3/4, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. No entry grows.
+   contraction 3/4, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. No binary32 grows; a double that is rounded up to a power of two in binary32 does, by 2^-24 of it at most.
 
    Zero stays zero and what is subnormal in binary32 becomes zero. An entry takes at most 9 bits, fewer where some powers are frequent.
 
