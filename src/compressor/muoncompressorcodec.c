@@ -32,14 +32,26 @@ MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)
   return stream;
 }
 
-uint32_t MuonCompressorWord_Private(MuonCompressor c)
+void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
 {
   const MuonKernelStream stream = MuonCompressorStream_Private(c);
   const uint32_t         last   = UINT32_MAX;
-  uint32_t               words[4];
 
   MuonKernelStreamBlocks(&stream, 1, &last, words);
-  return words[0];
+}
+
+PetscErrorCode MuonCompressorZero_Private(PetscInt m, PetscInt n, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor c, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
@@ -202,9 +214,7 @@ static PetscErrorCode MuonCompressorKeptDecodeRaw_Private(MuonWireValues codec, 
 PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
 {
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
-  }
+  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
     /* A column without gaps is a row */
     const size_t rows = n == 1 ? 1 : (size_t)m, columns = n == 1 ? (size_t)m : (size_t)n, ld = n == 1 ? 1 : (size_t)ldy;

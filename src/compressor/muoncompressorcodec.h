@@ -11,8 +11,8 @@
 PETSC_INTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
 /* The random numbers of this object in this step */
 PETSC_INTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
-/* One of them that belongs to no entry: word 0 of the last block, which entries do not come to */
-PETSC_INTERN uint32_t MuonCompressorWord_Private(MuonCompressor);
+/* Four of them that belong to no entry: the last block, which entries do not come to */
+PETSC_INTERN void MuonCompressorWords_Private(MuonCompressor, uint32_t words[4]);
 
 PETSC_INTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues);
 /* The largest relative error of rounding to nearest, which natural values have to binary32, and the variance of what is drawn from there, in squares of the value */
@@ -49,6 +49,11 @@ PETSC_INTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, Mu
 PETSC_INTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[],
                                                             PetscInt ldr); /* sets the status where an entry of T - R cannot be written */
 PETSC_INTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+
+/* Y = 0 */
+PETSC_INTERN PetscErrorCode MuonCompressorZero_Private(PetscInt m, PetscInt n, PetscScalar Y[], PetscInt ldy);
+/* The operation of types with a ratio and values */
+PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor, size_t length, char text[]);
 
 /* The entropy of the payload of a message whose header fits */
 PETSC_INTERN PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *);

@@ -132,9 +132,7 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt m, P
   PetscInt64                  left = 0; /* of the line */
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
-  }
+  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
   MuonWireIndexReaderInit(&reader, indices, (uint64_t)lines.lines, (uint64_t)count, payload);
   for (PetscInt64 k = 0; k < all; k += CHUNK) {
     const PetscInt64 some = PetscMin(CHUNK, all - k);

@@ -175,9 +175,7 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt m, PetscI
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) {
-      for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
-    }
+    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscUseTypeMethod(c, layout, m, n, &layout);

@@ -81,7 +81,8 @@ typedef uint64_t Wide __attribute__((vector_size(64)));
 __attribute__((target("avx512f"), optimize("O3"))) static void PhiloxLanesWide(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
 {
   const Wide m0 = (Wide)_mm512_set1_epi64(PHILOX_M0), m1 = (Wide)_mm512_set1_epi64(PHILOX_M1), layer = (Wide)_mm512_set1_epi64(stream->layer), step = (Wide)_mm512_set1_epi64(stream->step);
-  const Wide who = (Wide)_mm512_set1_epi64(stream->sender | stream->direction << 31);
+  const Wide who   = (Wide)_mm512_set1_epi64(stream->sender | stream->direction << 31);
+  const Wide lower = {0, 8, 1, 9, 2, 10, 3, 11}, upper = {4, 12, 5, 13, 6, 14, 7, 15};
   uint32_t   k0 = (uint32_t)stream->seed, k1 = (uint32_t)(stream->seed >> 32);
   Wide       c0[LANES / WIDE], c1[LANES / WIDE], c2[LANES / WIDE], c3[LANES / WIDE];
 
@@ -107,7 +108,7 @@ __attribute__((target("avx512f"), optimize("O3"))) static void PhiloxLanesWide(c
   }
   for (int v = 0; v < LANES / WIDE; v++) {
     const Wide even = (c0[v] & LOW) | c1[v] << 32, odd = (c2[v] & LOW) | c3[v] << 32;
-    const Wide first = __builtin_shuffle(even, odd, (Wide){0, 8, 1, 9, 2, 10, 3, 11}), second = __builtin_shuffle(even, odd, (Wide){4, 12, 5, 13, 6, 14, 7, 15});
+    const Wide first = __builtin_shuffle(even, odd, lower), second = __builtin_shuffle(even, odd, upper);
 
     memcpy(words + 4 * WIDE * v, &first, sizeof(first));
     memcpy(words + 4 * WIDE * v + 2 * WIDE, &second, sizeof(second));

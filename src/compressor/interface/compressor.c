@@ -196,7 +196,8 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
    Notes:
    The keys stand behind the prefix of the object: `-ef21_compressor_ratio` for the prefix `ef21_`.
 
-   Only what the database holds is changed, so that an object may read behind one prefix and then behind another.
+   Only what the database holds is changed, so that an object may read behind one prefix and then behind another. Keys that a type alone has, such as `-compressor_line_norm`, are those of the type at that moment: where a later prefix
+   changes the type, set the first prefix once more and read again, then the second, for the new type to have them from both.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetOptionsPrefix()`, `MuonCompressorSetType()`
 @*/
@@ -607,7 +608,7 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
 
    Input Parameters:
 +  c    - the compressor
--  step - the number, from 0
+-  step - the number, from 0 and less than 2^32 - 1
 
    Level: advanced
 
@@ -615,9 +616,12 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
 @*/
 PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 {
+  const PetscInt64 number = step;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscCheck(step >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ", expected 0 or more", step);
+  /* The stream has 32 bits for it, and the last number is that of no step */
+  PetscCheck(number >= 0 && number < (PetscInt64)UINT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ", expected 0 or more and less than 2^32 - 1", step);
   c->step = step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

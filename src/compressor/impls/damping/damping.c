@@ -47,13 +47,6 @@ static PetscErrorCode MuonCompressorView_Damping(MuonCompressor c, PetscViewer v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDescribe_Damping(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
    MUONCOMPRESSORDAMPING - Sends a multiple of the matrix
 
@@ -85,6 +78,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_Damping;
   c->ops->alpha    = MuonCompressorAlpha_Damping;
   c->ops->view     = MuonCompressorView_Damping;
-  c->ops->describe = MuonCompressorDescribe_Damping;
+  c->ops->describe = MuonCompressorDescribe_Ratio;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

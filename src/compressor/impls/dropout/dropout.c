@@ -13,10 +13,13 @@ static PetscErrorCode MuonCompressorLayout_Dropout(MuonCompressor c, PetscInt m,
 
 static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
 {
+  uint32_t words[4];
+
   PetscFunctionBegin;
   *count = 0;
   /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be written is told whether it is sent or not */
-  if ((double)MuonCompressorWord_Private(c) >= 4294967296.0 * (double)c->ratio) {
+  MuonCompressorWords_Private(c, words);
+  if ((double)words[0] >= 4294967296.0 * (double)c->ratio) {
     PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values), m, n, T, ldt, R, ldr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -29,9 +32,7 @@ static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt m,
 {
   PetscFunctionBegin;
   if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, payload, add, scale, Y, ldy));
-  else if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * ldy, m));
-  }
+  else if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,13 +47,6 @@ static PetscErrorCode MuonCompressorView_Dropout(MuonCompressor c, PetscViewer v
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: everything with probability %g, else nothing, values: %s; seed %" PetscInt64_FMT "; rank and bits have no meaning for this type\n", (double)c->ratio, MuonCompressorValuesTypes[c->values], c->seed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_Dropout(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,6 +83,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_Dropout;
   c->ops->alpha    = MuonCompressorAlpha_Dropout;
   c->ops->view     = MuonCompressorView_Dropout;
-  c->ops->describe = MuonCompressorDescribe_Dropout;
+  c->ops->describe = MuonCompressorDescribe_Ratio;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

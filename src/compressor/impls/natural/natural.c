@@ -46,7 +46,8 @@ static PetscErrorCode MuonCompressorView_Natural(MuonCompressor c, PetscViewer v
 
    Notes:
    An entry is rounded to binary32, then its mantissa is dropped or carried into the exponent with the probability that makes the expectation exact: an unbiased compressor with
-   variance at most 1/8 of the square, contractive with constant 7/8, less 2e-8 where entries are doubles, by the rounding to binary32. Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry takes at most 9 bits, 3.6 of normally distributed ones.
+   variance at most 1/8 of the square, contractive with constant 7/8, less 2e-8 where entries are doubles, by the rounding to binary32.
+   Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry takes at most 9 bits, 3.6 of normally distributed ones.
 
    The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set and on the entry's number in row-major order: different senders and
    steps draw independently, and any rank can reproduce them.

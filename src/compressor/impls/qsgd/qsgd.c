@@ -144,7 +144,7 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt m, Pe
 
   PetscFunctionBegin;
   if (count == 0) {
-    for (PetscInt j = 0; j < n && add == PETSC_FALSE; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   lines = MuonCompressorLines_QSGD(m, n);

@@ -1,10 +1,9 @@
 #include "../../muoncompressorcodec.h"
 
-/* Bytes of a seed, and the block of the object's stream that it comes from: the last, which no entry uses */
+/* Bytes of a seed */
 enum {
   SEED = 8
 };
-#define SEED_BLOCK UINT32_MAX
 
 static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
@@ -22,7 +21,6 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, P
   const PetscInt64       kept   = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
   const MuonWireValues   codec  = MuonCompressorCodec_Private(c->values);
   const MuonKernelStream stream = MuonCompressorStream_Private(c);
-  const uint32_t         block  = SEED_BLOCK;
   uint32_t               words[4];
   uint64_t               seed;
   PetscScalar           *values;
@@ -32,7 +30,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, P
   *count = kept;
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)kept * sizeof(PetscScalar), &values));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
-  MuonKernelStreamBlocks(&stream, 1, &block, words);
+  MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
   payload += SEED;
@@ -90,13 +88,6 @@ static PetscErrorCode MuonCompressorView_RandK(MuonCompressor c, PetscViewer vie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDescribe_RandK(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
    MUONCOMPRESSORRANDK - Keeps entries chosen at random
 
@@ -126,6 +117,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_RandK;
   c->ops->alpha    = MuonCompressorAlpha_RandK;
   c->ops->view     = MuonCompressorView_RandK;
-  c->ops->describe = MuonCompressorDescribe_RandK;
+  c->ops->describe = MuonCompressorDescribe_Ratio;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,9 +62,7 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt m, Pe
   PetscScalar magnitude;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
-  }
+  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
   if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values), 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
   MuonKernelSignsAxpby((size_t)m, (size_t)n, payload, add == PETSC_TRUE ? scale * magnitude : magnitude, Y, (size_t)ldy);

@@ -103,13 +103,6 @@ static PetscErrorCode MuonCompressorView_TopK(MuonCompressor c, PetscViewer view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDescribe_TopK(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
    MUONCOMPRESSORTOPK - Keeps the entries of largest absolute value
 
@@ -142,6 +135,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_TopK;
   c->ops->alpha    = MuonCompressorAlpha_TopK;
   c->ops->view     = MuonCompressorView_TopK;
-  c->ops->describe = MuonCompressorDescribe_TopK;
+  c->ops->describe = MuonCompressorDescribe_Ratio;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
