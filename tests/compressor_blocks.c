@@ -356,6 +356,122 @@ static PetscErrorCode CheckScratch(const char type[], MuonCompressorValues value
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* State of power iterations: a new grid drops it, and a message of which one block could not be written does not make it */
+static PetscErrorCode CheckState(unsigned long long *state)
+{
+  MuonCompressor c, twin;
+  Mat            T, bad;
+  PetscLogDouble held;
+  unsigned char *buf, *other;
+  size_t         bytes, again;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 1, &T));
+  PetscCall(TestMatCreate(M, N, 0, &bad));
+  PetscCall(TestMatNormal(T, 1, state));
+  PetscCall(TestMatNormal(bad, 1, state));
+  PetscCall(TestMatSet(bad, M - 1, N - 1, NAN));
+  PetscCall(CreateCompressor(MUONCOMPRESSORPOWERSGD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
+  PetscCall(CreateCompressor(MUONCOMPRESSORPOWERSGD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &twin));
+  PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorCommit(c));
+  PetscCall(MuonCompressorGetMemory_Private(c, &held));
+  TestCheck(held > 0, "No state");
+  PetscCall(MuonCompressorSetBlocks(c, 2, NULL, 1, NULL));
+  PetscCall(MuonCompressorSetBlocks(twin, 2, NULL, 1, NULL));
+  PetscCall(MuonCompressorGetMemory_Private(c, &held));
+  TestCheck(held == 0, "%g bytes of state after a change of the blocks", held);
+  PetscCall(TestEncode(c, bad, NULL, &buf, &bytes));
+  TestCheck(bytes == 0, "A NaN was written");
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonCompressorCommit(c));
+  PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
+  PetscCall(TestEncode(twin, T, NULL, &other, &again));
+  PetscCall(PetscMemcmp(buf, other, PetscMin(bytes, again), &same));
+  TestCheck(same && bytes == again, "A message that could not be written has changed the state");
+  PetscCall(PetscFree(buf));
+  PetscCall(PetscFree(other));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(MuonCompressorDestroy(&twin));
+  PetscCall(TestMatDestroy(&T));
+  PetscCall(TestMatDestroy(&bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy has the choices of the type too */
+static PetscErrorCode CheckCopies(void)
+{
+  MuonCompressor c, copy;
+  PetscInt       oversampling, sweeps;
+  PetscReal      p;
+
+  PetscFunctionBegin;
+  PetscCall(CreateCompressor(MUONCOMPRESSORPOWERSGD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &copy));
+  PetscCall(MuonCompressorPowerSGDSetOversampling(c, 3));
+  PetscCall(MuonCompressorPowerSGDSetSweeps(c, 4));
+  PetscCall(MuonCompressorCopyOptions_Private(c, copy));
+  PetscCall(MuonCompressorPowerSGDGetOversampling(copy, &oversampling));
+  PetscCall(MuonCompressorPowerSGDGetSweeps(copy, &sweeps));
+  TestCheck(oversampling == 3 && sweeps == 4, "A copy has oversampling %" PetscInt_FMT " and %" PetscInt_FMT " sweeps", oversampling, sweeps);
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPSVD));
+  PetscCall(MuonCompressorTopSVDSetSchatten(c, 1));
+  PetscCall(MuonCompressorCopyOptions_Private(c, copy));
+  PetscCall(MuonCompressorTopSVDGetSchatten(copy, &p));
+  TestCheck(p == 1, "A copy has the exponent %g", (double)p);
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(MuonCompressorDestroy(&copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Two constants at their ends. Of a flat spectrum without its last value nothing is gained in the spectral norm, and by rounding nothing is lost. A single entry just above 1 has the natural scale 2, is one and a half of its three
+   levels, and goes to one or two of them: its error is a third of it, whatever is drawn
+*/
+static PetscErrorCode CheckEnds(void)
+{
+  const PetscInt    n = 5;
+  MuonCompressor    c;
+  Mat               X, Y;
+  PetscReal         alpha, squares = 0;
+  const PetscScalar x = 1 + (PetscScalar)1 / 1048576;
+
+  PetscFunctionBegin;
+  PetscCall(CreateCompressor(MUONCOMPRESSORTOPSVD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_NATIVE, &c));
+  PetscCall(MuonCompressorTopSVDSetSchatten(c, PETSC_INFINITY));
+  PetscCall(MuonCompressorSetRank(c, n - 1));
+  PetscCall(TestMatCreate(n, n, 1, &X));
+  PetscCall(TestMatCreate(n, n, 0, &Y));
+  for (PetscInt k = 0; k < 40; k++) {
+    for (PetscInt i = 0; i < n; i++) PetscCall(TestMatSet(X, i, i, 1 + (PetscScalar)k / 41));
+    PetscCall(MuonCompressorApply(c, X, Y));
+    PetscCall(MuonCompressorTopSVDGetContraction(c, &alpha));
+    TestCheck(alpha >= 0 && alpha <= 20 * PETSC_MACHINE_EPSILON, "The contraction of a flat spectrum is %g", (double)alpha);
+  }
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
+  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonCompressorSetBits(c, 3));
+  PetscCall(MuonCompressorGetAlpha(c, 1, 1, &alpha));
+  PetscCall(TestMatCreate(1, 1, 1, &X));
+  PetscCall(TestMatCreate(1, 1, 0, &Y));
+  PetscCall(TestMatSet(X, 0, 0, x));
+  for (PetscInt k = 0; k < 10; k++) {
+    PetscCall(MuonCompressorSetStep(c, k));
+    PetscCall(MuonCompressorApply(c, X, Y));
+    PetscCall(TestMatAxpby(-1, X, 1, Y));
+    PetscCall(TestMatSquares(Y, &squares));
+    TestCheck(alpha > (PetscReal)0.88 && squares <= (1 - alpha) * x * x && squares >= (1 - alpha) * x * x - (PetscReal)1e-4, "A natural scale has the error %g, alpha %g", (double)squares, (double)alpha);
+  }
+  PetscCall(TestMatDestroy(&X));
+  PetscCall(TestMatDestroy(&Y));
+  PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What was set is what is got, and shown */
 static PetscErrorCode CheckGet(void)
 {
@@ -491,6 +607,9 @@ int main(int argc, char **argv)
   TestCheck(tried >= 3, "%d types were tried", tried);
   PetscCall(CheckRefused(&state));
   PetscCall(CheckErrors(&state));
+  PetscCall(CheckState(&state));
+  PetscCall(CheckCopies());
+  PetscCall(CheckEnds());
   PetscCall(CheckGet());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok\n"));
   PetscCall(PetscFinalize());
