@@ -354,7 +354,7 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
   return ContentPayload(content, content->header.bytes, to + head);
 }
 
-/* Codecs that would not be shorter than the plain ones become these: a receiver refuses them */
+/* Of bitmap and raw positions the shorter; codecs that would not be shorter than the plain ones become these: a receiver refuses others */
 static inline void ContentSettle(Content *content)
 {
   MuonWireMessage *header = &content->header;
@@ -362,6 +362,7 @@ static inline void ContentSettle(Content *content)
   Content          part   = *content;
 
   part.section[0] = part.section[1] = part.section[2] = 0;
+  if (header->indices == MUON_WIRE_INDICES_BITMAP || header->indices == MUON_WIRE_INDICES_RAW) header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
   if (header->indices == MUON_WIRE_INDICES_GAPS || header->indices == MUON_WIRE_INDICES_CODED) {
     const MuonWireIndices plain = MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
     const uint64_t        after = header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireEntriesBytes(content->length, content->lines) : 0;
@@ -576,7 +577,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, which, 2, &state);
   } else if (which == 4) {
     ContentRandom(&c[m++], 1, 8, 8, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 64, &state);
-    ContentRandom(&c[m++], 2, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 0, &state);
+    ContentRandom(&c[m++], 2, 0, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 0, &state);
     ContentRandom(&c[m++], 3, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_DOUBLE, 0, &state);
     ContentRandom(&c[m++], 4, 7, 5, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
     ContentRandom(&c[m++], 5, 0, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_BF16, 0, &state);
@@ -610,7 +611,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
   } else if (which == 11) {
     ContentRandom(&c[m++], 1, 25, 5, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 125, &state);
     ContentRandom(&c[m++], 2, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_CODED, 100, &state);
-    ContentRandom(&c[m++], 3, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_CODED, 60, &state);
+    ContentRandom(&c[m++], 3, 40, 40, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_CODED, 60, &state);
     ContentRandom(&c[m++], 4, 30, 40, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 3, &state);
     ContentRandom(&c[m++], 5, 41, 30, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 3, &state);
     ContentRandom(&c[m++], 6, 40, 5, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_CODED, 70, &state);
@@ -624,7 +625,7 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
       ContentRandom(&c[m++], values, 5, 5 + values, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, values, 5 * (5 + values), &state);
       ContentRandom(&c[m++], values + 10, 7, 5, MUON_WIRE_SEEDED, MUON_WIRE_INDICES_NONE, values, 3 * values, &state);
       ContentRandom(&c[m++], values + 20, 4, 17, MUON_WIRE_WHOLECOLUMNS, values < 3 ? MUON_WIRE_INDICES_BITMAP : (values == 3 ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_GAPS), values, 5 - values, &state);
-      ContentRandom(&c[m++], values + 30, 30, 3, MUON_WIRE_WHOLEROWS, values < 3 ? MUON_WIRE_INDICES_RAW : (values == 3 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS), values, values, &state);
+      ContentRandom(&c[m++], values + 30, values < 4 ? 30 : 60, 3, MUON_WIRE_WHOLEROWS, values < 3 ? MUON_WIRE_INDICES_RAW : (values == 3 ? MUON_WIRE_INDICES_BITMAP : MUON_WIRE_INDICES_GAPS), values, values < 3 ? values : 4 * values - 8, &state);
     }
     ContentRandom(&c[m++], 40, 5, 3, MUON_WIRE_SIGNS, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_SINGLE, 0, &state);
     ContentRandom(&c[m++], 41, 5, 3, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_BF16, 0, &state);

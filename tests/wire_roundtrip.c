@@ -101,8 +101,17 @@ static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned i
   Check(ContentDecode(&back, message, length, content.header.layer ^ 1, rows, columns) == MUON_WIRE_CORRUPT, "another layer");
   Check(ContentDecode(&back, message, length - 1, content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte less");
   Check(ContentDecode(&back, message, length + 1, content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "a byte more");
-  ContentFree(&content);
   free(message);
+  /* The same with the codec of the positions that is longer */
+  if (HasPositions(&content.header) && content.header.indices != MUON_WIRE_INDICES_GAPS) {
+    content.header.indices = (uint8_t)(MUON_WIRE_INDICES_BITMAP + MUON_WIRE_INDICES_RAW - content.header.indices);
+    message                = (unsigned char *)Allocate(ContentRoom(&content));
+    content.header.bytes   = ContentPayload(&content, ContentRoom(&content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
+    ContentEncode(&content, message);
+    Check(ContentDecode(&back, message, (size_t)MuonWireMessageBytes(&content.header), content.header.layer, rows, columns) == MUON_WIRE_CORRUPT, "form %u with codec %d of %d positions", form, content.header.indices, (int)count);
+    free(message);
+  }
+  ContentFree(&content);
 }
 
 /* Every value of the codecs with few of them; those that the format forbids one by one */

@@ -91,9 +91,9 @@ static void Bad(const VectorPacket *vector)
 
   Expected(vector, &who);
   packet               = FromHex(vector->packet, &length);
-  content.header.layer = 0xF20C3F36u;
-  content.rows         = 2;
-  content.columns      = 4;
+  content.header.layer = vector->message->layer;
+  content.rows         = vector->message->rows;
+  content.columns      = vector->message->columns;
   Check(PacketCheck(packet, length, &who, &content, 1) == MUON_WIRE_CORRUPT, "%s", vector->name);
   free(packet);
 }

@@ -67,10 +67,9 @@ MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_
   if (found.values == MUON_WIRE_VALUES_CODED) found.values = MUON_WIRE_VALUES_NATURAL;
   if (found.indices == MUON_WIRE_INDICES_CODED && found.form == MUON_WIRE_BLOCKS) found.indices = MUON_WIRE_INDICES_NONE;
   if (found.indices == MUON_WIRE_INDICES_GAPS) {
-    /* Whether the layer can be so large and have so many entries is seen with any codec */
-    found.indices = MUON_WIRE_INDICES_BITMAP;
-    if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    /* Of a layer that is too large or has not so many entries it is some codec, and the layout is refused */
     found.indices = (uint8_t)MuonWireFormIndices((MuonWireForm)found.form, rows, columns, found.count);
+    if (found.indices == MUON_WIRE_INDICES_NONE) return MUON_WIRE_CORRUPT;
   }
   if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   found.bytes = layout.bytes;

@@ -67,11 +67,6 @@ static MuonWireResult MuonWireEntries(uint64_t rows, uint64_t columns, uint64_t 
   return MUON_WIRE_OK;
 }
 
-static int MuonWireIsPositions(uint8_t indices)
-{
-  return indices == MUON_WIRE_INDICES_BITMAP || indices == MUON_WIRE_INDICES_RAW;
-}
-
 MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count)
 {
   switch (form) {
@@ -129,18 +124,18 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   if (header->form != MUON_WIRE_BLOCKS && header->parameter != 0) return MUON_WIRE_CORRUPT;
   switch (header->form) {
   case MUON_WIRE_DENSE:
-    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0)) return MUON_WIRE_CORRUPT;
+    if (count != entries && count != 0) return MUON_WIRE_CORRUPT;
     layout->values = count;
     break;
   case MUON_WIRE_SIGNS:
-    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0)) return MUON_WIRE_CORRUPT;
+    if (count != entries && count != 0) return MUON_WIRE_CORRUPT;
     layout->length     = 1;
     layout->entries    = count;
     layout->magnitudes = count > 0;
     layout->values     = layout->magnitudes;
     break;
   case MUON_WIRE_SEEDED:
-    if (header->indices != MUON_WIRE_INDICES_NONE || count > entries) return MUON_WIRE_CORRUPT;
+    if (count > entries) return MUON_WIRE_CORRUPT;
     layout->seed   = 8;
     layout->values = count;
     break;
@@ -148,7 +143,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   case MUON_WIRE_WHOLEROWS: {
     const uint64_t lines = header->form == MUON_WIRE_WHOLEROWS ? rows : columns;
 
-    if (!MuonWireIsPositions(header->indices) || count > lines) return MUON_WIRE_CORRUPT;
+    if (count > lines) return MUON_WIRE_CORRUPT;
     layout->numbered = lines;
     layout->values   = count * (header->form == MUON_WIRE_WHOLEROWS ? columns : rows);
     break;
@@ -156,7 +151,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   case MUON_WIRE_BLOCKS: {
     unsigned bits, lengthlog;
 
-    if (header->indices != MUON_WIRE_INDICES_NONE || (count != entries && count != 0) || MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if ((count != entries && count != 0) || MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     layout->length  = UINT64_C(1) << (bits - 1);
     layout->entries = count;
     layout->values  = (count >> lengthlog) + ((count & ((UINT64_C(1) << lengthlog) - 1)) != 0);
@@ -164,13 +159,13 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     break;
   }
   case MUON_WIRE_SPARSE:
-    if (!MuonWireIsPositions(header->indices) || count > entries) return MUON_WIRE_CORRUPT;
+    if (count > entries) return MUON_WIRE_CORRUPT;
     layout->numbered = entries;
     layout->values   = count;
     break;
   case MUON_WIRE_LOWRANK:
   case MUON_WIRE_TRIPLES:
-    if (header->indices != MUON_WIRE_INDICES_NONE || count > rows || count > columns) return MUON_WIRE_CORRUPT;
+    if (count > rows || count > columns) return MUON_WIRE_CORRUPT;
     if (header->form == MUON_WIRE_TRIPLES) layout->section[layout->sections++] = layout->magnitudes = count;
     layout->section[layout->sections++] = count * rows;
     layout->section[layout->sections++] = count * columns;
@@ -180,7 +175,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     const uint64_t lines = header->form == MUON_WIRE_PERROW ? rows : columns;
 
     /* Positions tell which lines are there, hence nothing where all are */
-    if (count > lines || (count == lines ? header->indices != MUON_WIRE_INDICES_NONE : !MuonWireIsPositions(header->indices))) return MUON_WIRE_CORRUPT;
+    if (count > lines) return MUON_WIRE_CORRUPT;
     layout->numbered   = count == lines ? 0 : lines;
     layout->length     = header->form == MUON_WIRE_PERROW ? columns : rows;
     layout->entries    = count;
@@ -189,7 +184,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     break;
   }
   case MUON_WIRE_COLUMNS:
-    if (!MuonWireIsPositions(header->indices) || count > columns) return MUON_WIRE_CORRUPT;
+    if (count > columns) return MUON_WIRE_CORRUPT;
     layout->numbered                    = columns;
     layout->section[layout->sections++] = layout->magnitudes = count;
     layout->section[layout->sections++]                      = count * rows;
@@ -197,6 +192,8 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   default:
     return MUON_WIRE_CORRUPT;
   }
+  /* One codec for the positions of so many, so that a plain message has one encoding */
+  if (header->indices != MuonWireFormIndices((MuonWireForm)header->form, rows, columns, count)) return MUON_WIRE_CORRUPT;
   layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
   layout->valuesat  = layout->entriesat + MuonWireEntriesBytes(layout->length, layout->entries);

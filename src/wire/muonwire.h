@@ -96,7 +96,7 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
    or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists (count too large, unknown codec, overflow)
 */
 MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
-/* the codec of the positions that this library writes into a message of that form and count, NONE where it has none */
+/* the codec of the positions of a plain message of that form and count, NONE where it has none: no other is accepted */
 MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
 uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
 uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);

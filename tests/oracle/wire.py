@@ -362,6 +362,11 @@ def positions_bytes(indices, entries, count):
     return {NONE: 0, BITMAP: -(-entries // 8), RAW: count * index_width(entries)}[indices]
 
 
+def plain_positions(entries, count):
+    """The codec of the positions of a plain message"""
+    return RAW if positions_bytes(RAW, entries, count) < positions_bytes(BITMAP, entries, count) else BITMAP
+
+
 def encode_positions(indices, entries, positions):
     if indices == GAPS:
         return encode_gaps(entries, positions)
@@ -578,8 +583,9 @@ def decode_message(data, layer, rows, columns):
     seed = int.from_bytes(payload[:head], 'little')
     if indices == GAPS:
         positions, head = decode_gaps(parts.numbered, count, payload)
-        refuse_if(head >= min(positions_bytes(plain, parts.numbered, count) for plain in (BITMAP, RAW)), 'gaps that are not shorter')
+        refuse_if(head >= positions_bytes(plain_positions(parts.numbered, count), parts.numbered, count), 'gaps that are not shorter')
     elif positioned:
+        refuse_if(indices != plain_positions(parts.numbered, count), 'the longer of bitmap and raw positions')
         head = positions_bytes(indices, parts.numbered, count)
         refuse_if(head > size, 'size')
         positions = decode_positions(indices, parts.numbered, count, payload[:head])
@@ -688,12 +694,12 @@ def random_values(draw, values, number):
 
 
 def settled(message):
-    """With plain codecs where the others are not shorter"""
+    """With the shorter of bitmap and raw positions, and plain codecs where the others are not shorter"""
     parts = Sections(message.form, message.parameter, message.rows, message.columns, message.count)
-    if message.indices == GAPS:
-        sizes = {plain: positions_bytes(plain, parts.numbered, message.count) for plain in (BITMAP, RAW)}
-        if len(encode_gaps(parts.numbered, message.positions)) >= min(sizes.values()):
-            message.indices = RAW if sizes[RAW] < sizes[BITMAP] else BITMAP
+    if message.indices not in (NONE, LEVELS):
+        plain = plain_positions(parts.numbered, message.count)
+        if message.indices != GAPS or len(encode_gaps(parts.numbered, message.positions)) >= positions_bytes(plain, parts.numbered, message.count):
+            message.indices = plain
     if message.indices == LEVELS and len(encode_codes(message.entries, entry_bits(parts.length))) >= -(-parts.entries * entry_bits(parts.length) // 8):
         message.indices = NONE
     if message.values == CODED:
@@ -727,7 +733,7 @@ def good_packets():
         messages = [random_message(draw, 3, 5, DENSE, NONE, values, 15), random_message(draw, 5, 11, SPARSE, BITMAP, values, 13), random_message(draw, 30, 20, SPARSE, RAW, values, 9), random_message(draw, 4, 3, LOWRANK, NONE, values, 2)]
         packets.append((name, draw.getrandbits(32), values % 2, 0, draw.getrandbits(64), messages))
     edges = [random_message(draw, 1, 1, SPARSE, RAW, NATURAL, 1), random_message(draw, 16, 16, SPARSE, RAW, BF16, 2), random_message(draw, 1, 257, SPARSE, RAW, BF16, 2), random_message(draw, 8, 8, SPARSE, BITMAP, BF16, 64)]
-    edges += [Message(5, 7, 3, SPARSE, BITMAP, SINGLE, 0, [], []), Message(6, 7, 3, SPARSE, RAW, SINGLE, 0, [], []), Message(7, 7, 3, LOWRANK, NONE, NATURAL, 0, None, []), Message(8, 0, 3, DENSE, NONE, DOUBLE, 0, None, [])]
+    edges += [Message(5, 0, 3, SPARSE, BITMAP, SINGLE, 0, [], []), Message(6, 7, 3, SPARSE, RAW, SINGLE, 0, [], []), Message(7, 7, 3, LOWRANK, NONE, NATURAL, 0, None, []), Message(8, 0, 3, DENSE, NONE, DOUBLE, 0, None, [])]
     packets.append(('edges', 0, 1, 0, 0, edges))
     packets.append(('values', 1, 0, 0, 1, [Message(1, 2, 3, DENSE, NONE, DOUBLE, 6, None, [0.0, -0.0, 5e-324, -1.7976931348623157e308, 1.0, -1 / 3]),
                                            Message(2, 2, 2, DENSE, NONE, SINGLE, 4, None, [-0.0, 2.0 ** -149, 2.0 ** 127, -1.5]),
@@ -898,7 +904,7 @@ def bad_sections():
 
 
 def bad_packets():
-    """Each breaks one rule of the format; sender 3, direction 0, step 7, one layer F20C3F36 of 2 x 4"""
+    """Each breaks one rule of the format; sender 3, direction 0, step 7, one layer F20C3F36: name, rows, columns, packet"""
     layer = 0xF20C3F36
 
     def message(form=SPARSE, indices=BITMAP, values=NATURAL, count=2, payload=b'\x42\x80\xfd\x00', parameter=0, size=None, name=layer):
@@ -916,7 +922,7 @@ def bad_packets():
 
     good = message()
     raw = b'\x80\xfd\x00'
-    return [
+    small = [
         ('magic', packet(magic=b'PMW2')),
         ('major 0', packet(major=0)),
         ('major 1', packet(major=1)),
@@ -960,9 +966,6 @@ def bad_packets():
         ('seeds of nine', packet(body=message(form=SEEDED, indices=NONE, values=BF16, count=9, payload=bytes(26)))),
         ('whole columns without positions', packet(body=message(form=WHOLECOLUMNS, indices=NONE, values=BF16, payload=bytes(8)))),
         ('five whole columns', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=5, payload=bytes(25)))),
-        ('whole columns twice', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, payload=b'\x01\x01' + bytes(8)))),
-        ('whole columns past the end', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=1, payload=b'\x04' + bytes(4)))),
-        ('whole rows past the end', packet(body=message(form=WHOLEROWS, indices=RAW, values=BF16, count=1, payload=b'\x02' + bytes(8)))),
         ('padding of whole rows', packet(body=message(form=WHOLEROWS, indices=BITMAP, values=BF16, count=1, payload=b'\x05' + bytes(8)))),
         ('blocks with positions', packet(body=message(form=BLOCKS, values=SINGLE, parameter=4, count=8, payload=b'\xff' + bytes(8)))),
         ('blocks without parameter', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, count=8, payload=bytes(8)))),
@@ -1021,10 +1024,6 @@ def bad_packets():
         ('three bits', packet(body=message(payload=b'\x43' + raw))),
         ('padding of natural', packet(body=message(payload=b'\x42\x80\xfd\x04'))),
         ('last padding of natural', packet(body=message(payload=b'\x42\x80\xfd\x80'))),
-        ('raw decreasing', packet(body=message(indices=RAW, payload=b'\x06\x01' + raw))),
-        ('raw twice', packet(body=message(indices=RAW, payload=b'\x06\x06' + raw))),
-        ('raw past the end', packet(body=message(indices=RAW, payload=b'\x01\x08' + raw))),
-        ('raw 255', packet(body=message(indices=RAW, payload=b'\x01\xff' + raw))),
         ('code 255', packet(body=message(payload=b'\x42' + pack_bits([255, 1], 9)))),
         ('code 511', packet(body=message(payload=b'\x42' + pack_bits([1, 511], 9)))),
         ('negative zero', packet(body=message(payload=b'\x42' + pack_bits([1, 256], 9)))),
@@ -1042,7 +1041,6 @@ def bad_packets():
         ('all rows with positions', packet(body=message(form=PERROW, values=SINGLE, payload=b'\x03\x21' + singles(1)))),
         ('a row missing without positions', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, count=1, payload=b'\x01' + singles(1)))),
         ('three rows', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, count=3, payload=b'\x01\x00' + singles(1)))),
-        ('row past the end', packet(body=message(form=PERROW, indices=RAW, values=SINGLE, count=1, payload=b'\x02\x01' + singles(1)))),
         ('padding of entries', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x61' + singles(1)))),
         ('rows of magnitude 0', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(0)))),
         ('rows of magnitude -1', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(-1)))),
@@ -1050,19 +1048,36 @@ def bad_packets():
         ('rows of infinite magnitude', packet(body=message(form=PERROW, indices=NONE, values=SINGLE, payload=b'\x21' + singles(float('inf'))))),
         ('magnitude of no row', packet(body=message(form=PERROW, indices=RAW, values=SINGLE, count=0, payload=singles(1)))),
         ('rows of natural magnitude 0', packet(body=message(form=PERROW, indices=NONE, payload=b'\x21\x00\x00'))),
-        ('columns past the end', packet(body=message(form=PERCOLUMN, indices=RAW, values=SINGLE, count=1, payload=b'\x04\x01' + singles(1)))),
         ('five columns', packet(body=message(form=PERCOLUMN, indices=NONE, values=SINGLE, count=5, payload=b'\x01\x00' + singles(1)))),
         ('columns without positions', packet(body=message(form=COLUMNS, indices=NONE, values=SINGLE, count=4, payload=singles(*[1] * 12)))),
-        ('columns of magnitude -2', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(-2, 1, 1)))),
-        ('columns twice', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=2, payload=b'\x01\x01' + singles(*[1] * 6)))),
-        ('columns with NaN', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(2, 1, float('nan'))))),
         ('form 12', packet(body=message(form=12, indices=NONE, count=0, payload=b''))),
         ('header checksum', packet()[:52] + b'\0\0\0\0' + good),
         ('payload checksum', packet()[:56] + message(payload=b'\x42\x80\xfb\x00')),
         ('empty', b''),
         ('header alone', packet()[:56]),
         ('header cut', packet()[:55]),
+        ('raw positions that are longer than a bitmap', packet(body=message(indices=RAW, payload=b'\x01\x06' + raw))),
+        ('raw positions that are as long as a bitmap', packet(body=message(indices=RAW, count=1, payload=b'\x01\x80\x01'))),
+        ('a bitmap of no positions', packet(body=message(count=0, payload=b'\x00'))),
     ]
+    # Where a raw position is the shorter: two bytes for an entry, one for a row or a column
+    large = [
+        ('whole columns twice', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, payload=b'\x01\x01' + bytes(80)))),
+        ('whole columns past the end', packet(body=message(form=WHOLECOLUMNS, indices=RAW, values=BF16, count=1, payload=b'\x14' + bytes(40)))),
+        ('whole rows past the end', packet(body=message(form=WHOLEROWS, indices=RAW, values=BF16, count=1, payload=b'\x14' + bytes(40)))),
+        ('raw decreasing', packet(body=message(indices=RAW, payload=b'\x06\x00\x01\x00' + raw))),
+        ('raw twice', packet(body=message(indices=RAW, payload=b'\x06\x00\x06\x00' + raw))),
+        ('raw past the end', packet(body=message(indices=RAW, payload=b'\x01\x00\x90\x01' + raw))),
+        ('raw 65535', packet(body=message(indices=RAW, payload=b'\x01\x00\xff\xff' + raw))),
+        ('a bitmap that is longer than raw positions', packet(body=message(payload=b'\x42' + bytes(49) + raw))),
+        ('a bitmap of columns that is longer', packet(body=message(form=COLUMNS, values=SINGLE, count=1, payload=b'\x02\x00\x00' + singles(*[1] * 21)))),
+        ('row past the end', packet(body=message(form=PERROW, indices=RAW, values=SINGLE, count=1, payload=b'\x14\x01' + singles(1)))),
+        ('columns past the end', packet(body=message(form=PERCOLUMN, indices=RAW, values=SINGLE, count=1, payload=b'\x14\x01' + singles(1)))),
+        ('columns of magnitude -2', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(-2, *[1] * 20)))),
+        ('columns twice', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=2, payload=b'\x01\x01' + singles(*[1] * 42)))),
+        ('columns with NaN', packet(body=message(form=COLUMNS, indices=RAW, values=SINGLE, count=1, payload=b'\x01' + singles(2, *[1] * 19, float('nan'))))),
+    ]
+    return [(name, 2, 4, data) for name, data in small] + [(name, 20, 20, data) for name, data in large]
 
 
 TYPES = """typedef struct {
@@ -1123,9 +1138,11 @@ def emit():
         if rows:
             lines += ['static const VectorMessage messages%d[] = {' % p, ',\n'.join(rows), '};']
         good.append(packet(name, encode_packet(sender, direction, status, step, messages), '0x%08x' % sender, str(direction), str(status), 'UINT64_C(0x%016x)' % step, str(len(messages)), 'messages%d' % p if rows else 'NULL'))
-    bad = [packet(name, data, '3', '0', '0', '7', '1', 'NULL') for name, data in bad_packets()]
+    bad = [packet(name, data, '3', '0', '0', '7', '1', '&layer_%d_%d' % (rows, columns)) for name, rows, columns, data in bad_packets()]
     lines += ['', 'static const VectorPacket good_packets[] = {', ',\n'.join(good), '};']
-    lines += ['', '/* Each breaks one rule; the receiver expects one message of 2 x 4 entries of the layer F20C3F36 */', 'static const VectorPacket bad_packets[] = {', ',\n'.join(bad), '};']
+    lines += ['', '/* Each breaks one rule; the receiver expects one message of this layer */']
+    lines += ['static const VectorMessage layer_%d_%d = {0xf20c3f36, 0, 0, 0, 0, %d, %d, 0, 0, 0, NULL, NULL, NULL};' % (2 * shape) for shape in sorted({(rows, columns) for _, rows, columns, _ in bad_packets()})]
+    lines += [ 'static const VectorPacket bad_packets[] = {', ',\n'.join(bad), '};']
     lines += ['', '/* Sections of gaps and of coded codes, each breaks one rule */', 'static const VectorSection bad_sections[] = {', ',\n'.join('  {"%s", %d, %d, %d, %s}' % (name, kind, entries, count, quoted(data.hex())) for name, kind, entries, count, data in bad_sections()), '};']
     return '\n'.join(lines) + '\n'
 
@@ -1276,9 +1293,9 @@ def check(folder):
         data = encode_packet(sender, direction, status, step, messages)
         got_status, got = decode_packet(data, sender, direction, step, [(m.layer, m.rows, m.columns) for m in messages])
         assert got_status == status and all(a.says(b) for a, b in zip(got, messages)), name
-    for name, data in bad_packets():
+    for name, rows, columns, data in bad_packets():
         try:
-            decode_packet(data, 3, 0, 7, [(0xF20C3F36, 2, 4)])
+            decode_packet(data, 3, 0, 7, [(0xF20C3F36, rows, columns)])
         except Corrupt:
             continue
         raise AssertionError('accepted: ' + name)
