@@ -13,6 +13,7 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
   MuonWireResult       result = MUON_WIRE_OK;
   MuonWireGroup        group;
   const unsigned char *expected = NULL;
+  unsigned char       *again;
 
   if (MuonWireGroupOpen(bytes, length, LAYER, from->messages, &group) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (uint32_t i = 0; i < from->messages; i++) {
@@ -24,6 +25,12 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
     if (CheckCanonical(part, some, from->contents[i].header.layer, from->contents[i].rows, from->contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
   }
   Check(group.rest == 0 && group.from == bytes + length, "%s: the parts do not end with the group", from->name);
+  /* What opens is what its parts make when they are closed again, whether these are right or not */
+  expected = MuonWireGroupOpen(bytes, length, LAYER, from->messages, &group) == MUON_WIRE_OK ? group.from : bytes;
+  again    = (unsigned char *)Allocate(MUON_WIRE_MESSAGE_HEADER_MOST + length);
+  memcpy(again + MUON_WIRE_MESSAGE_HEADER_MOST, expected, group.rest);
+  Check(MuonWireGroupClose(LAYER, from->messages, group.rest, again) == length && memcmp(again, bytes, length) == 0, "%s: closed again it is another", from->name);
+  free(again);
   return result;
 }
 
@@ -58,6 +65,16 @@ int main(void)
 
     Check(MuonWireGroupOpen(copy, length, LAYER + 1, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, of another layer", from.name);
     for (unsigned bit = 0; bit < 64; bit++) Check(MuonWireGroupOpen(copy, length, LAYER, from.messages ^ (uint64_t)1 << bit, &group) == MUON_WIRE_CORRUPT, "%s, bit %u of the number", from.name, bit);
+    /* A group has neither positions nor values of its own */
+    for (unsigned other = 1; other < 256; other++) {
+      copy[5] = (unsigned char)other;
+      Check(MuonWireGroupOpen(copy, length, LAYER, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, values %u", from.name, other);
+      copy[5] = 0;
+      if (other > 15) continue;
+      copy[4] = (unsigned char)(MUON_WIRE_GROUP | other << 4);
+      Check(MuonWireGroupOpen(copy, length, LAYER, from.messages, &group) == MUON_WIRE_CORRUPT, "%s, positions %u", from.name, other);
+      copy[4] = MUON_WIRE_GROUP;
+    }
     for (size_t cut = 0; cut < length; cut++) {
       unsigned char *shorter = (unsigned char *)Allocate(cut);
 
