@@ -171,6 +171,7 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
   plain = (unsigned char *)Allocate(ContentRoom(&content));
   (void)ContentEncode(&content, plain);
   Check(MuonWireFormCompacts(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
+  for (unsigned values = 0; values <= MUON_WIRE_VALUES_NATURAL; values++) Check(!MuonWireFormCompacts(MUON_WIRE_SIGNS, (MuonWireValues)values), "signs of one value");
   sent  = (double)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
   bound = Entropy(counts, 512) / 8 + 4 * (double)content.numbers;
   /* A table of 255 codes takes up to 28 bits each */

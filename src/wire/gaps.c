@@ -361,8 +361,8 @@ static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned
     const unsigned some = length - first < STRETCH ? length - first : STRETCH;
     unsigned       zeros, turn, here;
 
-    /* No two counts are further apart than 256: less than 9 zeros */
-    if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 8) return MUON_WIRE_CORRUPT;
+    /* No two counts are further apart than 256: at most 7 zeros */
+    if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 7) return MUON_WIRE_CORRUPT;
     turn = 4 * ((1u << zeros) + (unsigned)(reader.held & ((1u << zeros) - 1)) - 1) + (unsigned)(reader.held >> zeros & 3);
     reader.held >>= zeros + 2;
     reader.bits -= zeros + 2;

@@ -97,6 +97,9 @@ int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values)
   case MUON_WIRE_WHOLEROWS:
   case MUON_WIRE_BLOCKS:
     return 1;
+  case MUON_WIRE_SIGNS:
+    /* One value, which no table makes shorter */
+    return 0;
   default:
     return values == MUON_WIRE_VALUES_NATURAL;
   }
