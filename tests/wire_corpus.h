@@ -473,6 +473,29 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   return MUON_WIRE_OK;
 }
 
+/* A valid message as short as this library makes it: not longer than it came, and the same when plain */
+static inline void CheckCompact(const unsigned char *bytes, size_t length, const MuonWireMessage *header, uint64_t rows, uint64_t columns)
+{
+  MuonWireMessage      plain, again;
+  const unsigned char *from, *back;
+  unsigned char       *room, *other, *compact;
+  size_t               whole, some;
+
+  Check(MuonWireMessagePlainHeader(header, rows, columns, &plain) == MUON_WIRE_OK, "form %d", header->form);
+  whole   = (size_t)MuonWireMessageBytes(&plain);
+  room    = (unsigned char *)Allocate(whole);
+  other   = (unsigned char *)Allocate(whole);
+  compact = (unsigned char *)Allocate(whole);
+  Check(MuonWireMessageExpand(bytes, length, header->layer, rows, columns, whole, room, &from, &plain) == MUON_WIRE_OK, "form %d", header->form);
+  some = (size_t)MuonWireMessageCompact(from, rows, columns, compact);
+  Check(some <= length && length <= whole, "form %d, codecs %d and %d: %d bytes of %d", header->form, header->indices, header->values, (int)some, (int)length);
+  Check(MuonWireMessageExpand(compact, some, header->layer, rows, columns, whole, other, &back, &again) == MUON_WIRE_OK, "form %d, codecs %d and %d", header->form, header->indices, header->values);
+  Check(MuonWireMessageBytes(&again) == whole && memcmp(back, from, whole) == 0, "form %d, codecs %d and %d", header->form, header->indices, header->values);
+  free(compact);
+  free(other);
+  free(room);
+}
+
 /* A valid message and what it decodes to are two forms of the same: encoding gives the bytes back */
 static inline MuonWireResult CheckCanonical(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns)
 {
@@ -483,6 +506,7 @@ static inline MuonWireResult CheckCanonical(const unsigned char *bytes, size_t l
   again = (unsigned char *)Allocate(ContentRoom(&content));
   Check(ContentEncode(&content, again) == content.header.bytes && MuonWireMessageBytes(&content.header) == length, "form %d, codecs %d and %d", content.header.form, content.header.indices, content.header.values);
   Check(memcmp(again, bytes, length) == 0, "form %d, codecs %d and %d, %d x %d", content.header.form, content.header.indices, content.header.values, (int)rows, (int)columns);
+  CheckCompact(bytes, length, &content.header, rows, columns);
   free(again);
   ContentFree(&content);
   return MUON_WIRE_OK;

@@ -1,6 +1,6 @@
 /*
    Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns, count, then values, entries and positions): it is
-   encoded, is valid, and decodes to what was said.
+   encoded, is valid, decodes to what was said, and comes back from its shortest form.
 */
 #include "../wire_corpus.h"
 
@@ -104,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   ContentEncode(&content, message);
   Check(ContentDecode(&back, message, length, 1, rows, columns) == MUON_WIRE_OK, "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
   Check(ContentEqual(&content, &back), "kind %u, codec %u, %d of %d x %d", kind, values, (int)count, (int)rows, (int)columns);
+  CheckCompact(message, length, &content.header, rows, columns);
   ContentFree(&back);
   ContentFree(&content);
   free(message);

@@ -1216,16 +1216,21 @@ def seeds(folder):
         codes = [code if code != 1 else 0 for code in (other.randrange(2 ** width) & other.randrange(2 ** width) for _ in range(300 * width))]
         write('coded', 'levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + encode_codes(codes, width))
         write('coded', 'packed_levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + pack_bits(codes, width))
-    write('message', 'levels', bytes([8, 8]) + Message(1, 8, 8, BLOCKS, LEVELS, SINGLE, 64, None, [1.0] * 4, [0, 2, 3, 0, 0, 4, 0, 2] * 8, 3).encode())
-    write('message', 'gaps', bytes([8, 5]) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
-    write('message', 'coded', bytes([8, 5]) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
+    write('message', 'levels', struct.pack('<HH', 8, 8) + Message(1, 8, 8, BLOCKS, LEVELS, SINGLE, 64, None, [1.0] * 4, [0, 2, 3, 0, 0, 4, 0, 2] * 8, 3).encode())
+    write('message', 'gaps', struct.pack('<HH', 8, 5) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
+    write('message', 'coded', struct.pack('<HH', 8, 5) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
+    # More than a chunk, positions and values
+    kept = sorted(other.sample(range(330 * 200), 300))
+    write('message', 'chunks', struct.pack('<HH', 330, 200) + Message(1, 330, 200, SPARSE, GAPS, CODED, 300, kept, [2.0 ** (k % 3) for k in range(300)]).encode())
+    write('message', 'raw', struct.pack('<HH', 330, 200) + Message(1, 330, 200, SPARSE, RAW, SINGLE, 2, [65535, 65536], [1.0, -1.0]).encode())
+    write('message', 'chunksofcoded', struct.pack('<HH', 330, 200) + Message(1, 330, 200, DENSE, NONE, CODED, 66000, None, [2.0 ** (k % 999 == 0) for k in range(66000)]).encode())
     for kind in (8, 9):
         write('roundtrip', 'coded%d' % kind, bytes([4, kind, 2, 3, 2, 0]) + bytes(range(48)))
     for values, codec in enumerate(('double', 'single', 'bf16', 'natural')):
         messages = [random_message(draw, 2, 3, form, indices, values, count, 4 if form == BLOCKS else 0) for _, form, indices, count in forms]
         for message, (name, _, _, _) in zip(messages, forms):
             message.layer = 1
-            write('message', name + '_' + codec, bytes([2, 3]) + message.encode())
+            write('message', name + '_' + codec, struct.pack('<HH', 2, 3) + message.encode())
         write('packet', codec, encode_packet(3, 0, 0, 7, messages))
         write('group', codec, bytes([len(messages), 2, 3]) + encode_group(1, messages))
         for kind in (2, 4, 5, 6, 7, 10, 11, 12, 13, 14):
