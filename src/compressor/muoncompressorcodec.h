@@ -49,6 +49,12 @@ PETSC_INTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, Mu
 PETSC_INTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[],
                                                             PetscInt ldr); /* sets the status where an entry of T - R cannot be written */
 PETSC_INTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
+/* What a type does that writes every entry in one codec, whatever the user chose: its layout, encode() and decode(). The choice is not copied */
+typedef struct {
+  MuonWireValues         codec;
+  MuonCompressorRounding rounding;
+} MuonCompressorDense;
+PETSC_INTERN PetscErrorCode MuonCompressorSetDense_Private(MuonCompressor, const MuonCompressorDense *);
 
 /* Y = 0 */
 PETSC_INTERN PetscErrorCode MuonCompressorZero_Private(PetscInt m, PetscInt n, PetscScalar Y[], PetscInt ldy);

@@ -112,3 +112,40 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form   = MUON_WIRE_DENSE;
+  layout->values = ((const MuonCompressorDense *)c->data)->codec;
+  layout->count  = (PetscInt64)m * n;
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonCompressorDense *dense = (const MuonCompressorDense *)c->data;
+
+  PetscFunctionBegin;
+  *count = (PetscInt64)m * n;
+  PetscCall(MuonCompressorDenseEncode_Private(c, dense->codec, dense->rounding, 1.0, m, n, T, ldt, R, ldr, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDenseDecode_Private(c, ((const MuonCompressorDense *)c->data)->codec, m, n, payload, add, scale, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorSetDense_Private(MuonCompressor c, const MuonCompressorDense *dense)
+{
+  PetscFunctionBegin;
+  c->data        = (void *)dense;
+  c->ops->layout = MuonCompressorLayout_Dense;
+  c->ops->encode = MuonCompressorEncode_Dense;
+  c->ops->decode = MuonCompressorDecode_Dense;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,29 +1,6 @@
 #include "../../muoncompressorcodec.h"
 
-static PetscErrorCode MuonCompressorLayout_BF16(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
-{
-  PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MUON_WIRE_VALUES_BF16;
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_BF16(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
-{
-  PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST, 1.0, m, n, T, ldt, R, ldr, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDecode_BF16(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_BF16, m, n, payload, add, scale, Y, ldy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST};
 
 static PetscErrorCode MuonCompressorAlpha_BF16(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
@@ -56,10 +33,8 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->ops->layout = MuonCompressorLayout_BF16;
-  c->ops->encode = MuonCompressorEncode_BF16;
-  c->ops->decode = MuonCompressorDecode_BF16;
-  c->ops->alpha  = MuonCompressorAlpha_BF16;
-  c->ops->view   = MuonCompressorView_BF16;
+  PetscCall(MuonCompressorSetDense_Private(c, &dense));
+  c->ops->alpha = MuonCompressorAlpha_BF16;
+  c->ops->view  = MuonCompressorView_BF16;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

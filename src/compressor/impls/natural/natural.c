@@ -1,29 +1,6 @@
 #include "../../muoncompressorcodec.h"
 
-static PetscErrorCode MuonCompressorLayout_Natural(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
-{
-  PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MUON_WIRE_VALUES_NATURAL;
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_Natural(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
-{
-  PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, R, ldr, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDecode_Natural(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM};
 
 static PetscErrorCode MuonCompressorAlpha_Natural(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
@@ -63,10 +40,8 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Natural(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->ops->layout = MuonCompressorLayout_Natural;
-  c->ops->encode = MuonCompressorEncode_Natural;
-  c->ops->decode = MuonCompressorDecode_Natural;
-  c->ops->alpha  = MuonCompressorAlpha_Natural;
-  c->ops->view   = MuonCompressorView_Natural;
+  PetscCall(MuonCompressorSetDense_Private(c, &dense));
+  c->ops->alpha = MuonCompressorAlpha_Natural;
+  c->ops->view  = MuonCompressorView_Natural;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

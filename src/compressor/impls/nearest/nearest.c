@@ -1,29 +1,6 @@
 #include "../../muoncompressorcodec.h"
 
-static PetscErrorCode MuonCompressorLayout_Nearest(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
-{
-  PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MUON_WIRE_VALUES_NATURAL;
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_Nearest(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
-{
-  PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, 1.0, m, n, T, ldt, R, ldr, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDecode_Nearest(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST};
 
 /* In units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in binary32, and from there to 2 */
 static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
@@ -66,10 +43,8 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Nearest(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->ops->layout = MuonCompressorLayout_Nearest;
-  c->ops->encode = MuonCompressorEncode_Nearest;
-  c->ops->decode = MuonCompressorDecode_Nearest;
-  c->ops->alpha  = MuonCompressorAlpha_Nearest;
-  c->ops->view   = MuonCompressorView_Nearest;
+  PetscCall(MuonCompressorSetDense_Private(c, &dense));
+  c->ops->alpha = MuonCompressorAlpha_Nearest;
+  c->ops->view  = MuonCompressorView_Nearest;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,29 +1,6 @@
 #include "../../muoncompressorcodec.h"
 
-static PetscErrorCode MuonCompressorLayout_Truncated(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
-{
-  PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MUON_WIRE_VALUES_NATURAL;
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_Truncated(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
-{
-  PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN, 1.0, m, n, T, ldt, R, ldr, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDecode_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MUON_WIRE_VALUES_NATURAL, m, n, payload, add, scale, Y, ldy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN};
 
 /* What is rounded to a power of two in binary32 has that small error alone; everything else is less than twice the power that is left, as a double too */
 static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
@@ -61,10 +38,8 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Truncated(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->ops->layout = MuonCompressorLayout_Truncated;
-  c->ops->encode = MuonCompressorEncode_Truncated;
-  c->ops->decode = MuonCompressorDecode_Truncated;
-  c->ops->alpha  = MuonCompressorAlpha_Truncated;
-  c->ops->view   = MuonCompressorView_Truncated;
+  PetscCall(MuonCompressorSetDense_Private(c, &dense));
+  c->ops->alpha = MuonCompressorAlpha_Truncated;
+  c->ops->view  = MuonCompressorView_Truncated;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
