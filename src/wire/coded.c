@@ -14,7 +14,6 @@
 #define FEW       126u
 #define MANY_BITS 14u
 #define MOST      255u
-#define SLOTS     (1u << MANY_BITS)
 /* Codes that are unpacked together; a multiple of 8 */
 #define BLOCK 512u
 /* Lanes of a chunk that is not a small one */
@@ -27,9 +26,11 @@
 
 /* What depends on the precision is compiled for each */
 #if defined(__GNUC__)
-  #define MUON_WIRE_EACH static inline __attribute__((always_inline))
+  #define MUON_WIRE_EACH  static inline __attribute__((always_inline))
+  #define MUON_WIRE_APART static __attribute__((noinline))
 #else
-  #define MUON_WIRE_EACH static inline
+  #define MUON_WIRE_EACH  static inline
+  #define MUON_WIRE_APART static
 #endif
 
 typedef struct {
@@ -387,12 +388,44 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
   return at == end ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
+/* The slots of a table, and the words through them */
+MUON_WIRE_EACH MuonWireResult MuonWireSlotsDecode(unsigned precision, unsigned width, unsigned count, const MuonWireModel *model, uint32_t *slots, uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end,
+                                                  uint32_t counts[4][SYMBOLS], unsigned char *to)
+{
+  uint32_t start = 0;
+
+  for (unsigned i = 0; i < model->symbols; i++) {
+    for (uint32_t k = 0; k < model->frequency[i]; k++) {
+      slots[start + k] = (uint32_t)model->frequency[i] | k << 16;
+      names[start + k] = model->code[i];
+    }
+    start += model->frequency[i];
+  }
+  return MuonWireWordsDecode(precision, width, count, slots, names, lanes, state, at, end, counts, to);
+}
+
+/* Each has the arrays that it needs, so that few codes do not take the stack of many */
+MUON_WIRE_APART MuonWireResult MuonWireFewDecode(unsigned width, unsigned count, const MuonWireModel *model, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, uint32_t counts[4][SYMBOLS], unsigned char *to)
+{
+  uint32_t slots[1u << FEW_BITS];
+  uint16_t names[1u << FEW_BITS];
+
+  return MuonWireSlotsDecode(FEW_BITS, width, count, model, slots, names, lanes, state, at, end, counts, to);
+}
+
+MUON_WIRE_APART MuonWireResult MuonWireManyDecode(unsigned width, unsigned count, const MuonWireModel *model, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, uint32_t counts[4][SYMBOLS], unsigned char *to)
+{
+  uint32_t slots[1u << MANY_BITS];
+  uint16_t names[1u << MANY_BITS];
+
+  return MuonWireSlotsDecode(MANY_BITS, width, count, model, slots, names, lanes, state, at, end, counts, to);
+}
+
 static MuonWireResult MuonWireChunkDecode(unsigned width, unsigned count, const unsigned char *from, uint64_t bytes, unsigned char *to)
 {
   const unsigned       lanes = MuonWireLanes(count);
   const unsigned char *at;
-  uint32_t             slots[SLOTS], counts[4][SYMBOLS], state[LANES] = {LOWEST, LOWEST, LOWEST, LOWEST}, start = 0;
-  uint16_t             names[SLOTS];
+  uint32_t             counts[4][SYMBOLS], state[LANES] = {LOWEST, LOWEST, LOWEST, LOWEST};
   MuonWireModel        model, again;
   MuonWireResult       result;
   uint64_t             head;
@@ -403,16 +436,9 @@ static MuonWireResult MuonWireChunkDecode(unsigned width, unsigned count, const 
     state[lane] = MuonWireLoad32(at);
     if (state[lane] < LOWEST) return MUON_WIRE_CORRUPT;
   }
-  for (unsigned i = 0; i < model.symbols; i++) {
-    for (uint32_t k = 0; k < model.frequency[i]; k++) {
-      slots[start + k] = (uint32_t)model.frequency[i] | k << 16;
-      names[start + k] = model.code[i];
-    }
-    start += model.frequency[i];
-  }
   memset(counts, 0, sizeof(counts));
-  if (model.precision == FEW_BITS) result = MuonWireWordsDecode(FEW_BITS, width, count, slots, names, lanes, state, at, from + bytes, counts, to);
-  else result = MuonWireWordsDecode(MANY_BITS, width, count, slots, names, lanes, state, at, from + bytes, counts, to);
+  if (model.precision == FEW_BITS) result = MuonWireFewDecode(width, count, &model, lanes, state, at, from + bytes, counts, to);
+  else result = MuonWireManyDecode(width, count, &model, lanes, state, at, from + bytes, counts, to);
   if (result != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (unsigned lane = 0; lane < lanes; lane++) {
     if (state[lane] != LOWEST) return MUON_WIRE_CORRUPT;

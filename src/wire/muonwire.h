@@ -178,7 +178,8 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
 
 /*
    The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Coded has codes of width bits, packed: 9
-   are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit
+   are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit. They have no memory but
+   the stack: up to 56 kB of it, and 112 kB where a chunk of coded codes has more than 126 different ones
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX
 uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
