@@ -3,6 +3,7 @@
 */
 #include "muonkernels.h"
 #include "muonclones.h"
+#include "muonimage.h"
 #include <math.h>
 #include <string.h>
 
@@ -26,14 +27,6 @@ static void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2)
     *n = *m > 0;
   }
 }
-
-#if defined(MUON_KERNEL_SINGLE)
-typedef uint32_t Bits;
-  #define TOP_BIT ((uint32_t)1 << 31)
-#else
-typedef uint64_t Bits;
-  #define TOP_BIT ((uint64_t)1 << 63)
-#endif
 
 MUON_KERNEL_CLONES int MuonKernelIsBelow(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar limit)
 {

@@ -3,6 +3,7 @@
 */
 #include "muonkernels.h"
 #include "muonclones.h"
+#include "muonimage.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,14 +14,6 @@
 #define GROUP 16
 /* Entries for which random words are made at once */
 #define CHUNK 512
-
-#if defined(MUON_KERNEL_SINGLE)
-typedef uint32_t Bits;
-  #define TOP_BIT ((uint32_t)1 << 31)
-#else
-typedef uint64_t Bits;
-  #define TOP_BIT ((uint64_t)1 << 63)
-#endif
 
 /* Absolute values are in the order of their bits, those that are not finite at the end */
 MUON_KERNEL_CLONES double MuonKernelLargest(size_t entries, const MuonKernelScalar *x)

@@ -2,18 +2,11 @@
    Entries that a bitmap in row-major order names, out of a matrix by columns and back into one: squares of 64 x 64 entries, so that few pages are used at a time.
 */
 #include "muonkernels.h"
+#include "muonimage.h"
 #include "muonsquare.h"
 
 /* Columns that are asked for early */
 #define AHEAD 64
-
-#if defined(MUON_KERNEL_SINGLE)
-typedef uint32_t Bits;
-  #define TOP_BIT ((uint32_t)1 << 31)
-#else
-typedef uint64_t Bits;
-  #define TOP_BIT ((uint64_t)1 << 63)
-#endif
 
 MUON_KERNEL_INLINE size_t CountBits(const unsigned char *bitmap, size_t first, size_t count)
 {

@@ -2,6 +2,7 @@
    Signs as bits in row-major order, from matrices by columns and back: the signs of 64 rows and 64 columns are a square of bits, which is transposed in registers.
 */
 #include "muonkernels.h"
+#include "muonimage.h"
 #include "muonsquare.h"
 #include <math.h>
 
@@ -9,14 +10,6 @@
 #define TALL 512
 /* Independent partial sums */
 #define SUMS 8
-
-#if defined(MUON_KERNEL_SINGLE)
-typedef uint32_t Bits;
-  #define SIGN_SHIFT 31
-#else
-typedef uint64_t Bits;
-  #define SIGN_SHIFT 63
-#endif
 
 /* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
 MUON_KERNEL_INLINE Bits Below(MuonKernelScalar x)
