@@ -6,6 +6,7 @@
 #include <petscmuonretro.h>
 #include <petscmuonsys.h>
 #include <petscmuonconf.h>
+#include <petscmuon/private/muonarray.h>
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>
 
@@ -48,6 +49,85 @@ PETSC_INTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
 PETSC_INTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 PETSC_INTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
+
+/* Room for a contiguous array of the shape of another, in a slot */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *like, MuonPrecision, MuonArray *);
+
+/*
+   A matrix as an oracle sees it: the rows of it that this rank has, as an array, and who has the others. A matrix on one rank is all here, with the communicator MPI_COMM_SELF. rows and columns are those of the whole
+   matrix, first is the number of the first row here; ranges[r] is that of rank r, NULL where size is 1
+*/
+typedef struct {
+  MuonArray       here;
+  MPI_Comm        comm;
+  PetscMPIInt     rank, size;
+  PetscInt        rows, columns, first;
+  const PetscInt *ranges;
+} MuonMatrix;
+
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define MUON_PETSCSCALAR MUON_SINGLE
+#else
+  #define MUON_PETSCSCALAR MUON_DOUBLE
+#endif
+
+/* An array of PETSc's scalars that somebody else owns: m x n, column-major */
+PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
+/*
+   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory. Get and Restore stand in pairs; a matrix that is only read keeps its state. Nothing behind the border asks a
+   Mat for its entries
+*/
+PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
+PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
+/* A matrix that is all on this rank */
+PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
+/* Whether all entries are finite, on every rank of the matrix */
+PETSC_EXTERN PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *, PetscBool *);
+
+/*
+   State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor names every one of its arrays and numbers once, in one routine, to a visitor: memory in a view, checkpoints and
+   moves between memories are visitors. An object tells in the same order each time.
+
+   holder says whose it is: a worker's (different on each), a server's (where the layer is served), everyone's (the same on all ranks). An entrywise state has the shape of the piece and follows its entries when a layer is cut
+   anew; any other is opaque, an array of its own shape or bytes. scratch is memory that a step writes before it reads: counted, not kept
+*/
+typedef enum {
+  MUON_STATE_WORKER,
+  MUON_STATE_SERVER,
+  MUON_STATE_EVERYONE
+} MuonStateHolder;
+
+typedef struct {
+  const char     *layer; /* name of the layer or piece */
+  const char     *name;  /* of the state, unique in the layer: "momentum", "compressor.basis[2]" */
+  MuonStateHolder holder;
+  PetscBool       entrywise, scratch;
+  MuonArray      *array; /* or NULL, and bytes at data */
+  size_t          bytes;
+  void           *data;
+} MuonState;
+
+typedef struct _n_MuonStateVisitor {
+  PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
+  const char     *layer;  /* that is being visited: set by who walks the layers */
+  MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
+  void           *ctx;
+} MuonStateVisitor;
+
+/* What objects call in their routine. An array without data is none */
+PETSC_EXTERN PetscErrorCode MuonStateVisitArray(MuonStateVisitor *, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *);
+PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char name[], size_t bytes, void *data);
+
+/* State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array that Create made and leaves none, which it may be already */
+PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
+PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
+static inline void          MuonArraySwap(MuonArray *a, MuonArray *b)
+{
+  const MuonArray c = *a;
+
+  *a = *b;
+  *b = c;
+}
 
 /*
    The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure to need it on all ranks), answers a zero, empty or non-finite matrix itself.

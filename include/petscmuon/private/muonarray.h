@@ -1,0 +1,140 @@
+/*
+   A matrix in memory, and the table of kernels that work on it.
+
+   An array is n lines of m entries each, a line contiguous and ld entries behind the one before. Column-major memory has the columns of a matrix as its lines, row-major memory the rows: rowmajor says which. Entries are
+   numbered as they lie, line by line: entry i of line j is number j m + i. That is the order of positions on the wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from columns asks for rowmajor.
+
+   There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries of its own precision. Raw pointers, no PETSc, no MPI.
+*/
+#pragma once
+
+#include <petscmuonconf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What types outside of the library may call */
+#if defined(__GNUC__)
+  #define MUON_EXPORT __attribute__((visibility("default")))
+#else
+  #define MUON_EXPORT
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum {
+  MUON_SINGLE,
+  MUON_DOUBLE
+} MuonPrecision;
+
+typedef enum {
+  MUON_HOST,
+  MUON_DEVICE
+} MuonMemory;
+
+typedef struct {
+  void         *data;
+  size_t        m, n, ld; /* entries of a line, lines, entries from one line to the next; ld may be anything where n < 2 */
+  MuonPrecision precision;
+  MuonMemory    memory;
+  int           rowmajor; /* the lines are rows of the matrix, not columns */
+} MuonArray;
+
+static inline size_t MuonArrayRows(const MuonArray *A)
+{
+  return A->rowmajor ? A->n : A->m;
+}
+
+static inline size_t MuonArrayColumns(const MuonArray *A)
+{
+  return A->rowmajor ? A->m : A->n;
+}
+
+static inline size_t MuonArrayEntryBytes(const MuonArray *A)
+{
+  return A->precision == MUON_SINGLE ? sizeof(float) : sizeof(double);
+}
+
+/* The entry at row i, column j of the matrix */
+static inline void *MuonArrayAt(const MuonArray *A, size_t i, size_t j)
+{
+  return (char *)A->data + (A->rowmajor ? i * A->ld + j : j * A->ld + i) * MuonArrayEntryBytes(A);
+}
+
+/* rows x columns entries from row i, column j on, in the same memory */
+static inline MuonArray MuonArrayPart(const MuonArray *A, size_t i, size_t j, size_t rows, size_t columns)
+{
+  MuonArray part = *A;
+
+  part.data = A->data == NULL ? NULL : MuonArrayAt(A, i, j);
+  part.m    = A->rowmajor ? columns : rows;
+  part.n    = A->rowmajor ? rows : columns;
+  return part;
+}
+
+/* An array of the same shape and order without gaps: in other memory, or in none where data is NULL */
+static inline MuonArray MuonArrayLike(const MuonArray *A, MuonPrecision precision, void *data)
+{
+  MuonArray like = *A;
+
+  like.data      = data;
+  like.ld        = A->m;
+  like.precision = precision;
+  return like;
+}
+
+static inline size_t MuonArrayEntries(const MuonArray *A)
+{
+  return A->m * A->n;
+}
+
+/* Of an array without gaps */
+static inline size_t MuonArrayBytes(const MuonArray *A)
+{
+  return MuonArrayEntries(A) * MuonArrayEntryBytes(A);
+}
+
+/*
+   The kernels of all arrays: what a list names, a table has as a member, the host as two functions, and a device as functions of the same names. Coefficients are double and rounded to the precision of the entries that are
+   written, once.
+*/
+#include <petscmuon/private/muonkernelspasses.h>
+#include <petscmuon/private/muonkernelsmessages.h>
+#include <petscmuon/private/muonkernelsnorms.h>
+
+#define MUON_KERNEL_MEMBER(type, name, arguments) type(*name) arguments;
+typedef struct {
+  const char *name; /* single, double */
+  size_t      size; /* bytes of an entry */
+  double      unit; /* its roundoff: 2^-24, 2^-53 */
+  MUON_KERNELS_PASSES(MUON_KERNEL_MEMBER)
+  MUON_KERNELS_MESSAGES(MUON_KERNEL_MEMBER)
+  MUON_KERNELS_NORMS(MUON_KERNEL_MEMBER)
+} MuonKernels;
+#undef MUON_KERNEL_MEMBER
+
+#define MUON_KERNEL_DECLARE(type, name, arguments) \
+  type MuonKernel##name##Single arguments; \
+  type MuonKernel##name##Double arguments;
+MUON_KERNELS_PASSES(MUON_KERNEL_DECLARE)
+MUON_KERNELS_MESSAGES(MUON_KERNEL_DECLARE)
+MUON_KERNELS_NORMS(MUON_KERNEL_DECLARE)
+#undef MUON_KERNEL_DECLARE
+
+/* NULL where the library was built without kernels for that memory */
+MUON_EXPORT const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory);
+
+static inline const MuonKernels *MuonArrayKernels(const MuonArray *A)
+{
+  return MuonKernelsGet(A->precision, A->memory);
+}
+
+/* Y = a X + b Y for arrays of the same shape, whatever the precision of either is */
+MUON_EXPORT void MuonArrayAxpby(double a, const MuonArray *X, double b, const MuonArray *Y);
+/* 1 when all entries are finite */
+MUON_EXPORT int MuonArrayIsFinite(const MuonArray *X);
+
+#if defined(__cplusplus)
+}
+#endif

@@ -1,0 +1,31 @@
+/*
+   The tables of the host's kernels, and operations on arrays that choose one of them.
+*/
+#include <petscmuon/private/muonarray.h>
+#include <math.h>
+
+#define KERNEL_SINGLE(type, name, arguments) MuonKernel##name##Single,
+#define KERNEL_DOUBLE(type, name, arguments) MuonKernel##name##Double,
+
+static const MuonKernels host[] = {
+  {"single", sizeof(float),  1.0 / 16777216.0,         MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
+  {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}
+};
+
+const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory)
+{
+  return memory == MUON_HOST ? &host[precision] : NULL;
+}
+
+void MuonArrayAxpby(double a, const MuonArray *X, double b, const MuonArray *Y)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+
+  if (X->precision == Y->precision) kernels->Axpby(Y->m, Y->n, a, X->data, X->ld, b, Y->data, Y->ld);
+  else kernels->AxpbyOther(Y->m, Y->n, a, X->data, X->ld, b, Y->data, Y->ld);
+}
+
+int MuonArrayIsFinite(const MuonArray *X)
+{
+  return MuonArrayKernels(X)->IsBelow(X->m, X->n, X->data, X->ld, HUGE_VAL);
+}

@@ -1,0 +1,141 @@
+#include <petscmuon/private/petscmuonimpl.h>
+
+PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace work, MuonWorkspaceSlot slot, const MuonArray *like, MuonPrecision precision, MuonArray *array)
+{
+  PetscFunctionBegin;
+  *array = MuonArrayLike(like, precision, NULL);
+  PetscCall(MuonWorkspaceGet(work, slot, MuonArrayBytes(array), &array->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision precision, MuonArray *array)
+{
+  PetscFunctionBegin;
+  *array = MuonArrayLike(like, precision, NULL);
+  PetscCall(PetscCalloc1(PetscMax(MuonArrayBytes(array), 1), (char **)&array->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayDestroy(MuonArray *array)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(array->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld)
+{
+  MuonArray array;
+
+  array.data      = (void *)data;
+  array.m         = (size_t)m;
+  array.n         = (size_t)n;
+  array.ld        = (size_t)PetscMax(ld, m);
+  array.precision = MUON_PETSCSCALAR;
+  array.memory    = MUON_HOST;
+  array.rowmajor  = 0;
+  return array;
+}
+
+MuonMatrix MuonMatrixOfArray(const MuonArray *array)
+{
+  MuonMatrix matrix;
+
+  matrix.here    = *array;
+  matrix.comm    = MPI_COMM_SELF;
+  matrix.rank    = 0;
+  matrix.size    = 1;
+  matrix.rows    = (PetscInt)MuonArrayRows(array);
+  matrix.columns = (PetscInt)MuonArrayColumns(array);
+  matrix.first   = 0;
+  matrix.ranges  = NULL;
+  return matrix;
+}
+
+PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
+{
+  PetscInt           rows, columns, ld;
+  const PetscScalar *read;
+  PetscScalar       *data;
+  MuonArray          here;
+  PetscMPIInt        size;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &rows, NULL));
+  PetscCall(MatGetSize(A, NULL, &columns));
+  PetscCall(MatDenseGetLDA(A, &ld));
+  if (write) PetscCall(MatDenseGetArray(A, &data));
+  else {
+    PetscCall(MatDenseGetArrayRead(A, &read));
+    data = (PetscScalar *)read;
+  }
+  here    = MuonArrayOfScalars(rows, columns, data, ld);
+  *matrix = MuonMatrixOfArray(&here);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1) {
+    matrix->comm = PetscObjectComm((PetscObject)A);
+    matrix->size = size;
+    PetscCallMPI(MPI_Comm_rank(matrix->comm, &matrix->rank));
+    PetscCall(MatGetSize(A, &matrix->rows, NULL));
+    PetscCall(MatGetOwnershipRanges(A, &matrix->ranges));
+    matrix->first = matrix->ranges[matrix->rank];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
+{
+  PetscScalar       *data = (PetscScalar *)matrix->here.data;
+  const PetscScalar *read = data;
+
+  PetscFunctionBegin;
+  if (write) PetscCall(MatDenseRestoreArray(A, &data));
+  else PetscCall(MatDenseRestoreArrayRead(A, &read));
+  matrix->here.data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
+{
+  int all = MuonArrayIsFinite(&matrix->here);
+
+  PetscFunctionBegin;
+  if (matrix->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, matrix->comm));
+  *finite = all ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
+{
+  MuonState state;
+
+  PetscFunctionBegin;
+  if (array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  state.layer     = visitor->layer;
+  state.name      = name;
+  state.holder    = visitor->holder;
+  state.entrywise = entrywise;
+  state.scratch   = scratch;
+  state.array     = array;
+  state.bytes     = MuonArrayBytes(array);
+  state.data      = array->data;
+  PetscCall((*visitor->visit)(visitor, &state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *visitor, const char name[], size_t bytes, void *data)
+{
+  MuonState state;
+
+  PetscFunctionBegin;
+  state.layer     = visitor->layer;
+  state.name      = name;
+  state.holder    = visitor->holder;
+  state.entrywise = PETSC_FALSE;
+  state.scratch   = PETSC_FALSE;
+  state.array     = NULL;
+  state.bytes     = bytes;
+  state.data      = data;
+  PetscCall((*visitor->visit)(visitor, &state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
