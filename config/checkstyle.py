@@ -43,6 +43,9 @@ LEVELS = ("beginner", "intermediate", "advanced", "developer")
 # Options of PETSc that our packages read as its own do
 PETSC_KEYS = ("-log_exclude",)
 
+# Keys that several types read themselves, because the others have no such choice
+SHARED_KEYS = ()
+
 # Macros that look like calls and check or return by themselves
 BARE = re.compile(r"(PetscFunction|PetscCall|PetscCheck|PetscAssert|PetscValid|PetscTry|PetscUse|PetscOptions(Head)?(Begin|End)|PetscObjectOptions(Begin|End)|PetscStack|PetscUnreachable|PetscMacro|"
                   r"PetscConcat|PetscStringize|PetscHash|PetscDefined|PetscExpand|PetscSwap|PetscPragma|PetscObjectParameter(Set|Declare)|PetscInfoEnabled|PetscArrayIsNull|PetscDisableStatic|"
@@ -115,10 +118,13 @@ def room_of_header(path):
   match = re.fullmatch(r"petscmuon(sys|version|impl|retro)\.h", name)
   if match:
     return "sys"
+  if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
+    return "kernels"
   match = re.fullmatch(r"(?:petsc)?muon([a-z]*?)(?:impl)?\.h", name)
-  if match:
-    return match.group(1) or "muon"
-  return None
+  # muonexport.h is of all rooms; muonlmoslices.h belongs to the norms
+  if not match or match.group(1) == "export":
+    return None
+  return next((room for room in FLOORS if match.group(1).startswith(room)), match.group(1) or "muon")
 
 
 # Every text
@@ -263,11 +269,11 @@ def check_rooms(s, root):
     if not s.is_library or s.room not in FLOORS:
       continue
     ours = name in GENERATED_HEADERS
-    if s.room in WITHOUT_PETSC and re.match(r"(petsc|slepc)", name) and not ours:
+    target = target_room(s, name, root)
+    if s.room in WITHOUT_PETSC and re.match(r"(petsc|slepc)", name) and not ours and target is None:
       yield number, "the room %s knows nothing of PETSc" % s.room
     if s.room in WITHOUT_MPI and re.match(r"mpi", name):
       yield number, "the room %s knows nothing of MPI" % s.room
-    target = target_room(s, name, root)
     if ours or target is None or target[0] is None:
       continue
     room, path = target
@@ -438,6 +444,25 @@ OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EL
 QUERY = re.compile(r"\bPetscOptions(?:Get\w+|HasName|CreateViewer)\s*\([^;]*?\"(-\w+)\"", re.S)
 
 
+def flat(text):
+  return text.lower().replace("_", "").lstrip("-")
+
+
+def check_key(s, key, manual):
+  """The grammar of options: a key of one type alone carries its name, a setter mirrors its key."""
+  kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
+  if kind and key not in SHARED_KEYS and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
+    yield "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1))
+  if manual is None:
+    return
+  head, _, rest = manual.rpartition("Set")
+  setter = re.sub("^muon", "", flat(head + rest))
+  # One function may set what several keys say, SetBetas() beta1 and beta2; a layer's keys stand behind its name, and the key of a class alone is its type
+  stem = re.sub("(view|policy|s)$", "", setter)
+  if not flat(key).endswith((setter, stem)) and not flat(key).startswith(stem) and not ("layer" + flat(key)).startswith(stem) and setter != flat(key) + "type":
+    yield "option %s and its function %s() have different names" % (key, manual)
+
+
 def check_project(sources):
   pages = [page for s in sources if s.is_library or s.path.startswith("include/") for page in man_pages(s)]
   for page in pages:
@@ -469,6 +494,8 @@ def check_project(sources):
       call, key, manual = match.groups()
       line = s.line_of(match.start())
       seen.append((line, key))
+      for message in check_key(s, key, manual or None):
+        yield Finding(s.path, line, message)
       if not manual:
         yield Finding(s.path, line, "option %s names no function in its call" % key)
       elif manual not in prototypes:
@@ -479,6 +506,8 @@ def check_project(sources):
           yield Finding(s.path, line, "option %s has the setter %s() and no %s()" % (key, manual, head + "Get" + rest))
     for match in QUERY.finditer(s.text):
       seen.append((s.line_of(match.start()), match.group(1)))
+      for message in check_key(s, match.group(1), None):
+        yield Finding(s.path, s.line_of(match.start()), message)
     for line, key in seen:
       if key in PETSC_KEYS:
         continue
@@ -492,7 +521,7 @@ def check_project(sources):
 
 def known_macros(sources):
   return {name for s in sources if s.is_c for name in re.findall(r"^\s*#\s*define\s+(\w+)\(", s.text, re.M)} | {
-    name for s in sources if s.is_c for name in re.findall(r"^(?:static |PETSC_INTERN |PETSC_EXTERN |static inline )*(?:void|int|double|float|size_t|PetscReal|PetscBool)\s+(\w+)\s*\(", s.code, re.M)}
+    name for s in sources if s.is_c for name in re.findall(r"^(?:static |PETSC_INTERN |PETSC_EXTERN |MUON_EXPORT |inline |const )*(?!PetscErrorCode\b)\w+ [*]*(\w+)\s*\(", s.code, re.M)}
 
 
 def check_all(sources, root):

@@ -10,6 +10,8 @@ blas_has() {
   if has PETSC_BLASLAPACK_CAPS; then name=$(echo "$name" | tr a-z A-Z); fi
   printf 'void %s(void);\nint main(void) { %s(); return 0; }\n' "$name" "$name" | $PCC -o /dev/null -x c - -x none $BLAS_LIBS 2>/dev/null
 }
+# Whole or not at all, for a make that reads while another writes
+write() { cat > "$BUILD/$1.$$" && mv -f "$BUILD/$1.$$" "$BUILD/$1"; }
 define() { printf '#define %s %s\n' "$1" "$2"; }
 
 mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
@@ -19,16 +21,15 @@ mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
   echo
   echo "/* How this PetscMuon was built; generated. The rooms that know nothing of PETSc read the precision, the BLAS interface and the optional libraries here */"
   define PETSCMUON_PETSC_VERSION_MINOR "$PETSC_MINOR"
-  case $PETSC_PRECISION in single) define MUON_KERNEL_SINGLE 1 ;; esac
   if has PETSC_HAVE_64BIT_BLAS_INDICES; then define MUON_KERNEL_BLAS_INT64 1; fi
   if has PETSC_BLASLAPACK_UNDERSCORE; then define MUON_KERNEL_BLAS_UNDERSCORE 1; fi
   if has PETSC_BLASLAPACK_CAPS; then define MUON_KERNEL_BLAS_CAPS 1; fi
   if blas_has gemmt; then define MUON_KERNEL_HAVE_GEMMT 1; fi
   if [ -n "$HAVE_ONEDNN" ]; then define PETSCMUON_HAVE_ONEDNN 1; fi
-} > "$BUILD/include/petscmuonconf.h"
+} | write include/petscmuonconf.h
 
 # The fragments find the prefix from their own place, so that an installation can be moved or staged behind DESTDIR
-cat > "$BUILD/lib/pkgconfig/petscmuon.pc" <<END
+write lib/pkgconfig/petscmuon.pc <<END
 prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib
@@ -42,7 +43,7 @@ Cflags: -I\${includedir}
 Libs: -L\${libdir} -Wl,-rpath,\${libdir} -lpetscmuon $RPATH
 END
 
-cat > "$BUILD/lib/petscmuon/conf/petscmuonvariables" <<END
+write lib/petscmuon/conf/petscmuonvariables <<END
 PETSCMUON_VERSION   = $VERSION
 PETSCMUON_BASE_LIBS = $BASE_LIBS
 # The PETSc and the SLEPc that this PetscMuon was built with
@@ -51,4 +52,4 @@ PETSC_ARCH = $PETSC_ARCH
 SLEPC_DIR  = $SLEPC_DIR
 END
 
-cp config/petscmuon_common.mk "$BUILD/lib/petscmuon/conf/petscmuon_common"
+write lib/petscmuon/conf/petscmuon_common < config/petscmuon_common.mk

@@ -49,9 +49,12 @@ CONTRACT_TRY := $(PCC) -ffp-contract=off -o /dev/null -c -x c /dev/null 2>/dev/n
 KERNEL_FLAGS := $(shell $(CONTRACT_TRY))
 FREE_FLAGS   = $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES) $(ONEDNN_INCLUDES)
 LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
+# Tests that start PETSc have a main() that can call theirs several times
+CASES_MAIN   := tests/runner/main.c
+CASES_SRC    := $(shell grep -l 'PetscInitialize.&argc' $(TEST_SRC) /dev/null)
 PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
 # $(call flags_of,source)
-flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(CPPFLAGS) $(CFLAGS)
+flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(if $(filter $(CASES_SRC),$1),-Dmain=MuonTestMain) $(CPPFLAGS) $(CFLAGS)
 
 # What lies under the system's own library folders needs no rpath
 rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/lib64/%,$1))
@@ -93,10 +96,12 @@ $(INTERNAL): $(LIB_OBJ) $(OBJ)/sources.list
 	$(call say,AR,$@)
 	$(Q)$(AR) cr $@ $(LIB_OBJ)
 
+# $(call refresh,file,command): what the command prints, where that is not there already. The file beside it is this shell's own: several makes may run at once
+refresh = @mkdir -p $(dir $1); new=$1.$$$$; trap 'rm -f $$new' EXIT; $2 > $$new && { cmp -s $$new $1 || mv -f $$new $1; }
+
 # Changes only when a source comes or goes, so that the library forgets the objects of deleted sources
 $(OBJ)/sources.list: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' $(LIB_SRC) > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+	$(call refresh,$@,printf '%s\n' $(LIB_SRC))
 
 # Programs
 # A test names what else it is made of in its TEST block: `link: internal` takes the archive in place of the library,
@@ -105,13 +110,16 @@ BLOCK_KEYS   := $(shell awk '/^ *(link|sources): / {key = $$1; $$1 = ""; gsub(/^
 # $(call block_key,source,key)
 block_key    = $(sort $(subst $(comma), ,$(patsubst $1=$2:%,%,$(filter $1=$2:%,$(BLOCK_KEYS)))))
 is_internal  = $(filter internal,$(call block_key,$1,link))
-objects_of   = $(OBJ)/$(1:.c=.o) $(patsubst %.c,$(OBJ)/%.o,$(call block_key,$1,sources))
+objects_of   = $(OBJ)/$(1:.c=.o) $(if $(filter $(CASES_SRC),$1),$(OBJ)/$(CASES_MAIN:.c=.o)) $(patsubst %.c,$(OBJ)/%.o,$(call block_key,$1,sources))
 link_program = $(PCC_LINKER) $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -o $1 $2 $3 $(BASE_LIBS) $(LDFLAGS)
 
 TEST_PROGRAMS     := $(TEST_SRC:%.c=$(BUILD)/%)
 TUTORIAL_PROGRAMS := $(TUTORIAL_SRC:%.c=$(BUILD)/%)
 BENCH_PROGRAMS    := $(BENCH_SRC:%.c=$(BUILD)/%)
 NANOGPT           := $(if $(NANOGPT_SRC),$(BUILD)/tutorials/nanogpt/nanogpt)
+
+# Objects of the time before have a main() of their own
+$(CASES_SRC:%.c=$(OBJ)/%.o): $(CASES_MAIN)
 
 define program_rule
 $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
@@ -128,7 +136,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 
 # Fuzzers: the wire room alone, under clang's sanitizers
 FUZZ_CC       ?= clang
-FUZZ_FLAGS    := -g -O1 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
+FUZZ_FLAGS    := -g -O2 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
 FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(GENERATED)
 	@mkdir -p $(@D)
@@ -139,8 +147,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
 # Changes when an optional library comes or goes
 $(BUILD)/optional.list: FORCE
-	@mkdir -p $(@D)
-	@echo 'onednn $(HAVE_ONEDNN)' > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+	$(call refresh,$@,echo 'onednn $(HAVE_ONEDNN)')
 $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
@@ -149,11 +156,13 @@ $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk 
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 
-# The option keys that the sources read
-$(KEYS_H): config/keys.sh $(LIB_SRC) $(OBJ)/sources.list | $(CONF_H)
-	@sh config/keys.sh $(LIB_SRC) > $@.new; if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+# The option keys that the sources read; the stamp says when they were looked at, the header when they changed
+$(KEYS_H): $(BUILD)/keys.stamp ;
+$(BUILD)/keys.stamp: config/keys.sh $(LIB_SRC) $(OBJ)/sources.list | $(CONF_H)
+	$(call refresh,$(KEYS_H),sh config/keys.sh $(LIB_SRC))
+	@touch $@
 
-ALL_OBJ := $(LIB_OBJ) $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
+ALL_OBJ := $(LIB_OBJ) $(foreach s,$(CASES_MAIN) $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
 -include $(wildcard $(ALL_OBJ:.o=.d))
 .PHONY: FORCE
 FORCE:

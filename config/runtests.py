@@ -12,6 +12,7 @@ import itertools
 import math
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -23,6 +24,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
 LIMIT = 120.0  # seconds a test
+TOGETHER = 8  # cases of a program in one start of MPI
 GRACE = 5.0  # seconds between asking a process to end and making it end
 
 KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "temporaries", "TODO", "SKIP"}
@@ -405,6 +407,11 @@ class Runner:
     for name in list(self.env):
       if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
         del self.env[name]
+    # MPIs whose programs run without a launcher as well, at a third of the cost
+    self.alone = any(re.match("PETSC_HAVE_(OPENMPI|OMPI|MPICH)", macro) for macro in self.config.macros) and "mpi" in os.path.basename(options.mpiexec.split()[0])
+    # Tests are small: threads of a BLAS cost more than they bring, and Open MPI looks for networks that it then does not use
+    for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("OMPI_MCA_pml", "ob1")):
+      self.env.setdefault(name, value)
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc,
@@ -497,17 +504,22 @@ class Runner:
     keys, program = test.keys, self.program(test)
     if not os.path.exists(program):
       return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
-    for name in keys.get("localrunfiles", "").split():
-      shutil.copy(os.path.join(ROOT, os.path.dirname(test.source), name), folder)
-    args = shlex.split(self.substitute(keys.get("args", "")))
-    if "oracle" in keys:
-      args += ["-oracle_dir", "."]
-    nsize = int(keys.get("nsize", "1"))
-    launch = [] if nsize == 0 else [MPIEXEC, "-n", str(nsize)]
-    env, limit = self.environment(test), self.time_limit(test)
+    command, env, limit = [program] + self.arguments(test, folder), self.environment(test), self.time_limit(test)
     if "error" in keys:
-      return self.run_failing(test, folder, launch, [program] + args, env, limit, max(nsize, 1))
-    status, out, err = run_command(launch + [program] + args, folder, env, limit)
+      return self.run_failing(test, folder, self.launch(test), command, env, limit, max(int(keys.get("nsize", "1")), 1))
+    return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
+
+  def launch(self, test):
+    nsize = test.keys.get("nsize", "1")
+    return [MPIEXEC, "-n", "0" if nsize == "1" and self.alone else nsize]
+
+  def arguments(self, test, folder):
+    for name in test.keys.get("localrunfiles", "").split():
+      shutil.copy(os.path.join(ROOT, os.path.dirname(test.source), name), folder)
+    return shlex.split(self.substitute(test.keys.get("args", ""))) + (["-oracle_dir", "."] if "oracle" in test.keys else [])
+
+  def judge(self, test, folder, status, out, err):
+    keys, env, limit = test.keys, self.environment(test), self.time_limit(test)
     if status is None:
       return "fail", ["still running after %g s" % limit] + tail(out + err)
     own, unused, memory = split_output(out)
@@ -523,6 +535,40 @@ class Runner:
     if not problems and "oracle" in keys:
       problems = self.run_oracle(keys["oracle"], folder, env, limit)
     return ("fail", problems) if problems else ("pass", [])
+
+  def together(self, test):
+    """What cases must have in common to run in one start of MPI; None for those that need one of their own."""
+    if not re.fullmatch(r"tests/\w+\.c", test.source) or "error" in test.keys or self.update or self.skip_reason(test) is not None:
+      return None
+    if "PetscInitialize(&argc" not in self.read(os.path.join(ROOT, test.source)):
+      return None
+    return test.source, test.keys.get("nsize", "1"), test.keys.get("env", "")
+
+  def run_together(self, tests):
+    """{test: (outcome, lines)} of cases that passed in one start of MPI; the others are to run alone, which tells what is wrong."""
+    top, results = tempfile.mkdtemp(prefix="muontest-"), {}
+    try:
+      folders = {test: os.path.join(top, str(i)) for i, test in enumerate(tests)}
+      with open(os.path.join(top, "cases"), "w") as f:
+        for test, folder in folders.items():
+          os.mkdir(folder)
+          lines = [folder] + self.arguments(test, folder)
+          if not all(lines) or "\n" in "".join(lines):
+            return results
+          f.write("\n".join(lines) + "\n\n")
+      env = dict(self.environment(tests[0]), MUON_TEST_CASES=os.path.join(top, "cases"))
+      if run_command(self.launch(tests[0]) + [self.program(tests[0])], top, env, sum(self.time_limit(test) for test in tests))[0] != 0:
+        return results
+      for test, folder in folders.items():
+        texts = ["".join(self.read(os.path.join(folder, ".%s.%d" % (name, rank))) for rank in range(max(int(test.keys.get("nsize", "1")), 1))) for name in ("stdout", "stderr")]
+        outcome = self.judge(test, folder, 0, *texts)
+        if outcome[0] == "pass":
+          results[test] = outcome
+    except (OSError, TestError):
+      pass
+    finally:
+      shutil.rmtree(top, ignore_errors=True)
+    return results
 
   def run_failing(self, test, folder, launch, command, env, limit, nsize):
     """The program must end with the text and a status other than 0 on every rank."""
@@ -634,6 +680,21 @@ def drop_stale_programs(command, targets, env):
       os.remove(program)
 
 
+def grouped(tests, runner):
+  """Lists of tests that may run in one start of MPI, few enough to keep all processors busy."""
+  groups, open_groups = [], {}
+  for test in tests:
+    key = runner.together(test)
+    group = open_groups.get(key) if key is not None else None
+    if group is None or len(group) == TOGETHER:
+      group = []
+      groups.append(group)
+      if key is not None:
+        open_groups[key] = group
+    group.append(test)
+  return groups
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("patterns", nargs="*", help="names of tests or of programs, globs allowed")
@@ -666,19 +727,30 @@ def main():
   build_programs(tests, options)
   runner = Runner(options)
   passed, failed, skipped, others = 0, [], 0, {}
+  used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+  built = used()
   for source, problem in [found for found in problems if selected(Test(found[0], "", found[0], {}), options.patterns)]:
     print("FAIL %s: %s" % (source, problem))
     failed.append(source)
   total, done = len(tests), 0
 
-  def timed(test):
+  def timed(tests):
     start = time.monotonic()
-    outcome, lines = runner.run(test)
-    return test, outcome, lines, time.monotonic() - start
+    results = runner.run_together(tests) if len(tests) > 1 else {}
+    shared = (time.monotonic() - start) / max(len(results), 1)
+    found = []
+    for test in tests:
+      start = time.monotonic()
+      outcome, lines = results.get(test) or runner.run(test)
+      found.append((test, outcome, lines, shared if test in results else time.monotonic() - start))
+    return found
+
+  def finished(futures):
+    for future in concurrent.futures.as_completed(futures):
+      yield from future.result()
 
   with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-    for future in concurrent.futures.as_completed([pool.submit(timed, test) for test in tests]):
-      test, outcome, lines, seconds = future.result()
+    for test, outcome, lines, seconds in finished([pool.submit(timed, group) for group in grouped(tests, runner)]):
       done += 1
       head = "(%d/%d) %s" % (done, total, test.full)
       if outcome == "pass":
@@ -700,6 +772,7 @@ def main():
     print("failed: " + " ".join(failed))
   if not tests:
     print("no test %s" % ("matches " + " ".join(options.patterns) if options.patterns else "was found"))
+  print("%.0f s of processor time" % (used() - built))
   print("%d passed, %d failed, %d skipped" % (passed, len(failed), skipped))
   return 0 if passed and not failed else 1
 

@@ -162,6 +162,43 @@ typedef enum {
 PETSC_EXTERN const char *const MuonNaNPolicies[];
 
 /*E
+   MuonStatePrecision - Precision of what an optimizer keeps beside the weights
+
+   Values:
++  `MUON_STATE_PRECISION_NATIVE` - that of each layer's weights
+-  `MUON_STATE_PRECISION_SINGLE` - single
+
+   Level: intermediate
+
+   Note:
+   It is that of momentum, estimates, aggregates, moments and scratch. Weights, those that a server keeps among them, have the precision in which they were given.
+
+.seealso: `MuonSetStatePrecision()`, `MuonAddLayerArray()`
+E*/
+typedef enum {
+  MUON_STATE_PRECISION_NATIVE,
+  MUON_STATE_PRECISION_SINGLE
+} MuonStatePrecision;
+PETSC_EXTERN const char *const MuonStatePrecisions[];
+
+/*E
+   MuonDownlink - How a server tells the workers of new weights
+
+   Values:
++  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have
+-  `MUON_DOWNLINK_STEP`    - by the step inside the norm ball, in the natural format of its norm, which each worker takes by itself
+
+   Level: intermediate
+
+.seealso: `MuonEF21SetDownlink()`, `MUONEF21`, `MuonLMOEncode()`
+E*/
+typedef enum {
+  MUON_DOWNLINK_WEIGHTS,
+  MUON_DOWNLINK_STEP
+} MuonDownlink;
+PETSC_EXTERN const char *const MuonDownlinks[];
+
+/*E
    MuonEF21Init - What EF21 starts from
 
    Values:
@@ -184,7 +221,7 @@ PETSC_EXTERN const char *const MuonEF21Inits[];
    Level: intermediate
 
    Notes:
-   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by entropy for the very same messages.
+   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by entropy for the very same messages, -1 where `MuonSetCountEntropy()` does not ask for it.
 
    A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the server messages that it decoded (`down`), each layer once.
 
@@ -238,6 +275,7 @@ PETSC_EXTERN PetscErrorCode MuonSetFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetUp(Muon);
 PETSC_EXTERN PetscErrorCode MuonAddLayer(Muon, const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonAddVecLayer(Muon, const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonAddLayerArray(Muon, const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
@@ -253,6 +291,7 @@ PETSC_EXTERN PetscErrorCode MuonGetGradientDualNorm(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
@@ -282,6 +321,10 @@ PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetSeed(Muon, PetscInt64);
 PETSC_EXTERN PetscErrorCode MuonGetSeed(Muon, PetscInt64 *);
+PETSC_EXTERN PetscErrorCode MuonSetStatePrecision(Muon, MuonStatePrecision);
+PETSC_EXTERN PetscErrorCode MuonGetStatePrecision(Muon, MuonStatePrecision *);
+PETSC_EXTERN PetscErrorCode MuonSetCountEntropy(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetCountEntropy(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetNaNPolicy(Muon, MuonNaNPolicy);
 PETSC_EXTERN PetscErrorCode MuonGetNaNPolicy(Muon, MuonNaNPolicy *);
 PETSC_EXTERN PetscErrorCode MuonSetErrorIfNotConverged(Muon, PetscBool);
@@ -306,7 +349,10 @@ PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21GetLayerState(Muon, MuonLayer, Mat *, Mat *, Mat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetDownlink(Muon, MuonDownlink);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDownlink(Muon, MuonDownlink *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetLayerDownlink(Muon, MuonLayer, MuonDownlink);
+PETSC_EXTERN PetscErrorCode MuonEF21GetLayerDownlink(Muon, MuonLayer, MuonDownlink *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);

@@ -37,8 +37,7 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORROWTOPK`    - the rows of largest norm
 .  `MUONCOMPRESSORRANKK`      - the leading singular triples
 .  `MUONCOMPRESSORTOPSVD`     - the same, as triples with their singular values
-.  `MUONCOMPRESSORPOWERSGD`   - the projection on a subspace that follows the leading singular vectors
--  `MUONCOMPRESSORSHARP`      - the sharp operator of a norm whose steps have a natural format, for servers
+-  `MUONCOMPRESSORPOWERSGD`   - the projection on a subspace that follows the leading singular vectors
 
    Level: intermediate
 
@@ -61,7 +60,6 @@ typedef const char *MuonCompressorType;
 #define MUONCOMPRESSORRANKK      "rankk"
 #define MUONCOMPRESSORTOPSVD     "topsvd"
 #define MUONCOMPRESSORPOWERSGD   "powersgd"
-#define MUONCOMPRESSORSHARP      "sharp"
 
 /*E
    MuonCompressorValues - How the values of a message are written
@@ -135,6 +133,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetType(MuonCompressor, MuonCompressor
 PETSC_EXTERN PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor, const char[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetUp(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetRatio(MuonCompressor, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetRatio(MuonCompressor, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetRank(MuonCompressor, PetscInt);

@@ -9,7 +9,7 @@
 /* SUBMANSEC = MuonExchange */
 
 /*S
-   MuonExchange - Moves the messages of a step between the workers and the servers of the layers
+   MuonExchange - Moves the messages of a step between workers, and the servers among them
 
    Level: intermediate
 
@@ -21,9 +21,9 @@ typedef struct _p_MuonExchange *MuonExchange;
    MuonExchangeType - String with the name of a partition of the layers over servers
 
    Values:
-+  `MUONEXCHANGESTAR`       - rank 0 serves every layer
-.  `MUONEXCHANGESHARDED`    - every layer has one owner
--  `MUONEXCHANGEREPLICATED` - every rank serves every layer
++  `MUONEXCHANGESTAR`       - worker 0 serves every layer
+.  `MUONEXCHANGELAYERWISE`  - every layer has one owner
+-  `MUONEXCHANGEREPLICATED` - every worker serves every layer
 
    Level: intermediate
 
@@ -31,7 +31,7 @@ typedef struct _p_MuonExchange *MuonExchange;
 J*/
 typedef const char *MuonExchangeType;
 #define MUONEXCHANGESTAR       "star"
-#define MUONEXCHANGESHARDED    "sharded"
+#define MUONEXCHANGELAYERWISE  "layerwise"
 #define MUONEXCHANGEREPLICATED "replicated"
 
 /*E
@@ -40,7 +40,7 @@ typedef const char *MuonExchangeType;
    Values:
 +  `MUON_EXCHANGE_MODE_REDUCE`    - sums of arrays at the server
 .  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere
--  `MUON_EXCHANGE_MODE_GATHER`    - messages, one from every worker, summed by the server in the order of ranks
+-  `MUON_EXCHANGE_MODE_GATHER`    - messages, one from every worker, summed by the server in the order of workers
 
    Level: intermediate
 
@@ -57,8 +57,8 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
    MuonExchangeAssignment - How the owners of the layers are chosen
 
    Values:
-+  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded rank
--  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one rank after the other
++  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded worker
+-  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
 
    Level: intermediate
 
@@ -88,6 +88,7 @@ PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetAssignment(MuonExchange, MuonExchangeAssignment);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetAssignment(MuonExchange, MuonExchangeAssignment *);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const char *const[], const PetscLogDouble[], const PetscLogDouble[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);

@@ -39,28 +39,58 @@ typedef const char *MuonLayerRule;
 #define MUONLAYERFROZEN "frozen"
 
 /*E
-   MuonShapeFactor - How the shape of an m x n layer enters its radius
+   MuonLayerStorage - What holds the weights of a layer
 
    Values:
-+  `MUON_SHAPE_FACTOR_NONE`      - 1
-.  `MUON_SHAPE_FACTOR_KJ`        - sqrt(max(1, m/n)) for the spectral norm
-.  `MUON_SHAPE_FACTOR_MOONLIGHT` - 0.2 sqrt(max(m, n)) for the spectral norm
--  `MUON_SHAPE_FACTOR_SCION`     - sqrt(m/n) for the spectral norm, 1/n for the max norm, sqrt(m)/n for the column norm, 1/sqrt(n) for the row norm
++  `MUON_LAYER_MAT`   - a `Mat`
+.  `MUON_LAYER_VEC`   - a `Vec`
+-  `MUON_LAYER_ARRAY` - memory that is not PETSc's
 
    Level: intermediate
 
-   Note:
-   Norms that are not named have the factor 1.
-
-.seealso: `MuonSetShapeFactor()`, `MuonLayerSetShapeFactor()`
+.seealso: `MuonLayerGetStorage()`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonAddLayerArray()`
 E*/
 typedef enum {
-  MUON_SHAPE_FACTOR_NONE,
-  MUON_SHAPE_FACTOR_KJ,
-  MUON_SHAPE_FACTOR_MOONLIGHT,
-  MUON_SHAPE_FACTOR_SCION
-} MuonShapeFactor;
-PETSC_EXTERN const char *const MuonShapeFactors[];
+  MUON_LAYER_MAT,
+  MUON_LAYER_VEC,
+  MUON_LAYER_ARRAY
+} MuonLayerStorage;
+PETSC_EXTERN const char *const MuonLayerStorages[];
+
+/*S
+   MuonLayerArray - Weights in memory that is not PETSc's
+
+   Values:
++  comm     - communicator of the ranks that hold the matrix together, `MPI_COMM_SELF` for one that is all here
+.  type     - `PETSC_FLOAT` or `PETSC_DOUBLE`, whatever `PetscScalar` is
+.  memtype  - where the memory is
+.  rowmajor - the entries of a row lie side by side, as in C and numpy, instead of those of a column
+.  M        - rows (outputs) of the whole matrix
+.  N        - its columns (inputs)
+.  first    - number of the first row that is here
+.  rows     - how many rows are here, `PETSC_DECIDE` for all
+.  ld       - entries from the beginning of one row to that of the next, of one column where `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` where there are no gaps
+.  w        - the weights, borrowed, which steps change in place
+-  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
+
+   Level: intermediate
+
+   Notes:
+   `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there are more.
+
+   So far the matrix is all on one rank, in host memory\: `comm` has one rank, `first` is 0 and `rows` is `M`.
+
+.seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
+S*/
+typedef struct {
+  MPI_Comm      comm;
+  PetscDataType type;
+  PetscMemType  memtype;
+  PetscBool     rowmajor;
+  PetscInt      M, N, first, rows, ld;
+  void         *w;
+  const void   *g;
+} MuonLayerArray;
 
 PETSC_EXTERN PetscClassId      MUONLAYER_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLayerRuleList;
@@ -72,17 +102,24 @@ PETSC_EXTERN PetscErrorCode MuonLayerRegisterAll(void);
 
 PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *);
+PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetOptionsPrefix(MuonLayer, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerGetName(MuonLayer, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetSize(MuonLayer, PetscInt *, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetStorage(MuonLayer, MuonLayerStorage *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeights(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsVec(MuonLayer, Vec *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArray(MuonLayer, MuonLayerArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradient(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientVec(MuonLayer, Vec *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArray(MuonLayer, MuonLayerArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradient(MuonLayer, Mat);
-PETSC_EXTERN PetscErrorCode MuonLayerGetServerWeights(MuonLayer, Mat *);
+PETSC_EXTERN PetscErrorCode MuonLayerSetGradientVec(MuonLayer, Vec);
+PETSC_EXTERN PetscErrorCode MuonLayerSetGradientArray(MuonLayer, const void *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetServerWeights(MuonLayer, Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetOwner(MuonLayer, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetLMO(MuonLayer, MuonLMO *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetRule(MuonLayer, MuonLayerRule);

@@ -53,6 +53,30 @@ typedef const char *MuonLMOType;
 #define MUONLMOL21       "l21"
 #define MUONLMOMIXED     "mixed"
 
+/*E
+   MuonShapeFactor - How the shape of an m x n layer enters its radius
+
+   Values:
++  `MUON_SHAPE_FACTOR_NONE`      - 1
+.  `MUON_SHAPE_FACTOR_KJ`        - sqrt(max(1, m/n)) for the spectral norm
+.  `MUON_SHAPE_FACTOR_MOONLIGHT` - 0.2 sqrt(max(m, n)) for the spectral norm
+-  `MUON_SHAPE_FACTOR_SCION`     - sqrt(m/n) for the spectral norm, 1/n for the max norm, sqrt(m)/n for the column norm, 1/sqrt(n) for the row norm
+
+   Level: intermediate
+
+   Note:
+   Norms that are not named have the factor 1.
+
+.seealso: `MuonSetShapeFactor()`, `MuonLayerSetShapeFactor()`, `MuonLMOGetShapeFactor()`
+E*/
+typedef enum {
+  MUON_SHAPE_FACTOR_NONE,
+  MUON_SHAPE_FACTOR_KJ,
+  MUON_SHAPE_FACTOR_MOONLIGHT,
+  MUON_SHAPE_FACTOR_SCION
+} MuonShapeFactor;
+PETSC_EXTERN const char *const MuonShapeFactors[];
+
 PETSC_EXTERN PetscClassId      MUONLMO_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLMOList;
 
@@ -67,11 +91,13 @@ PETSC_EXTERN PetscErrorCode MuonLMOGetType(MuonLMO, MuonLMOType *);
 PETSC_EXTERN PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO, const char[]);
 PETSC_EXTERN PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions(MuonLMO);
+PETSC_EXTERN PetscErrorCode MuonLMOSetUp(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOApply(MuonLMO, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonLMOSharp(MuonLMO, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeNorm(MuonLMO, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNorm(MuonLMO, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetStatus(MuonLMO, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, PetscInt, PetscInt, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetFlops(MuonLMO, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetPolar(MuonLMO, MuonPolar *);
 PETSC_EXTERN PetscErrorCode MuonLMOMixedSetExponents(MuonLMO, PetscReal, PetscReal);
@@ -87,6 +113,3 @@ PETSC_EXTERN PetscErrorCode MuonLMODecodeAdd(MuonLMO, PetscReal, size_t, const u
 PETSC_EXTERN PetscErrorCode MuonLMOView(MuonLMO, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonLMOReset(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMODestroy(MuonLMO *);
-
-PETSC_EXTERN PetscErrorCode MuonCompressorSharpSetLMO(MuonCompressor, MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonCompressorSharpGetLMO(MuonCompressor, MuonLMO *);

@@ -165,6 +165,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarGetType(MuonPolar, MuonPolarType *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar, const char[]);
 PETSC_EXTERN PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonPolarSetFromOptions(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarSetUp(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMany(MuonPolar, PetscInt, const Mat[], Mat[], MuonStatus[]);
 PETSC_EXTERN PetscErrorCode MuonPolarGetStatus(MuonPolar, MuonStatus *);

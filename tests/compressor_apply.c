@@ -21,7 +21,7 @@ static PetscErrorCode CheckBytes(const TestChoice *choice, PetscInt m, PetscInt 
   const int          codecs[] = {PetscDefined(USE_REAL_SINGLE) ? 1 : 0, 0, 1, 2, 3};
   const size_t       widths[] = {64, 32, 16, 9, 9}, d = (size_t)m * (size_t)n, kept = PetscMin(d, PetscMax(1, (size_t)(choice->ratio * d + 1e-6)));
   const int          form = buf[4] % 16, indices = buf[4] / 16, codec = buf[5];
-  const size_t       lines  = form == 10 ? (size_t)m : (size_t)n;
+  const size_t       lines  = form == 10 ? (size_t)n : (size_t)m; /* rows on the wire are the columns of a matrix of PETSc */
   int                values = choice->values;
   unsigned long long head, payload;
   size_t             expected, count, numbered = 0, nvalues, width = 1;
@@ -191,7 +191,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Top-K against choosing K times the first largest entry in row-major order, on a grid of few values */
+/* Top-K against choosing K times the first largest entry in the order of memory, on a grid of few values */
 static PetscErrorCode CheckTies(PetscInt m, PetscInt n, PetscInt gap, PetscReal ratio, unsigned long long *state)
 {
   const TestChoice choice = {MUONCOMPRESSORTOPK, ratio, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0};
@@ -209,8 +209,8 @@ static PetscErrorCode CheckTies(PetscInt m, PetscInt n, PetscInt gap, PetscReal 
     for (PetscInt j = 0; j < n; j++) PetscCall(TestMatSet(X, i, j, ((PetscInt)(TestBits(state) % 7) - 3) / (PetscScalar)4));
   }
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(X, &x));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGetEntries(Y, &y));
   PetscCall(PetscCalloc2(m * n, &expected, m * n, &taken));
   for (PetscInt k = 0; k < kept; k++) {
     PetscInt best = -1;
@@ -221,7 +221,7 @@ static PetscErrorCode CheckTies(PetscInt m, PetscInt n, PetscInt gap, PetscReal 
     expected[best] = x[best];
     taken[best]    = PETSC_TRUE;
   }
-  for (PetscInt e = 0; e < m * n; e++) TestCheck(y[e] == expected[e], "Entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, expected %g", e / n, e % n, (double)y[e], (double)expected[e]);
+  for (PetscInt e = 0; e < m * n; e++) TestCheck(y[e] == expected[e], "Entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, expected %g", e % m, e / m, (double)y[e], (double)expected[e]);
   PetscCall(PetscFree(x));
   PetscCall(PetscFree(y));
   PetscCall(PetscFree2(expected, taken));
@@ -472,11 +472,11 @@ static PetscErrorCode CheckUntouched(void)
   PetscCall(TestMatCreate(2, 6, 0, &X));
   PetscCall(TestMatCreate(2, 6, 0, &Y));
   PetscCall(TestMatSet(X, 1, 2, 8.0));
-  for (PetscInt e = 0; e < 12; e++) PetscCall(TestMatSet(Y, e / 6, e % 6, e == 8 ? 1.0 : NAN));
+  for (PetscInt e = 0; e < 12; e++) PetscCall(TestMatSetEntry(Y, e, e == 5 ? 1.0 : NAN));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(MuonCompressorDecodeAdd(c, 0.5, bytes, buf, Y));
-  PetscCall(TestMatGetRows(Y, &y));
-  for (PetscInt e = 0; e < 12; e++) TestCheck(e == 8 ? y[e] == 5.0 : PetscIsNanScalar(y[e]), "Entry %" PetscInt_FMT " is %g", e, (double)y[e]);
+  PetscCall(TestMatGetEntries(Y, &y));
+  for (PetscInt e = 0; e < 12; e++) TestCheck(e == 5 ? y[e] == 5.0 : PetscIsNanScalar(y[e]), "Entry %" PetscInt_FMT " is %g", e, (double)y[e]);
   PetscCall(PetscFree(y));
   PetscCall(PetscFree(buf));
   PetscCall(TestMatDestroy(&X));

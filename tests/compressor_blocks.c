@@ -2,8 +2,7 @@
    A compressor with blocks is one compressor for each block, to the last bit: messages, what is decoded, costs, constants and state. What the message of the blocks is refused for, and that a grid of one block is none.
 */
 #include "compressor_common.h"
-#include <petscmuon/private/muoncompressorimpl.h>
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 
 enum {
   M    = 12,
@@ -180,6 +179,69 @@ static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, 
   PetscCall(TestMatDestroy(&R));
   PetscCall(TestMatDestroy(&Y));
   PetscCall(TestMatDestroy(&Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with arrays of either precision and order, of which blocks are parts in the memory of the whole: messages, what the sender opens of its own and a receiver of what came, what is decoded */
+static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values, const Grid *grid, MuonPrecision precision, int rowmajor, unsigned long long *state)
+{
+  const PetscInt count = grid->nrows * grid->ncolumns;
+  MuonCompressor whole;
+  MuonOpened     own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
+  MuonArray      T, R, Y, Z;
+  MuonWireGroup  group;
+  unsigned char *buf, *partbuf;
+  size_t         bytes, partbytes;
+  PetscBool      valid;
+
+  PetscFunctionBegin;
+  PetscCall(TestArrayCreate(M, N, precision, rowmajor, 3, &T));
+  PetscCall(TestArrayCreate(M, N, precision, rowmajor, 1, &R));
+  PetscCall(TestArrayCreate(M, N, precision, rowmajor, 2, &Y));
+  PetscCall(TestArrayCreate(M, N, precision, rowmajor, 0, &Z));
+  TestArrayNormal(&T, 1, state);
+  TestArrayNormal(&R, 0.5, state);
+  PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, values, &whole));
+  PetscCall(MuonCompressorSetBlocks(whole, grid->nrows, grid->rows, grid->ncolumns, grid->columns));
+  PetscCall(TestEncodeArray(whole, &T, &R, &buf, &bytes, NULL, &own));
+  PetscCall(MuonCompressorOpen(whole, &T, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
+  TestCheck(valid && opened.bytes == own.bytes && memcmp(opened.data, own.data, own.bytes) == 0, "%s: the sender has opened something else", type);
+  TestCheck(MuonWireGroupOpen(buf, bytes, (2166136261u ^ 'w') * 16777619u, (uint64_t)count, &group) == MUON_WIRE_OK, "%s: no group", type);
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscInt       i = k / grid->ncolumns, j = k % grid->ncolumns, i0 = grid->rowstart[i], j0 = grid->columnstart[j], m = grid->rowstart[i + 1] - i0, n = grid->columnstart[j + 1] - j0;
+    const MuonArray      t = MuonArrayPart(&T, (size_t)i0, (size_t)j0, (size_t)m, (size_t)n), r = MuonArrayPart(&R, (size_t)i0, (size_t)j0, (size_t)m, (size_t)n), z = MuonArrayPart(&Z, (size_t)i0, (size_t)j0, (size_t)m, (size_t)n);
+    const unsigned char *from;
+    size_t               length;
+    MuonCompressor       part;
+    char                 name[16];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "w[%" PetscInt_FMT "]", k));
+    PetscCall(CreateCompressor(type, name, (PetscReal)0.3, values, &part));
+    PetscCall(TestEncodeArray(part, &t, &r, &partbuf, &partbytes, NULL, NULL));
+    from = MuonWireGroupNext(&group, &length);
+    TestCheck(length == partbytes && memcmp(from, partbuf, length) == 0, "%s: the message of block %" PetscInt_FMT " of an array by %s differs", type, k, rowmajor ? "rows" : "columns");
+    PetscCall(MuonCompressorDecodeArray(part, PETSC_FALSE, 0.0, partbytes, partbuf, &z, &valid));
+    TestCheck(valid, "%s: the message of block %" PetscInt_FMT " is refused", type, k);
+    PetscCall(PetscFree(partbuf));
+    PetscCall(MuonCompressorDestroy(&part));
+  }
+  PetscCall(MuonCompressorDecodeOpened(whole, &own, PETSC_FALSE, 0.0, &Y));
+  TestCheck(TestArraySame(&Y, &Z), "%s: what is decoded is not that of the blocks", type);
+  PetscCall(MuonCompressorDecodeArray(whole, PETSC_FALSE, 0.0, bytes, buf, &Y, &valid));
+  TestCheck(valid && TestArraySame(&Y, &Z), "%s: what is decoded at once is not that of the blocks", type);
+  TestArrayCopy(&R, &Y);
+  TestArrayCopy(&R, &Z);
+  PetscCall(MuonCompressorDecodeOpened(whole, &opened, PETSC_TRUE, 0.7, &Y));
+  PetscCall(MuonCompressorDecodeArray(whole, PETSC_TRUE, 0.7, bytes, buf, &Z, &valid));
+  TestCheck(valid && TestArraySame(&Y, &Z), "%s: what is added at once is something else", type);
+  PetscCall(PetscFree(buf));
+  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonOpenedDestroy(&opened));
+  PetscCall(MuonCompressorDestroy(&whole));
+  PetscCall(TestArrayDestroy(&T));
+  PetscCall(TestArrayDestroy(&R));
+  PetscCall(TestArrayDestroy(&Y));
+  PetscCall(TestArrayDestroy(&Z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -601,6 +663,7 @@ int main(int argc, char **argv)
     for (PetscInt g = 0; g < 3; g++) {
       PetscCall(CheckGrid(types[i], MUON_COMPRESSOR_VALUES_SINGLE, &grids[g], &state));
       PetscCall(CheckGrid(types[i], MUON_COMPRESSOR_VALUES_NATURAL, &grids[g], &state));
+      for (int k = 0; k < 4; k++) PetscCall(CheckArrays(types[i], k % 2 == 0 ? MUON_COMPRESSOR_VALUES_NATIVE : MUON_COMPRESSOR_VALUES_NATURAL, &grids[g], (MuonPrecision)(k / 2), (int)g % 2 == k % 2, &state));
     }
   }
   PetscCall(PetscFree(types));

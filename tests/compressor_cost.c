@@ -2,7 +2,7 @@ static char help[] = "The costs of Table 2 of the EF21-Muon paper for the 124M m
 
 #include "compressor_common.h"
 #include "wire_header.h"
-#include <petscmuon/private/muoncompressorimpl.h>
+#include <petscmuon/private/muoncompressorcodec.h>
 
 typedef struct {
   const char          *type;
@@ -16,6 +16,8 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
 {
   MuonCompressor     c;
   MuonCompressorCost cost[3];
+  MuonOpened         opened;
+  MuonMatrix         x;
   Mat                X;
   unsigned char     *buf;
   size_t             most, bytes;
@@ -32,8 +34,10 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     PetscCall(MuonCompressorGetMaxBytes(c, 40, 24, &most));
     PetscCall(PetscMalloc1(most, &buf));
     PetscCall(PetscMemzero(cost, sizeof(cost)));
-    PetscCall(MuonCompressorEncodeCost_Private(c, X, NULL, most, buf, &bytes, &cost[0]));
-    PetscCall(MuonCompressorValidateCost_Private(c, 40, 24, bytes, buf, &valid, &cost[1]));
+    PetscCall(PetscMemzero(&opened, sizeof(opened)));
+    PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
+    PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, most, buf, &bytes, PETSC_TRUE, &cost[0], NULL));
+    PetscCall(MuonCompressorOpen(c, &x.here, bytes, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_TRUE, "%s: a message that is not valid", type);
     PetscCall(MuonCompressorGetCost(c, 40, 24, bytes, buf, &cost[2]));
     for (int k = 0; k < 2; k++) {
@@ -43,12 +47,32 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     TestCheck(cost[2].encoded == 8.0 * (double)bytes && cost[2].paper > 0, "%s: %zu bytes counted as %g, %g and %g", type, bytes, cost[2].paper, cost[2].encoded, cost[2].entropy);
     /* No message, no cost: bytes that are cut off are none */
     cost[1].encoded = -1;
-    PetscCall(MuonCompressorValidateCost_Private(c, 40, 24, bytes - 1, buf, &valid, &cost[1]));
+    PetscCall(MuonCompressorOpen(c, &x.here, bytes - 1, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_FALSE && cost[1].encoded == -1, "%s: a message without its end is counted", type);
+    PetscCall(MuonOpenedDestroy(&opened));
+    PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
     PetscCall(PetscFree(buf));
     PetscCall(MuonCompressorDestroy(&c));
   }
   PetscCall(TestMatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the largest message of an m x n layer, which nobody has to write for that */
+static PetscErrorCode PaperBits(MuonCompressor c, PetscInt m, PetscInt n, PetscLogDouble *bits)
+{
+  const MuonArray      shape = MuonArrayOfScalars(m, n, NULL, m);
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(&layout, sizeof(layout)));
+  PetscCall(PetscMemzero(&header, sizeof(header)));
+  PetscUseTypeMethod(c, layout, &shape, &layout);
+  header.form   = (uint8_t)layout.form;
+  header.values = (uint8_t)layout.values;
+  header.count  = (uint64_t)layout.count;
+  *bits         = MuonCompressorPaperBits_Private(&header, n, m, c->paperbits);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,7 +107,7 @@ int main(int argc, char **argv)
     PetscCall(MuonCompressorSetRatio(c, table[k].ratio));
     PetscCall(MuonCompressorSetValues(c, table[k].values));
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
-      PetscCall(MuonCompressorGetPaperBits(c, shapes[s][0], shapes[s][1], &bits));
+      PetscCall(PaperBits(c, shapes[s][0], shapes[s][1], &bits));
       total += bits * shapes[s][2];
     }
     TestCheck(PetscAbs(total / dense - table[k].cost) <= 2e-4, "%s %g: cost %g, the paper says %g", table[k].type, (double)table[k].ratio, total / dense, table[k].cost);
@@ -94,11 +118,11 @@ int main(int argc, char **argv)
   PetscCall(MuonCompressorSetRatio(c, 0.25));
   PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
   PetscCall(MuonCompressorSetPaperIndexBits(c, PETSC_DETERMINE));
-  PetscCall(MuonCompressorGetPaperBits(c, 64, 64, &bits));
+  PetscCall(PaperBits(c, 64, 64, &bits));
   TestCheck(bits == 1024 * (16 + 12), "64 x 64 costs %g", bits);
-  PetscCall(MuonCompressorGetPaperBits(c, 17, 241, &bits));
+  PetscCall(PaperBits(c, 17, 241, &bits));
   TestCheck(bits == 1024 * (16 + 13), "17 x 241 costs %g", bits);
-  PetscCall(MuonCompressorGetPaperBits(c, 1, 1, &bits));
+  PetscCall(PaperBits(c, 1, 1, &bits));
   TestCheck(bits == 16, "1 x 1 costs %g", bits);
 
   /* The figures of a message: the paper's does not depend on it, the encoded one is its length, and raw values are their own entropy */
@@ -130,12 +154,7 @@ int main(int argc, char **argv)
   PetscCall(PetscFree(buf));
 
   PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
-  for (int k = 0; k < ntypes; k++) {
-    PetscBool sharp;
-
-    PetscCall(PetscStrcmp(types[k], MUONCOMPRESSORSHARP, &sharp)); /* needs an oracle */
-    if (sharp == PETSC_FALSE) PetscCall(CheckCounts(types[k], &state));
-  }
+  for (int k = 0; k < ntypes && types[k] != NULL; k++) PetscCall(CheckCounts(types[k], &state)); /* some releases count an empty name at the end */
   PetscCall(PetscFree(types));
   PetscCall(TestMatDestroy(&X));
   PetscCall(MuonCompressorDestroy(&c));

@@ -2,7 +2,7 @@ static char help[] = "Writes messages of every form in every codec of values, wi
 
 #include "compressor_common.h"
 #include "wire_corpus.h"
-#include "compressor/muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
 /* A message of that form: what it says is drawn */
 static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, unsigned form, MuonWireValues values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t *state)

@@ -567,13 +567,14 @@ static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *s
   for (PetscInt k = 0; k < rank; k++) {
     double p = 0, q = 0, dp = 0, dq = 0;
 
-    for (PetscInt i = 0; i < m; i++) {
-      p += PetscSqr((double)factors[k * m + i]);
-      dp += Variance((double)factors[k * m + i]);
-    }
+    /* Rows of the wire, the columns of the matrix, come first */
     for (PetscInt j = 0; j < n; j++) {
-      q += PetscSqr((double)factors[rank * m + k * n + j]);
-      dq += Variance((double)factors[rank * m + k * n + j]);
+      p += PetscSqr((double)factors[k * n + j]);
+      dp += Variance((double)factors[k * n + j]);
+    }
+    for (PetscInt i = 0; i < m; i++) {
+      q += PetscSqr((double)factors[rank * n + k * m + i]);
+      dq += Variance((double)factors[rank * n + k * m + i]);
     }
     expected += (p + dp) * (q + dq) - p * q;
   }

@@ -10,49 +10,55 @@ typedef struct {
   PetscReal            schatten;
 } Case;
 
-static PetscErrorCode WriteMat(FILE *file, Mat A)
+/* In the order of memory, in binary64 */
+static PetscErrorCode WriteArray(FILE *file, const MuonArray *A)
 {
-  PetscScalar *rows;
-  PetscInt     m, n;
-
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(TestMatGetRows(A, &rows));
-  for (PetscInt k = 0; k < m * n; k++) {
-    const double x = (double)rows[k];
+  for (size_t j = 0; j < A->n; j++) {
+    for (size_t i = 0; i < A->m; i++) {
+      const double x = A->rowmajor ? TestArrayGet(A, j, i) : TestArrayGet(A, i, j);
 
-    TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write");
+      TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write");
+    }
   }
-  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Small integers, so that no rounding makes the rank larger */
-static PetscErrorCode SetRankTwo(Mat X, unsigned long long *state)
+static PetscErrorCode SetRankTwo(const MuonArray *X, unsigned long long *state)
 {
-  PetscScalar *factor;
-  PetscInt     m, n;
+  const size_t m = MuonArrayRows(X), n = MuonArrayColumns(X);
+  double      *factor;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, &m, &n));
   PetscCall(PetscMalloc1(2 * (m + n), &factor));
-  for (PetscInt k = 0; k < 2 * (m + n); k++) factor[k] = (PetscScalar)((PetscInt)(TestBits(state) % 7) - 3);
-  for (PetscInt i = 0; i < m; i++) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(TestMatSet(X, i, j, factor[i] * factor[2 * m + j] + factor[m + i] * factor[2 * m + n + j]));
+  for (size_t k = 0; k < 2 * (m + n); k++) factor[k] = (double)((int)(TestBits(state) % 7) - 3);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) TestArraySet(X, i, j, factor[i] * factor[2 * m + j] + factor[m + i] * factor[2 * m + n + j]);
   }
   PetscCall(PetscFree(factor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, both by rows, and the message */
-static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, const Case *what, PetscInt m, PetscInt n, unsigned long long *state)
+typedef struct {
+  const char   *dir;
+  FILE         *cases;
+  PetscInt      number, m, n;
+  MuonPrecision precision;
+  int           rowmajor;
+} Output;
+
+/* Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, and the message */
+static PetscErrorCode WriteCase(Output *out, const Case *what, unsigned long long *state)
 {
+  const PetscInt   number = out->number++, m = out->m, n = out->n;
   const char      *names[] = {"embed", "h0.attn.q", "h11.mlp.down"};
   const char      *layer   = names[number % 3];
   const PetscInt64 seed    = number % 2 == 0 ? number : -number;
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
-  Mat              T, R, X, Y, D;
+  MuonArray        T, R, X, Y, D;
+  MuonOpened       own = {NULL, 0, NULL, 0};
   PetscReal        alpha;
 
   PetscFunctionBegin;
@@ -66,18 +72,19 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   PetscCall(MuonCompressorTopSVDSetSchatten(c, what->schatten));
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
-  PetscCall(TestMatCreate(m, n, 2, &T));
-  PetscCall(TestMatCreate(m, n, 1, &R));
-  PetscCall(TestMatCreate(m, n, 0, &X));
-  PetscCall(TestMatCreate(m, n, 3, &Y));
-  PetscCall(TestMatCreate(m, n, 0, &D));
-  PetscCall(TestMatNormal(T, 1.0, state));
-  PetscCall(TestMatNormal(R, 0.25, state));
-  fprintf(cases, "case %d %s %.17g %d %s %d %d %.17g %d %d", (int)number, what->type, (double)what->ratio, (int)what->rank, MuonCompressorValuesTypes[what->values], (int)what->sweeps, (int)what->oversampling,
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 1, &R));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 0, &X));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 3, &Y));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 0, &D));
+  TestArrayNormal(&T, 1.0, state);
+  TestArrayNormal(&R, 0.25, state);
+  fprintf(out->cases, "case %d %s %.17g %d %s %d %d %.17g %d %d", (int)number, what->type, (double)what->ratio, (int)what->rank, MuonCompressorValuesTypes[what->values], (int)what->sweeps, (int)what->oversampling,
           what->schatten >= PETSC_INFINITY ? INFINITY : (double)what->schatten, (int)m, (int)n);
-  fprintf(cases, " %lld %s %d %d %.17g\n", (long long)seed, layer, (int)sender, (int)direction, (double)alpha);
+  fprintf(out->cases, " %lld %s %d %d %.17g %s %s\n", (long long)seed, layer, (int)sender, (int)direction, (double)alpha, out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns");
   for (PetscInt k = 0; k < 5; k++) {
-    const PetscInt     step = 100 * number + k;
+    const PetscInt     step  = 100 * number + k;
+    const PetscBool    whole = k == 1 && number % 3 == 0 ? PETSC_TRUE : PETSC_FALSE;
     char               path[PETSC_MAX_PATH_LEN];
     MuonCompressorCost cost;
     PetscReal          contraction = -1;
@@ -86,34 +93,33 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
     size_t             bytes;
     FILE              *file;
 
-    if (k == 3) PetscCall(TestMatAxpby(1.0, R, 0.0, X));
-    else PetscCall(TestMatAxpby(1.0, T, 0.0, X));
-    if (k == 1 && number % 3 == 0) PetscCall(SetRankTwo(X, state));
+    TestArrayCopy(k == 3 ? &R : &T, &X);
+    if (whole) PetscCall(SetRankTwo(&X, state));
     PetscCall(MuonCompressorSetStep(c, step));
-    PetscCall(TestEncode(c, X, k == 1 && number % 3 == 0 ? NULL : R, &buf, &bytes));
+    PetscCall(TestEncodeArray(c, &X, whole ? NULL : &R, &buf, &bytes, &cost, &own));
     TestCheck(bytes > 0, "%s: no message", what->type);
-    PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
-    PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &cost));
+    PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
     PetscCall(PetscStrcmp(what->type, MUONCOMPRESSORTOPSVD, &topsvd));
     if (topsvd) PetscCall(MuonCompressorTopSVDGetContraction(c, &contraction));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
-    if (k != 1 || number % 3 != 0) PetscCall(TestMatAxpby(-1.0, R, 1.0, X));
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".%" PetscInt_FMT, dir, number, k));
+    if (!whole) MuonArrayAxpby(-1.0, &R, 1.0, &X);
+    PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".%" PetscInt_FMT, out->dir, number, k));
     file = fopen(path, "wb");
     TestCheck(file != NULL, "Cannot write %s", path);
-    PetscCall(WriteMat(file, X));
-    PetscCall(WriteMat(file, Y));
+    PetscCall(WriteArray(file, &X));
+    PetscCall(WriteArray(file, &Y));
     TestCheck(fwrite(buf, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);
-    fprintf(cases, "message %d %d %.17g %.17g %.17g %.17g\n", (int)step, k != 2, cost.paper, cost.encoded, cost.entropy, (double)contraction);
+    fprintf(out->cases, "message %d %d %.17g %.17g %.17g %.17g\n", (int)step, k != 2, cost.paper, cost.encoded, cost.entropy, (double)contraction);
     PetscCall(PetscFree(buf));
-    PetscCall(TestMatNormal(D, 0.3, state));
-    PetscCall(TestMatAxpby(1.0, D, 1.0, T));
+    TestArrayNormal(&D, 0.3, state);
+    MuonArrayAxpby(1.0, &D, 1.0, &T);
   }
-  PetscCall(TestMatDestroy(&T));
-  PetscCall(TestMatDestroy(&R));
-  PetscCall(TestMatDestroy(&X));
-  PetscCall(TestMatDestroy(&Y));
-  PetscCall(TestMatDestroy(&D));
+  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(TestArrayDestroy(&T));
+  PetscCall(TestArrayDestroy(&R));
+  PetscCall(TestArrayDestroy(&X));
+  PetscCall(TestArrayDestroy(&Y));
+  PetscCall(TestArrayDestroy(&D));
   PetscCall(MuonCompressorDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,8 +136,7 @@ int main(int argc, char **argv)
                                     {MUONCOMPRESSORTOPSVD, 0.2, 8, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 3.5}};
   const char *const  types[]     = {MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPSVD};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
-  FILE              *cases;
-  PetscInt           number = 0;
+  Output             out;
   PetscBool          set;
   unsigned long long state = 31;
 
@@ -140,20 +145,28 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), &set));
   TestCheck(set, "-oracle_dir names the folder to write into");
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases", dir));
-  cases = fopen(path, "w");
-  TestCheck(cases != NULL, "Cannot write %s", path);
-  fprintf(cases, "%s\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double");
+  out.dir    = dir;
+  out.number = 0;
+  out.cases  = fopen(path, "w");
+  TestCheck(out.cases != NULL, "Cannot write %s", path);
+  fprintf(out.cases, "%s\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double");
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some); k++) PetscCall(WriteCase(dir, cases, number++, &some[k], shapes[s][0], shapes[s][1], &state));
-    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
-      for (int values = MUON_COMPRESSOR_VALUES_DOUBLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
-        const Case other = {types[t], 0.15, PETSC_DETERMINE, 1, 0, (MuonCompressorValues)values, 2.0};
+    for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
+      out.m         = shapes[s][0];
+      out.n         = shapes[s][1];
+      out.precision = (MuonPrecision)precision;
+      out.rowmajor  = ((int)s + precision) % 2;
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some); k++) PetscCall(WriteCase(&out, &some[k], &state));
+      for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+        for (int values = MUON_COMPRESSOR_VALUES_DOUBLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+          const Case other = {types[t], 0.15, PETSC_DETERMINE, 1, 0, (MuonCompressorValues)values, 2.0};
 
-        PetscCall(WriteCase(dir, cases, number++, &other, shapes[s][0], shapes[s][1], &state));
+          PetscCall(WriteCase(&out, &other, &state));
+        }
       }
     }
   }
-  TestCheck(fclose(cases) == 0, "Cannot write %s", path);
+  TestCheck(fclose(out.cases) == 0, "Cannot write %s", path);
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 
   test:
     suffix: triples
-    args: -ef21_compressor topsvd -ef21_compressor_schatten inf -ef21_compressor_rank 3 -ef21_server_compressor topsvd -ef21_server_compressor_schatten 1.5
+    args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten inf -ef21_compressor_rank 3 -ef21_server_compressor topsvd -ef21_server_compressor_topsvd_schatten 1.5
     args: -muon_layer_attn.qkv_ef21_server_compressor_svd_type lapack
 
   test:
@@ -216,8 +216,8 @@ int main(int argc, char **argv)
       error: -ef21_server_compressor_line_norm of layer attn.qkv: 0., expected a number of at least 1, or inf
     test:
       suffix: badschatten
-      args: -ef21_compressor topsvd -ef21_compressor_schatten {{0.5 -inf}}
-      error: -ef21_compressor_schatten of layer attn.qkv:
+      args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten {{0.5 -inf}}
+      error: -ef21_compressor_topsvd_schatten of layer attn.qkv:
     test:
       suffix: badsweeps
       args: -ef21_server_compressor powersgd -ef21_server_compressor_powersgd_sweeps 0

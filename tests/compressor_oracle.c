@@ -2,32 +2,123 @@ static char help[] = "Writes what compressors were given and what they made of i
 
 #include "compressor_common.h"
 
-/* Row-major, in binary64 */
-static PetscErrorCode WriteMat(const char dir[], PetscInt number, const char name[], Mat A)
+/* In the order of memory, in binary64 */
+static PetscErrorCode WriteArray(const char dir[], PetscInt number, const char name[], const MuonArray *A)
 {
-  char         path[PETSC_MAX_PATH_LEN];
-  PetscScalar *rows;
-  PetscInt     m, n;
-  FILE        *file;
+  char  path[PETSC_MAX_PATH_LEN];
+  FILE *file;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(TestMatGetRows(A, &rows));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".%s", dir, number, name));
   file = fopen(path, "wb");
   TestCheck(file != NULL, "Cannot write %s", path);
-  for (PetscInt k = 0; k < m * n; k++) {
-    const double x = (double)rows[k];
+  for (size_t j = 0; j < A->n; j++) {
+    for (size_t i = 0; i < A->m; i++) {
+      const double x = A->rowmajor ? TestArrayGet(A, j, i) : TestArrayGet(A, i, j);
 
-    TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write %s", path);
+      TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write %s", path);
+    }
   }
   TestCheck(fclose(file) == 0, "Cannot write %s", path);
-  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, PetscInt m, PetscInt n, unsigned long long *state)
+/* Exact ties in every third case, zeros in every fifth, rows of different size in every second */
+static void Fill(PetscInt number, const MuonArray *T, const MuonArray *R, unsigned long long *state)
 {
+  TestArrayNormal(T, 1.0, state);
+  TestArrayNormal(R, 0.25, state);
+  for (size_t i = 0; i < MuonArrayRows(T); i++) {
+    for (size_t j = 0; j < MuonArrayColumns(T); j++) {
+      const unsigned long long draw = TestBits(state);
+
+      if (number % 3 == 1) {
+        TestArraySet(T, i, j, ((int)(draw % 9) - 4) / 8.0);
+        TestArraySet(R, i, j, 0.125);
+      } else if (number % 5 == 2 && draw % 2 == 0) {
+        TestArraySet(T, i, j, 0.0);
+        TestArraySet(R, i, j, 0.0);
+      } else if (number % 2 == 1) TestArraySet(T, i, j, ldexp((double)TestNormal(state), (int)(i % 5) - 2));
+    }
+  }
+}
+
+/* What a sender opens of its own message and a receiver of what came are the same, and both decode to what the message does; so do matrices of PETSc, where they have that precision and that order */
+static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonOpened *own, const MuonArray *Y, const MuonArray *sum)
+{
+  const PetscInt     m = (PetscInt)MuonArrayRows(T), n = (PetscInt)MuonArrayColumns(T);
+  MuonOpened         opened = {NULL, 0, NULL, 0};
+  MuonCompressorCost count;
+  MuonArray          Z;
+  PetscBool          valid, same;
+
+  PetscFunctionBegin;
+  PetscCall(TestArrayCreate(m, n, T->precision, T->rowmajor, 4, &Z));
+  PetscCall(MuonCompressorOpen(c, T, bytes, buf, PETSC_TRUE, &count, &opened, &valid));
+  TestCheck(valid == PETSC_TRUE && opened.bytes == own->bytes && memcmp(opened.data, own->data, own->bytes) == 0, "Opened to %zu bytes, the sender has %zu", opened.bytes, own->bytes);
+  TestCheck(count.paper == cost->paper && count.encoded == cost->encoded && count.entropy == cost->entropy, "Counted as %g, %g and %g, by the sender as %g, %g and %g", count.paper, count.encoded, count.entropy, cost->paper, cost->encoded,
+            cost->entropy);
+  PetscCall(MuonCompressorOpen(c, T, bytes, buf, PETSC_FALSE, &count, &opened, &valid));
+  TestCheck(valid == PETSC_TRUE && count.paper == cost->paper && count.encoded == cost->encoded && count.entropy == -1, "Without the entropy it is %g", count.entropy);
+  PetscCall(MuonCompressorDecodeOpened(c, &opened, PETSC_FALSE, 0.0, &Z));
+  TestCheck(TestArraySame(Y, &Z) == PETSC_TRUE, "An opened message is something else");
+  PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0.0, bytes, buf, &Z, &valid));
+  TestCheck(valid == PETSC_TRUE && TestArraySame(Y, &Z) == PETSC_TRUE, "A message is something else");
+  TestArrayCopy(R, &Z);
+  PetscCall(MuonCompressorDecodeOpened(c, &opened, PETSC_TRUE, 0.5, &Z));
+  TestCheck(TestArraySame(sum, &Z) == PETSC_TRUE, "An opened message adds something else");
+  TestArrayCopy(R, &Z);
+  PetscCall(MuonCompressorDecodeArray(c, PETSC_TRUE, 0.5, bytes, buf, &Z, &valid));
+  TestCheck(valid == PETSC_TRUE && TestArraySame(sum, &Z) == PETSC_TRUE, "A message adds something else");
+  PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0.0, bytes - 1, buf, &Z, &valid));
+  TestCheck(valid == PETSC_FALSE, "A message without its end is decoded");
+  PetscCall(MuonCompressorOpen(c, T, bytes - 1, buf, PETSC_FALSE, NULL, &opened, &valid));
+  TestCheck(valid == PETSC_FALSE, "A message without its end is opened");
+  if (!T->rowmajor && T->precision == (PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE)) {
+    Mat            A, B, C, D;
+    unsigned char *other;
+    size_t         others;
+
+    PetscCall(TestMatCreate(m, n, 1, &A));
+    PetscCall(TestMatCreate(m, n, 0, &B));
+    PetscCall(TestMatCreate(m, n, 2, &C));
+    PetscCall(TestMatCreate(m, n, 0, &D));
+    PetscCall(TestMatOfArray(T, A));
+    PetscCall(TestMatOfArray(R, B));
+    PetscCall(TestEncode(c, A, B, &other, &others));
+    TestCheck(others == bytes && memcmp(other, buf, bytes) == 0, "Matrices have another message than arrays");
+    PetscCall(PetscFree(other));
+    PetscCall(MuonCompressorDecode(c, bytes, buf, C));
+    PetscCall(TestMatOfArray(Y, D));
+    PetscCall(TestMatSame(C, D, &same));
+    TestCheck(same == PETSC_TRUE, "A matrix is decoded to something else");
+    PetscCall(MuonCompressorDecodeAdd(c, 0.5, bytes, buf, B));
+    PetscCall(TestMatOfArray(sum, D));
+    PetscCall(TestMatSame(B, D, &same));
+    TestCheck(same == PETSC_TRUE, "Something else is added to a matrix");
+    PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &count));
+    TestCheck(count.paper == cost->paper && count.encoded == cost->encoded && count.entropy == cost->entropy, "Later counted as %g, %g and %g", count.paper, count.encoded, count.entropy);
+    PetscCall(TestMatDestroy(&A));
+    PetscCall(TestMatDestroy(&B));
+    PetscCall(TestMatDestroy(&C));
+    PetscCall(TestMatDestroy(&D));
+  }
+  PetscCall(MuonOpenedDestroy(&opened));
+  PetscCall(TestArrayDestroy(&Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  const char   *dir;
+  FILE         *cases;
+  PetscInt      number, m, n;
+  MuonPrecision precision;
+  int           rowmajor;
+} Output;
+
+static PetscErrorCode WriteCase(Output *out, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, unsigned long long *state)
+{
+  const PetscInt     number = out->number++, m = out->m, n = out->n;
   const char        *names[] = {"embed", "h0.attn.q", "h11.mlp.down"};
   const char        *layer   = names[number % 3];
   const PetscInt64   seed    = number % 2 == 0 ? number : -number;
@@ -36,9 +127,10 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   char               path[PETSC_MAX_PATH_LEN];
   MuonCompressor     c;
   MuonCompressorCost cost;
+  MuonOpened         own = {NULL, 0, NULL, 0};
   PetscReal          alpha;
   PetscBool          quantized;
-  Mat                T, R, Y, sum;
+  MuonArray          T, R, Y, sum;
   unsigned char     *buf;
   size_t             bytes;
   FILE              *file;
@@ -59,58 +151,66 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   }
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorSetStep(c, step));
-  PetscCall(TestMatCreate(m, n, 2, &T));
-  PetscCall(TestMatCreate(m, n, 1, &R));
-  PetscCall(TestMatCreate(m, n, 3, &Y));
-  PetscCall(TestMatCreate(m, n, 0, &sum));
-  PetscCall(TestMatNormal(T, 1.0, state));
-  PetscCall(TestMatNormal(R, 0.25, state));
-  /* Exact ties in every third case, zeros in every fifth, rows of different size in every second */
-  for (PetscInt i = 0; i < m; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      const unsigned long long draw = TestBits(state);
-
-      if (number % 3 == 1) {
-        PetscCall(TestMatSet(T, i, j, ((PetscInt)(draw % 9) - 4) / (PetscScalar)8));
-        PetscCall(TestMatSet(R, i, j, 0.125));
-      } else if (number % 5 == 2 && draw % 2 == 0) {
-        PetscCall(TestMatSet(T, i, j, 0.0));
-        PetscCall(TestMatSet(R, i, j, 0.0));
-      } else if (number % 2 == 1) PetscCall(TestMatSet(T, i, j, PetscPowRealInt(2.0, (int)(i % 5) - 2) * TestNormal(state)));
-    }
-  }
-  PetscCall(TestEncode(c, T, R, &buf, &bytes));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 1, &R));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 3, &Y));
+  PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 0, &sum));
+  Fill(number, &T, &R, state);
+  PetscCall(TestEncodeArray(c, &T, &R, &buf, &bytes, &cost, &own));
   TestCheck(bytes > 0, "%s: no message", type);
-  PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
-  PetscCall(TestMatAxpby(1.0, R, 0.0, sum));
-  PetscCall(MuonCompressorDecodeAdd(c, 0.5, bytes, buf, sum));
-  PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &cost));
+  PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
+  TestArrayCopy(&R, &sum);
+  PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_TRUE, 0.5, &sum));
+  PetscCall(CheckWays(c, &T, &R, bytes, buf, &cost, &own, &Y, &sum));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
-  PetscCall(WriteMat(dir, number, "T", T));
-  PetscCall(WriteMat(dir, number, "R", R));
-  PetscCall(WriteMat(dir, number, "decoded", Y));
-  PetscCall(WriteMat(dir, number, "sum", sum));
-  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".message", dir, number));
+  PetscCall(WriteArray(out->dir, number, "T", &T));
+  PetscCall(WriteArray(out->dir, number, "R", &R));
+  PetscCall(WriteArray(out->dir, number, "decoded", &Y));
+  PetscCall(WriteArray(out->dir, number, "sum", &sum));
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".message", out->dir, number));
   file = fopen(path, "wb");
   TestCheck(file != NULL && fwrite(buf, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);
-  fprintf(cases, "%d %s %.17g %d %s %d %d %lld", (int)number, type, (double)ratio, (int)rank, MuonCompressorValuesTypes[values], (int)m, (int)n, (long long)seed);
-  fprintf(cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g %.17g\n", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
+  fprintf(out->cases, "%d %s %.17g %d %s %d %d %lld", (int)number, type, (double)ratio, (int)rank, MuonCompressorValuesTypes[values], (int)m, (int)n, (long long)seed);
+  fprintf(out->cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g %.17g", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
+  fprintf(out->cases, " %s %s\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns");
   PetscCall(PetscFree(buf));
-  PetscCall(TestMatDestroy(&T));
-  PetscCall(TestMatDestroy(&R));
-  PetscCall(TestMatDestroy(&Y));
-  PetscCall(TestMatDestroy(&sum));
+  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(TestArrayDestroy(&T));
+  PetscCall(TestArrayDestroy(&R));
+  PetscCall(TestArrayDestroy(&Y));
+  PetscCall(TestArrayDestroy(&sum));
   PetscCall(MuonCompressorDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCases(Output *out, unsigned long long *state)
+{
+  const char *const dense[]   = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
+  const char *const partial[] = {MUONCOMPRESSORTOPK, MUONCOMPRESSORDAMPING, MUONCOMPRESSORDROPOUT, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, MUONCOMPRESSORRANDK, MUONCOMPRESSORRANKK};
+  const PetscReal   ratios[]  = {0.1, 0.03, 0.6};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dense); k++) PetscCall(WriteCase(out, dense[k], 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, state));
+  for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL; v++) {
+    const MuonCompressorValues values = (MuonCompressorValues)v;
+
+    PetscCall(WriteCase(out, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, values, state));
+    for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(out, MUONCOMPRESSORQSGD, 0.1, PETSC_DETERMINE, values, state));
+    for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(partial); k++) {
+        /* Dropout of everything at first, and the rank itself once */
+        PetscCall(WriteCase(out, partial[k], k == 2 && r == 0 ? 1.0 : ratios[r], k == 6 && r == 1 ? 3 : PETSC_DETERMINE, values, state));
+      }
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   const PetscInt     shapes[][2] = {{24, 40}, {33, 17}, {1, 30}, {64, 9}};
-  const PetscReal    ratios[]    = {0.1, 0.03, 0.6};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
-  FILE              *cases;
-  PetscInt           number = 0;
+  Output             out;
   PetscBool          set;
   unsigned long long state = 9;
 
@@ -119,32 +219,21 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), &set));
   TestCheck(set, "-oracle_dir names the folder to write into");
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/cases", dir));
-  cases = fopen(path, "w");
-  TestCheck(cases != NULL, "Cannot write %s", path);
-  fprintf(cases, "%s\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double");
+  out.dir    = dir;
+  out.number = 0;
+  out.cases  = fopen(path, "w");
+  TestCheck(out.cases != NULL, "Cannot write %s", path);
+  fprintf(out.cases, "%s\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double");
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
-    const PetscInt m = shapes[s][0], n = shapes[s][1];
-
-    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
-    for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORNATURAL, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
-    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
-    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
-    PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, m, n, &state));
-    for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
-      PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-      for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORQSGD, 0.1, PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-      for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDAMPING, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORDROPOUT, r == 0 ? 1.0 : ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORCOLUMNTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORROWTOPK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANDK, ratios[r], PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-        PetscCall(WriteCase(dir, cases, number++, MUONCOMPRESSORRANKK, ratios[r], r == 1 ? 3 : PETSC_DETERMINE, (MuonCompressorValues)values, m, n, &state));
-      }
+    for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
+      out.m         = shapes[s][0];
+      out.n         = shapes[s][1];
+      out.precision = (MuonPrecision)precision;
+      out.rowmajor  = ((int)s + precision) % 2;
+      PetscCall(WriteCases(&out, &state));
     }
   }
-  TestCheck(fclose(cases) == 0, "Cannot write %s", path);
+  TestCheck(fclose(out.cases) == 0, "Cannot write %s", path);
   PetscCall(PetscFinalize());
   return 0;
 }

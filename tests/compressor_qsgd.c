@@ -39,12 +39,12 @@ static PetscErrorCode CheckExample(void)
   PetscCall(Create(&choice, &c));
   PetscCall(TestMatCreate(2, 3, 1, &X));
   PetscCall(TestMatCreate(2, 3, 2, &Y));
-  for (PetscInt e = 0; e < 6; e++) PetscCall(TestMatSet(X, e / 3, e % 3, x[e]));
+  for (PetscInt e = 0; e < 6; e++) PetscCall(TestMatSetEntry(X, e, x[e]));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(PetscMemcmp(buf + 4, message, sizeof(message), &same));
   TestCheck(bytes == 4 + sizeof(message) && same, "The message of %zu bytes", bytes);
   PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGetEntries(Y, &y));
   for (PetscInt e = 0; e < 6; e++) TestCheck(y[e] == x[e], "Entry %" PetscInt_FMT " is %g, expected %g", e, (double)y[e], (double)x[e]);
   PetscCall(PetscFree(y));
   PetscCall(MuonCompressorGetCost(c, 2, 3, bytes, buf, &cost));
@@ -75,13 +75,13 @@ static PetscErrorCode CheckMoments(const Choice *choice, Mat X, PetscInt draws, 
   PetscCall(MatGetSize(X, &m, &n));
   d = m * n;
   PetscCall(TestMatCreate(m, n, 0, &Y));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   PetscCall(PetscCalloc2(d, &sum, d, &squares));
   *total = 0;
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGetEntries(Y, &y));
     for (PetscInt e = 0; e < d; e++) {
       sum[e] += (double)(y[e] - x[e]);
       squares[e] += PetscSqr((double)(y[e] - x[e]));
@@ -134,7 +134,7 @@ static PetscErrorCode CheckIndependence(Mat X)
   PetscCall(MatGetSize(X, &m, &n));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(TestMatCreate(m, n, 0, &Z));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   PetscCall(Create(&choice, &a));
   PetscCall(Create(&choice, &b));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
@@ -146,8 +146,8 @@ static PetscErrorCode CheckIndependence(Mat X)
       PetscCall(MuonCompressorSetStep(b, step + cases[k].later));
       PetscCall(MuonCompressorApply(a, X, Y));
       PetscCall(MuonCompressorApply(b, X, Z));
-      PetscCall(TestMatGetRows(Y, &y));
-      PetscCall(TestMatGetRows(Z, &z));
+      PetscCall(TestMatGetEntries(Y, &y));
+      PetscCall(TestMatGetEntries(Z, &z));
       for (PetscInt e = 0; e < m * n; e++) {
         const double product = (double)(y[e] - x[e]) * (double)(z[e] - x[e]);
 
@@ -174,10 +174,10 @@ static PetscErrorCode CheckUnbiased(unsigned long long *state)
   double total;
 
   PetscFunctionBegin;
-  /* 7 x 13: the last block is shorter, and blocks end within rows */
+  /* 7 x 13: the last block is shorter, and blocks end within columns, one of them of zeros */
   PetscCall(TestMatCreate(7, 13, 1, &X));
   PetscCall(TestMatNormal(X, 1.0, state));
-  for (PetscInt j = 0; j < 13; j++) PetscCall(TestMatSet(X, 2, j, 0.0));
+  for (PetscInt e = 14; e < 35; e++) PetscCall(TestMatSetEntry(X, e, 0.0));
   for (PetscInt bits = 2; bits <= 8; bits += 3) {
     for (int norm = 0; norm < 2; norm++) {
       const Choice choice = {bits, norm == 0 ? 16 : 32, (MuonCompressorBlockNorm)norm, MUON_COMPRESSOR_VALUES_DOUBLE};
@@ -205,12 +205,12 @@ static PetscErrorCode CheckConstant(const Choice *choice, PetscInt blocks, Petsc
 
   PetscFunctionBegin;
   PetscCall(Create(choice, &c));
-  PetscCall(TestMatCreate(blocks, B, 0, &X));
-  PetscCall(TestMatCreate(blocks, B, 0, &Y));
+  PetscCall(TestMatCreate(B, blocks, 0, &X));
+  PetscCall(TestMatCreate(B, blocks, 0, &Y));
   for (PetscInt e = 0; e < blocks * B; e++) {
     if (choice->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX) x = e % B == B / 3 ? (PetscReal)1 : 1 / (s + PetscSqrtReal((PetscReal)(s * s + B - 1)));
     else x = e % B < (4 * s * s - B) / 8 ? 1.5 : 0.5;
-    PetscCall(TestMatSet(X, e / B, e % B, e % 2 == 0 ? x : -x));
+    PetscCall(TestMatSetEntry(X, e, e % 2 == 0 ? x : -x));
   }
   PetscCall(TestMatSquares(X, &squares));
   for (PetscInt k = 0; k < draws; k++) {
@@ -221,7 +221,7 @@ static PetscErrorCode CheckConstant(const Choice *choice, PetscInt blocks, Petsc
     total += (double)error / draws;
   }
   omega = total / (double)squares;
-  PetscCall(MuonCompressorGetAlpha(c, blocks, B, &alpha));
+  PetscCall(MuonCompressorGetAlpha(c, B, blocks, &alpha));
   if (reached > 0) {
     /* draws B blocks errors, each of which deviates by less than half the square of a level: far less than a percent of all */
     TestCheck(alpha > 0 && omega <= 1.01 * (1 - (double)alpha), "%" PetscInt_FMT " bits, %s: the variance is %g, alpha %g", choice->bits, MuonCompressorBlockNorms[choice->norm], omega, (double)alpha);
@@ -296,7 +296,7 @@ static PetscErrorCode CheckScales(MuonCompressorValues values, MuonCompressorBlo
     PetscCall(TestMatSet(X, 0, k % 16, x));
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGetEntries(Y, &y));
     /* Of 127 levels the one that is x is a whole number only where the scale is x; else it may be the next one on either side */
     TestCheck(PetscAbsScalar(y[k % 16] - x) <= x * (1 + units[values]) / 127, "%g became %g with scales as %s", (double)x, (double)y[k % 16], MuonCompressorValuesTypes[values]);
     if (values <= MUON_COMPRESSOR_VALUES_DOUBLE) TestCheck(PetscAbsScalar(y[k % 16] - x) <= 4 * PETSC_MACHINE_EPSILON * x, "%g alone became %g", (double)x, (double)y[k % 16]);
@@ -324,8 +324,8 @@ static PetscErrorCode CheckEdge(const Choice *choice, PetscScalar x, MuonStatus 
   PetscCall(Create(choice, &c));
   PetscCall(TestMatCreate(8, 5, 1, &X));
   PetscCall(TestMatCreate(8, 5, 1, &Y));
-  PetscCall(TestMatSet(X, 1, 2, x));
-  for (PetscInt e = 16; e < 40; e++) PetscCall(TestMatSet(X, e / 5, e % 5, 1.0));
+  PetscCall(TestMatSetEntry(X, 7, x));
+  for (PetscInt e = 16; e < 40; e++) PetscCall(TestMatSetEntry(X, e, 1.0));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(MuonCompressorGetStatus(c, &status));
   TestCheck(status == expected && (bytes > 0) == (status == MUON_STATUS_OK), "%g: status %s, %zu bytes", (double)x, MuonStatuses[status], bytes);
@@ -333,7 +333,7 @@ static PetscErrorCode CheckEdge(const Choice *choice, PetscScalar x, MuonStatus 
     PetscCall(MuonCompressorValidate(c, 8, 5, bytes, buf, &valid));
     TestCheck(valid, "%g: a good message is refused", (double)x);
     PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGetEntries(Y, &y));
     for (PetscInt e = 0; e < 16; e++) TestCheck(e == 7 ? PetscAbsScalar(y[e] - becomes) <= PetscAbsScalar(becomes) * (PetscReal)1e-6 : y[e] == 0, "%g: entry %" PetscInt_FMT " became %g", (double)x, e, (double)y[e]);
     /* The last block has eight entries */
     for (PetscInt e = 16; e < 40 && choice->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX; e++) TestCheck(PetscAbsScalar(y[e] - 1) < (PetscReal)1e-6, "%g: entry %" PetscInt_FMT " became %g", (double)x, e, (double)y[e]);
@@ -457,7 +457,7 @@ static PetscErrorCode CheckChoices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of an entry does not depend on how many rows are looked at together: the entries as one row have the same message, and it decodes to the same numbers */
+/* The number of an entry does not depend on how many columns are looked at together: the entries as one row have the same message, and it decodes to the same numbers */
 static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsigned long long *state)
 {
   const Choice   choice = {5, length, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_BF16};
@@ -473,7 +473,7 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   PetscCall(TestMatCreate(m, n, 1, &X));
   PetscCall(TestMatCreate(1, m * n, 0, &row));
   PetscCall(TestMatNormal(X, 1.0, state));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   for (PetscInt e = 0; e < m * n; e++) PetscCall(TestMatSet(row, 0, e, x[e]));
   PetscCall(PetscFree(x));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
@@ -482,8 +482,8 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   TestCheck(bytes == others && same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT, m, n, length);
   PetscCall(MuonCompressorDecode(c, bytes, buf, X));
   PetscCall(MuonCompressorDecode(c, others, other, row));
-  PetscCall(TestMatGetRows(X, &x));
-  PetscCall(TestMatGetRows(row, &y));
+  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGetEntries(row, &y));
   PetscCall(PetscArraycmp(x, y, m * n, &same));
   TestCheck(same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT " decodes to other numbers", m, n, length);
   PetscCall(PetscFree(x));
@@ -544,22 +544,22 @@ int main(int argc, char **argv)
 
   test:
     suffix: options
-    args: -ef21_compressor_bits 6 -ef21_compressor_block_length 2048 -ef21_compressor_block_norm l2 -ef21_compressor_values bf16
+    args: -ef21_compressor_bits 6 -ef21_compressor_qsgd_block_length 2048 -ef21_compressor_qsgd_block_norm l2 -ef21_compressor_values bf16
 
   testset:
     nsize: 2
     test:
       suffix: badlength
-      args: -ef21_compressor_block_length {{8 48 131072}}
+      args: -ef21_compressor_qsgd_block_length {{8 48 131072}}
       error: expected a power of two from 16 to 65536
     test:
       suffix: badlengthkey
-      args: -ef21_compressor_block_length 0
-      error: -ef21_compressor_block_length of layer w: 0, expected
+      args: -ef21_compressor_qsgd_block_length 0
+      error: -ef21_compressor_qsgd_block_length of layer w: 0, expected
     test:
       suffix: badnorm
-      args: -ef21_compressor_block_norm l1
-      error: -ef21_compressor_block_norm
+      args: -ef21_compressor_qsgd_block_norm l1
+      error: -ef21_compressor_qsgd_block_norm
     test:
       suffix: large
       args: -large

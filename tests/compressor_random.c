@@ -20,17 +20,17 @@ static PetscErrorCode Create(const char type[], PetscReal ratio, MuonCompressor 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row-major entries of C(X) */
+/* Entries of C(X) in the order of memory */
 static PetscErrorCode Draw(MuonCompressor c, PetscInt step, Mat X, Mat Y, PetscScalar y[])
 {
-  PetscScalar *rows;
+  PetscScalar *entries;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetStep(c, step));
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(Y, &rows));
-  PetscCall(PetscArraycpy(y, rows, D));
-  PetscCall(PetscFree(rows));
+  PetscCall(TestMatGetEntries(Y, &entries));
+  PetscCall(PetscArraycpy(y, entries, D));
+  PetscCall(PetscFree(entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,7 +62,7 @@ static PetscErrorCode CheckMean(MuonCompressor c, const char what[], Mat X, cons
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   for (PetscInt e = 0; e < D; e++) sum[e] = square[e] = 0;
   for (PetscInt k = 0; k < draws; k++) {
     double off = 0;
@@ -114,7 +114,7 @@ static PetscErrorCode CheckUnbiased(Mat X)
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
   for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]);
   PetscCall(CheckMean(c, "natural", X, x, PETSC_TRUE, 2000, &error, &deviation));
@@ -156,11 +156,11 @@ static PetscErrorCode CheckUnbiased(Mat X)
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));
   for (PetscInt e = 0; e < D; e++) {
     flat[e] = (PetscScalar)4 / 3;
-    PetscCall(TestMatSet(X, e / N, e % N, flat[e]));
+    PetscCall(TestMatSetEntry(X, e, flat[e]));
   }
   PetscCall(CheckMean(c, "flat", X, flat, PETSC_TRUE, 2000, &error, &deviation));
   PetscCall(CheckError(c, "flat", X, error, deviation, D * 16.0 / 9.0 / 8.0));
-  for (PetscInt e = 0; e < D; e++) PetscCall(TestMatSet(X, e / N, e % N, x[e]));
+  for (PetscInt e = 0; e < D; e++) PetscCall(TestMatSetEntry(X, e, x[e]));
   PetscCall(PetscFree(x));
   PetscCall(TestMatDestroy(&Y));
   PetscCall(MuonCompressorDestroy(&c));
@@ -177,7 +177,7 @@ static PetscErrorCode Correlation(MuonCompressor a, PetscInt later, MuonCompress
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(Draw(a, k, X, Y, y));
     PetscCall(Draw(b, k + later, X, Y, z));
@@ -200,7 +200,7 @@ static PetscErrorCode CheckIndependence(Mat X)
     PetscInt    sender, direction, later, shift;
     PetscBool   same;
   } cases[] = {
-    {"the same stream", "h0.attn.q", 5, 2, 0, 0, 0, PETSC_TRUE}, {"the next entry", "h0.attn.q", 5, 2, 0, 0, 1, PETSC_FALSE}, {"the next block", "h0.attn.q", 5, 2, 0, 0, 4, PETSC_FALSE}, {"the next row", "h0.attn.q", 5, 2, 0, 0, N, PETSC_FALSE}};
+    {"the same stream", "h0.attn.q", 5, 2, 0, 0, 0, PETSC_TRUE}, {"the next entry", "h0.attn.q", 5, 2, 0, 0, 1, PETSC_FALSE}, {"the next block", "h0.attn.q", 5, 2, 0, 0, 4, PETSC_FALSE}, {"the next column", "h0.attn.q", 5, 2, 0, 0, M, PETSC_FALSE}};
   MuonCompressor a, b;
   PetscReal      correlation;
 
@@ -224,7 +224,7 @@ enum {
   DRAWS = 150
 };
 
-/* C(X) in one step minus C(X) in another for DRAWS pairs of steps, row-major: steps 4 k + later and 4 k + later + 2 */
+/* C(X) in one step minus C(X) in another for DRAWS pairs of steps: steps 4 k + later and 4 k + later + 2 */
 static PetscErrorCode Differences(MuonCompressor c, PetscInt later, PetscInt m, PetscInt n, Mat X, PetscScalar differences[])
 {
   Mat          Y;
@@ -236,7 +236,7 @@ static PetscErrorCode Differences(MuonCompressor c, PetscInt later, PetscInt m, 
     for (PetscInt s = 0; s < 2; s++) {
       PetscCall(MuonCompressorSetStep(c, 4 * k + 2 * s + later));
       PetscCall(MuonCompressorApply(c, X, Y));
-      PetscCall(TestMatGetRows(Y, &y[s]));
+      PetscCall(TestMatGetEntries(Y, &y[s]));
     }
     for (PetscInt e = 0; e < m * n; e++) differences[k * m * n + e] = y[0][e] - y[1][e];
     PetscCall(PetscFree(y[0]));
@@ -353,7 +353,7 @@ static PetscErrorCode CheckAverage(Mat X)
   PetscFunctionBegin;
   PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGetEntries(X, &x));
   for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]) / workers;
   for (PetscInt k = 0; k < draws; k++) {
     double mean[D], off = 0;

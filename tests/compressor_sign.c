@@ -67,12 +67,12 @@ static PetscErrorCode CheckExample(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The four matrices and bytes of SignMuon's example; the whole message of the first is written down */
+/* The four matrices of SignMuon's example, by rows, and their bytes, by columns; the whole message of the first is written down */
 static PetscErrorCode CheckBits(void)
 {
   const double        matrices[4][4] = {{4, 3, -3, 4}, {-6, 8, 8, 6}, {5, -12, 12, 5}, {8, 15, -15, 8}};
-  const unsigned char bytesof[]      = {0x0B, 0x0E, 0x0D, 0x0B};
-  const unsigned char message[]      = {3, 1, 4, 5, 0x0B, 0x00, 0x00, 0x60, 0x40};
+  const unsigned char bytesof[]      = {0x0D, 0x0E, 0x0B, 0x0D};
+  const unsigned char message[]      = {3, 1, 4, 5, 0x0D, 0x00, 0x00, 0x60, 0x40};
   const PetscScalar   third[]        = {8.5, -8.5, 8.5, 8.5};
   MuonCompressor      c;
   Mat                 X, Y;

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     test:
       suffix: exchange
       nsize: 3
-      args: -muon_nesterov ema -muon_exchange_type {{star sharded}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
+      args: -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
     test:
       suffix: replicated
       nsize: 4

@@ -17,7 +17,7 @@ static PetscErrorCode SumWorkers(TestProblem *p, Store store[])
     const PetscInt d = TestEntries(&p->shape[l]);
     Store         *s = &store[l];
 
-    PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], NULL, &Gj, NULL));
+    PetscCall(TestGetEF21State(p->muon, p->layer[l], NULL, &Gj, NULL));
     PetscCall(PetscArraycpy(s->old, s->Gj, d));
     PetscCall(TestMatGetRows(Gj, s->Gj));
     for (PetscInt e = 0; e < d; e++) {
@@ -43,7 +43,7 @@ static PetscErrorCode CheckAggregate(TestProblem *p, PetscInt l, PetscInt step, 
   Mat             G;
 
   PetscFunctionBegin;
-  PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], NULL, NULL, &G));
+  PetscCall(TestGetEF21State(p->muon, p->layer[l], NULL, NULL, &G));
   for (PetscInt e = 0; e < d; e++) s->bound[e] += u * ((J + 1) * s->sum[2 * d + e] / J + (J + 3) * s->sum[d + e] / J);
   if (G == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestMatGetRows(G, s->G));

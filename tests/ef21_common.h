@@ -6,6 +6,7 @@
 
 #include <petscmuon.h>
 #include <string.h>
+#include "state_common.h"
 
 #define TEST_LAYERS 6
 
@@ -124,6 +125,26 @@ static inline PetscErrorCode TestStart(TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The gradient of this step by rows, into the layer's own buffer */
+static inline PetscErrorCode TestSetGradient(TestProblem *p, PetscInt l, const PetscReal rows[])
+{
+  Mat          G;
+  Vec          g;
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  if (p->shape[l].vec == PETSC_TRUE) {
+    PetscCall(MuonLayerGetGradientVec(p->layer[l], &g));
+    PetscCall(VecGetArray(g, &array));
+    for (PetscInt e = 0; e < p->shape[l].m; e++) array[e] = rows[e];
+    PetscCall(VecRestoreArray(g, &array));
+  } else {
+    PetscCall(MuonLayerGetGradient(p->layer[l], &G));
+    PetscCall(TestMatSetRows(G, rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode TestObjective(Muon muon, PetscReal *loss, void *ctx)
 {
   TestProblem *p = (TestProblem *)ctx;
@@ -146,20 +167,7 @@ static inline PetscErrorCode TestObjective(Muon muon, PetscReal *loss, void *ctx
       if (p->noise > 0) rows[e] += TestNumber(l, e, p->worker, 100 + step) / (PetscReal)p->noise;
       rows[e] *= p->scale;
     }
-    if (p->shape[l].vec == PETSC_TRUE) {
-      Vec          g;
-      PetscScalar *array;
-
-      PetscCall(MuonLayerGetGradientVec(p->layer[l], &g));
-      PetscCall(VecGetArray(g, &array));
-      for (PetscInt e = 0; e < d; e++) array[e] = rows[e];
-      PetscCall(VecRestoreArray(g, &array));
-    } else {
-      Mat G;
-
-      PetscCall(MuonLayerGetGradient(p->layer[l], &G));
-      PetscCall(TestMatSetRows(G, rows));
-    }
+    PetscCall(TestSetGradient(p, l, rows));
     PetscCall(PetscFree(rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,7 +261,7 @@ static inline PetscErrorCode TestGetServerWeights(TestProblem *p, PetscInt l, Pe
   Mat X;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetServerWeights(p->layer[l], &X));
+  PetscCall(TestGetLayerServerWeights(p->layer[l], &X));
   *found = X != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (X != NULL) PetscCall(TestMatGetRows(X, rows));
   PetscFunctionReturn(PETSC_SUCCESS);

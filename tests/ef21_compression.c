@@ -14,6 +14,33 @@ static PetscErrorCode WriteRows(FILE *file, PetscInt d, const PetscReal rows[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal Gradient[TEST_LAYERS][100];
+
+/* A step leaves nothing in the buffers of the gradients */
+static PetscErrorCode KeepGradients(Muon muon, PetscReal *loss, void *ctx)
+{
+  TestProblem *p = (TestProblem *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(TestObjective(muon, loss, ctx));
+  for (PetscInt l = 0; l < p->n; l++) {
+    Mat                G;
+    Vec                g;
+    const PetscScalar *array;
+
+    if (p->shape[l].vec == PETSC_TRUE) {
+      PetscCall(MuonLayerGetGradientVec(p->layer[l], &g));
+      PetscCall(VecGetArrayRead(g, &array));
+      for (PetscInt e = 0; e < p->shape[l].m; e++) Gradient[l][e] = PetscRealPart(array[e]);
+      PetscCall(VecRestoreArrayRead(g, &array));
+    } else {
+      PetscCall(MuonLayerGetGradient(p->layer[l], &G));
+      PetscCall(TestMatGetRows(G, Gradient[l]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there; which tells them by a bit each */
 static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
 {
@@ -24,15 +51,14 @@ static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(d, &rows));
-  PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[0], &A[1], NULL));
-  PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[2]));
-  if (A[0] == NULL) PetscCall(MuonLayerGetGradient(p->layer[l], &A[0])); /* a momentum that is not stored is what the step leaves there */
-  for (int k = 0; k < 3; k++) here += A[k] != NULL ? 1 << k : 0;
+  PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[0], &A[1], NULL));
+  PetscCall(TestGetLayerServerWeights(p->layer[l], &A[2]));
+  for (int k = 0; k < 3; k++) here += A[k] != NULL || k == 0 ? 1 << k : 0; /* a momentum that is not stored is the gradient */
   PetscCheck(fwrite(&here, sizeof(here), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
   for (int k = 0; k < 3; k++) {
-    if (A[k] == NULL) continue;
-    PetscCall(TestMatGetRows(A[k], rows));
-    PetscCall(WriteRows(file, d, rows));
+    if (A[k] == NULL && k > 0) continue;
+    if (A[k] != NULL) PetscCall(TestMatGetRows(A[k], rows));
+    PetscCall(WriteRows(file, d, A[k] != NULL ? rows : Gradient[l]));
   }
   PetscCall(TestGetWeights(p, l, rows));
   PetscCall(WriteRows(file, d, rows));
@@ -95,7 +121,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Eight numbers of a layer that takes part are shared in a step that is measured, and nothing in others */
+/* Eight numbers of a layer that takes part are shared in a step that is measured, with a checksum and a vote on it, and nothing in others */
 static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt step)
 {
   MuonTraffic traffic[2];
@@ -112,6 +138,7 @@ static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt 
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_FALSE) extra += 8 * sizeof(double);
   }
+  if (step % interval == 0 || step == 5) extra += 2 * sizeof(double);
   PetscCall(MuonGetTraffic(p->muon, &traffic[0]));
   PetscCall(MuonGetTraffic(plain->muon, &traffic[1]));
   PetscCheck(traffic[0].mpi - traffic[1].mpi == extra, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %g bytes more than without figures, expected %g", step, traffic[0].mpi - traffic[1].mpi, extra);
@@ -135,6 +162,9 @@ int main(int argc, char **argv)
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &plain));
   p.noise = plain.noise = 2;
+  PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
+  PetscCall(MuonSetCountEntropy(plain.muon, PETSC_TRUE));
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, KeepGradients, &p));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
   PetscCall(MuonSetMaxSteps(plain.muon, steps));
   PetscCall(MuonSetFromOptions(plain.muon));
@@ -197,7 +227,7 @@ int main(int argc, char **argv)
     test:
       suffix: topk
       nsize: {{1 2 3 4}}
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural -muon_exchange_type {{star sharded replicated}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise replicated}}
     # Other norms, a rule without a norm, a layer that is frozen, a first gradient that is sent whole
     test:
       suffix: norms
@@ -207,7 +237,7 @@ int main(int argc, char **argv)
     test:
       suffix: schatten
       nsize: 2
-      args: -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_schatten {{1 2}} -ef21_server_compressor topk
+      args: -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_topsvd_schatten {{1 2}} -ef21_server_compressor topk
     test:
       suffix: interval
       nsize: 2
@@ -230,9 +260,9 @@ int main(int argc, char **argv)
       oracle: ef21_compression.py down
       args: -ef21_server_compressor topk
     test:
-      suffix: sharp
+      suffix: downlink
       oracle: ef21_compression.py up
-      args: -ef21_compressor topk -ef21_server_compressor sharp -lmo_type rowsum
+      args: -ef21_compressor topk -ef21_downlink step -lmo_type rowsum
 
   # The lines of the option, of the steps that monitors speak of; the figures themselves are compared above
   test:

@@ -29,7 +29,7 @@ static PetscErrorCode DumpRows(const Dump *dump, PetscMPIInt rank, PetscInt l, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCompressor c)
+static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCompressor c, PetscBool step)
 {
   MuonCompressorType   type;
   MuonCompressorValues values;
@@ -42,6 +42,7 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscCall(MuonCompressorGetValues(c, &values));
   PetscCall(MuonCompressorGetRatio(c, &ratio));
   PetscCall(MuonCompressorGetRank(c, &rank));
+  if (step == PETSC_TRUE) type = TEST_STEP;
   fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
@@ -113,6 +114,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     MuonLMO         lmo;
     MuonLMOType     norm;
     MuonCompressor  up, down;
+    MuonDownlink    downlink;
     PetscBool       adamw, nadamw, frozen;
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
@@ -135,8 +137,9 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     }
     if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {
       PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
-      PetscCall(DumpCompressor(dump, "up", up));
-      PetscCall(DumpCompressor(dump, "down", down));
+      PetscCall(MuonEF21GetLayerDownlink(p->muon, p->layer[l], &downlink));
+      PetscCall(DumpCompressor(dump, "up", up, PETSC_FALSE));
+      PetscCall(DumpCompressor(dump, "down", down, downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
     }
     fprintf(dump->file, "\n");
   }
@@ -164,8 +167,8 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
     PetscCall(DumpRows(dump, p->rank, l, "W", d, rows));
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
-    if (frozen == PETSC_FALSE) PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[0]));
-    if (frozen == PETSC_FALSE && ef21 == PETSC_TRUE) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
+    if (frozen == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
+    if (frozen == PETSC_FALSE && ef21 == PETSC_TRUE) PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
     for (PetscInt k = 0; k < 4; k++) {
       if (A[k] == NULL) continue;
       PetscCall(TestMatGetRows(A[k], rows));
@@ -193,6 +196,7 @@ static PetscErrorCode DumpRun(MuonType type)
   p.noise = 2;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
+  PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
   PetscCall(MuonSetFromOptions(p.muon));
   for (PetscInt l = 0; l < p.n; l++) {
     const PetscInt d = TestEntries(&p.shape[l]);

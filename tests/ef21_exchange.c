@@ -18,7 +18,8 @@ typedef struct {
   MuonExchangeAssignment assignment;
 } Way;
 
-static const Way Ways[WAYS] = {{MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT}};
+static const Way Ways[WAYS] = {
+  {MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT}};
 
 /* Adds what rank 0 has of the layer's state, or the first rank that has it: W, M and G_j of every rank, X and G of the servers */
 static PetscErrorCode Collect(TestProblem *p, PetscReal data[], PetscInt *length)
@@ -33,8 +34,8 @@ static PetscErrorCode Collect(TestProblem *p, PetscReal data[], PetscInt *length
 
     PetscCall(TestGetWeights(p, l, data + *length));
     *length += d;
-    PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[0], &A[1], &A[2]));
-    PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[3]));
+    PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[0], &A[1], &A[2]));
+    PetscCall(TestGetLayerServerWeights(p->layer[l], &A[3]));
     for (PetscInt k = 0; k < 4; k++) {
       int mine = A[k] != NULL ? p->rank : p->size, first;
 

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     nsize: 3
     test:
       suffix: exchange
-      args: -muon_exchange_type {{star sharded replicated}}
+      args: -muon_exchange_type {{star layerwise replicated}}
     test:
       suffix: control
       requires: double numpy

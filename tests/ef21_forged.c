@@ -2,7 +2,7 @@ static char help[] = "Forges messages on their way, checksums included: what no 
 
 #include "muon_common.h"
 #include "wire_header.h"
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 #include "mpicount.h"
 
 /* What is forged in the message of some form, in the packet that comes next from the servers; offsets count from the start of the message, from PAYLOAD on from that of its payload, or, if negative, from its end */
@@ -245,7 +245,7 @@ static PetscErrorCode CheckStep(Problem *p, Problem *q, const char name[], const
 }
 
 /* Every form of a step */
-static PetscErrorCode CheckSharp(PetscInt e)
+static PetscErrorCode CheckSteps(PetscInt e)
 {
   PetscBool legal, last;
   Problem   p, q; /* disturbed and not */
@@ -253,7 +253,7 @@ static PetscErrorCode CheckSharp(PetscInt e)
 
   PetscFunctionBeginUser;
   PetscCall(WayGet(6 * (NCOMPRESSIONS - 1) + e, &way, &legal, &last));
-  PetscCheck(strcmp(way.compression->down, MUONCOMPRESSORSHARP) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is not about steps", way.name);
+  PetscCheck(TestIsStep(way.compression->down) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is not about steps", way.name);
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &q));
   for (PetscInt k = 0; k < NFORGERIES; k++) {
@@ -276,12 +276,12 @@ static PetscErrorCode CheckSharp(PetscInt e)
 static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool down, PetscBool blocks)
 {
   const Compression compression = {down == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : type, down == PETSC_TRUE ? type : MUONCOMPRESSORIDENTITY, (MuonCompressorValues)(number % 5), (MuonCompressorValues)((number + 3) % 5), MUON_EF21_INIT_ZERO};
-  const Way         sharded     = {MUONEF21, MUONEXCHANGESHARDED, MUON_EXCHANGE_MODE_GATHER, &compression, PETSC_TRUE, ""};
+  const Way         layerwise   = {MUONEF21, MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER, &compression, PETSC_TRUE, ""};
   Problem           p, q;
 
   PetscFunctionBeginUser;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &sharded, &p));
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &sharded, &q));
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &p));
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &q));
   for (PetscInt k = 0; k < 2 && strcmp(type, MUONCOMPRESSORDROPOUT) == 0; k++) {
     MuonCompressor c;
 
@@ -323,16 +323,16 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   mpicount_received = Forge;
-  for (PetscInt e = 0; e < 2; e++) PetscCall(CheckSharp(e)); /* where every rank serves, nothing goes down */
+  for (PetscInt e = 0; e < 2; e++) PetscCall(CheckSteps(e)); /* where every rank serves, nothing goes down */
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
   /* Some releases count an empty name at the end */
   for (int t = 0; t < ntypes && types[t] != NULL && size == 2; t++) {
-    const PetscBool sharp = strcmp(types[t], MUONCOMPRESSORSHARP) == 0 ? PETSC_TRUE : PETSC_FALSE, whole = strcmp(types[t], MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool whole = strcmp(types[t], MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(CheckType(types[t], t, PETSC_TRUE, PETSC_FALSE));
-    if (sharp == PETSC_FALSE) PetscCall(CheckType(types[t], t, PETSC_FALSE, PETSC_FALSE));
-    if (sharp == PETSC_FALSE && whole == PETSC_FALSE) PetscCall(CheckType(types[t], t + 1, t % 2 == 0 ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
+    PetscCall(CheckType(types[t], t, PETSC_FALSE, PETSC_FALSE));
+    if (whole == PETSC_FALSE) PetscCall(CheckType(types[t], t + 1, t % 2 == 0 ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE));
   }
   PetscCall(PetscFree(types));
   PetscCall(PetscFinalize());

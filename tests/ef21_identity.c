@@ -55,7 +55,7 @@ static PetscErrorCode Race(TestProblem *p, TestProblem *q, PetscInt steps, Petsc
 /* T3: nothing compressed is Muon with an exponential average and no Nesterov term; bit for bit where sums run in the order of ranks */
 static PetscErrorCode CheckDense(void)
 {
-  const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 3; k++) {

@@ -52,7 +52,7 @@ static PetscErrorCode Aggregate(PetscInt from, PetscInt seed, PetscReal rows[])
   PetscCall(MuonGetExchange(c.problem.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
   for (PetscInt s = 0; s <= from; s++) PetscCall(MuonStep(c.problem.muon));
-  PetscCall(MuonEF21GetLayerState(c.problem.muon, c.problem.layer[0], NULL, NULL, &G));
+  PetscCall(TestGetEF21State(c.problem.muon, c.problem.layer[0], NULL, NULL, &G));
   PetscCall(TestMatGetRows(G, rows));
   PetscCall(TestDestroy(&c.problem));
   PetscFunctionReturn(PETSC_SUCCESS);

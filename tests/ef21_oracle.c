@@ -45,16 +45,16 @@ int main(int argc, char **argv)
     test:
       suffix: up
       nsize: 2
-      args: -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star sharded replicated}}
+      args: -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star layerwise replicated}}
     test:
       suffix: down
       nsize: 2
       args: -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -muon_exchange_mode {{reduce gather}} -muon_exchange_type star
-    # The servers send the steps themselves; a matrix whose rows and columns have no gradient at all is in tests/ef21_sharp.c
+    # The servers send the steps themselves; a matrix whose rows and columns have no gradient at all is in tests/ef21_downlink.c
     test:
-      suffix: sharp
+      suffix: downlink
       nsize: {{1 3}}
-      args: -ef21_server_compressor sharp -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_weight_decay 0.1 -muon_schedule linear -muon_exchange_type {{star sharded replicated}}
+      args: -ef21_downlink step -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_weight_decay 0.1 -muon_schedule linear -muon_exchange_type {{star layerwise replicated}}
       args: -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type colsum -muon_layer_row_lmo_type l1 -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type l21 -steps 12
     # bfloat16
     test:

@@ -81,7 +81,7 @@ static PetscErrorCode CheckMemory(TestProblem *p, TestProblem *without)
     const PetscInt least = PetscMin(p->shape[l].m, p->shape[l].n), rank = PetscMax(1, (PetscInt)(RATIO * (double)least + 1e-6));
     Mat            X;
 
-    PetscCall(MuonLayerGetServerWeights(p->layer[l], &X));
+    PetscCall(TestGetLayerServerWeights(p->layer[l], &X));
     expected[0] += 2.0 * sizeof(PetscScalar) * p->shape[l].n * rank;
     if (X != NULL) expected[1] += 2.0 * sizeof(PetscScalar) * p->shape[l].n * PetscMin(least, strcmp(p->shape[l].name, "h0.up") == 0 ? rank + 2 : rank);
   }
@@ -91,7 +91,7 @@ static PetscErrorCode CheckMemory(TestProblem *p, TestProblem *without)
 
 int main(int argc, char **argv)
 {
-  const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
   TestProblem            star, rankk;
   PetscReal              difference;
 

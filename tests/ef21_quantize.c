@@ -57,6 +57,6 @@ int main(int argc, char **argv)
   test:
     nsize: {{1 3}}
     args: -ef21_compressor_bits 3 -ef21_server_compressor sign -ef21_server_compressor_values bf16
-    args: -muon_layer_h0.qkv_ef21_compressor_bits 6 -muon_layer_h0.qkv_ef21_compressor_block_length 32 -muon_layer_h0.qkv_ef21_compressor_block_norm l2
+    args: -muon_layer_h0.qkv_ef21_compressor_bits 6 -muon_layer_h0.qkv_ef21_compressor_qsgd_block_length 32 -muon_layer_h0.qkv_ef21_compressor_qsgd_block_norm l2
 
 TEST*/

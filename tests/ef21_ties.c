@@ -1,4 +1,4 @@
-static char help[] = "Exact ties on a dyadic grid: Top-K keeps the first entries in row-major order, though matrices lie by columns and have gaps. Every number is exact, and done again by rows here.\n";
+static char help[] = "Exact ties on a dyadic grid: Top-K keeps the first entries in the order of memory, which is column by column, though matrices have gaps. Every number is exact, and done again by rows here.\n";
 
 #include "ef21_common.h"
 
@@ -9,16 +9,19 @@ static const TestShape Shapes[4] = {{"tall", MUONLMOMAX, 12, 5, 4, PETSC_FALSE},
 
 #define RATIO ((PetscReal)0.3)
 
-/* C(x), and out becomes out + C(x); repeatedly the first of the largest entries that are left */
-static void TopKAdd(PetscInt d, const PetscReal x[], PetscReal out[])
+/* out becomes out + C(x); repeatedly the first column by column of the largest entries that are left */
+static void TopKAdd(const TestShape *shape, const PetscReal x[], PetscReal out[])
 {
-  PetscBool kept[ENTRIES] = {PETSC_FALSE};
-  PetscInt  K             = (PetscInt)(RATIO * (PetscReal)d + (PetscReal)1e-4);
+  const PetscInt m = shape->m, n = shape->n;
+  PetscBool      kept[ENTRIES] = {PETSC_FALSE};
+  PetscInt       K             = (PetscInt)(RATIO * (PetscReal)(m * n) + (PetscReal)1e-4);
 
-  for (PetscInt k = 0; k < PetscMax(1, K); k++) {
+  for (PetscInt left = PetscMax(1, K); left > 0; left--) {
     PetscInt best = -1;
 
-    for (PetscInt e = 0; e < d; e++) {
+    for (PetscInt k = 0; k < m * n; k++) {
+      const PetscInt e = k % m * n + k / m;
+
       if (kept[e] == PETSC_FALSE && (best < 0 || PetscAbsReal(x[e]) > PetscAbsReal(x[best]))) best = e;
     }
     kept[best] = PETSC_TRUE;
@@ -32,24 +35,25 @@ typedef struct {
   PetscReal B[4][ENTRIES];
 } Expected;
 
-static void ExpectedStep(Expected *x, PetscInt d, PetscInt workers, PetscReal t)
+static void ExpectedStep(Expected *x, const TestShape *shape, PetscInt workers, PetscReal t)
 {
-  PetscReal sum[ENTRIES] = {0}, residual[ENTRIES];
+  const PetscInt d            = TestEntries(shape);
+  PetscReal      sum[ENTRIES] = {0}, residual[ENTRIES];
 
   for (PetscInt j = 0; j < workers; j++) {
     for (PetscInt e = 0; e < d; e++) {
       x->M[j][e]  = (x->M[j][e] + (x->W[e] - x->B[j][e])) / 2;
       residual[e] = x->M[j][e] - x->Gj[j][e];
     }
-    TopKAdd(d, residual, x->Gj[j]);
-    TopKAdd(d, residual, sum);
+    TopKAdd(shape, residual, x->Gj[j]);
+    TopKAdd(shape, residual, sum);
   }
   for (PetscInt e = 0; e < d; e++) {
     x->G[e] += sum[e] / (PetscReal)workers;
     x->X[e] -= x->G[e] > 0 ? t : x->G[e] < 0 ? -t : 0;
     residual[e] = x->X[e] - x->W[e];
   }
-  TopKAdd(d, residual, x->W);
+  TopKAdd(shape, residual, x->W);
 }
 
 static PetscErrorCode Compare(const char what[], const char layer[], PetscInt step, PetscInt d, const PetscReal got[], const PetscReal expected[])
@@ -96,10 +100,10 @@ int main(int argc, char **argv)
       PetscBool      serves = PETSC_FALSE;
       Mat            M, Gj, G;
 
-      ExpectedStep(&expected[l], d, p.size, (PetscReal)0.25);
+      ExpectedStep(&expected[l], &Shapes[l], p.size, (PetscReal)0.25);
       PetscCall(TestGetWeights(&p, l, rows));
       PetscCall(Compare("W", Shapes[l].name, s, d, rows, expected[l].W));
-      PetscCall(MuonEF21GetLayerState(p.muon, p.layer[l], &M, &Gj, &G));
+      PetscCall(TestGetEF21State(p.muon, p.layer[l], &M, &Gj, &G));
       PetscCall(TestMatGetRows(M, rows));
       PetscCall(Compare("M", Shapes[l].name, s, d, rows, expected[l].M[p.rank]));
       PetscCall(TestMatGetRows(Gj, rows));
@@ -122,6 +126,6 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2 3 4}}
-    args: -muon_exchange_type {{star sharded}}
+    args: -muon_exchange_type {{star layerwise}}
 
 TEST*/

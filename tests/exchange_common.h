@@ -4,7 +4,7 @@
 #pragma once
 
 #include <petscmuon/private/muonexchangeimpl.h>
-#include <muonwire.h>
+#include <petscmuon/private/muonwire.h>
 
 #define MAXITEMS 12
 
@@ -66,10 +66,10 @@ static inline PetscErrorCode MessagesPutUp(MuonExchange exchange, PetscInt n, Pe
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetOrder(exchange, &order));
-  PetscCall(MuonExchangeUpBegin(exchange, step));
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, step));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonExchangeUpReserve(exchange, order[k], 300, &to));
-    PetscCall(MuonExchangeUpAdvance(exchange, order[k], MessageMake(step, rank, PETSC_FALSE, order[k], to)));
+    PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[k], 300, &to));
+    PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[k], MessageMake(step, rank, PETSC_FALSE, order[k], to)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,7 +81,7 @@ static inline PetscErrorCode MessagesPutDown(MuonExchange exchange, PetscInt n, 
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetOrder(exchange, &order));
-  PetscCall(MuonExchangeDownBegin(exchange, step));
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_DOWN, step));
   for (PetscInt k = 0; k < n; k++) {
     PetscMPIInt owner;
     PetscBool   serves;
@@ -89,8 +89,8 @@ static inline PetscErrorCode MessagesPutDown(MuonExchange exchange, PetscInt n, 
     PetscCall(MuonExchangeServes(exchange, order[k], &serves));
     if (serves == PETSC_FALSE) continue;
     PetscCall(ServerOf(exchange, order[k], &owner));
-    PetscCall(MuonExchangeDownReserve(exchange, order[k], 300, &to));
-    PetscCall(MuonExchangeDownAdvance(exchange, order[k], MessageMake(step, owner, PETSC_TRUE, order[k], to)));
+    PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, order[k], 300, &to));
+    PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, order[k], MessageMake(step, owner, PETSC_TRUE, order[k], to)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

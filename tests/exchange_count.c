@@ -1,11 +1,11 @@
 static char help[] = "Holds what an exchange hands to MPI to its formula, and what it delivers to what was sent.\n\n";
 
 #include "exchange_common.h"
-#include <exchange/muonexchangepost.h>
+#include <exchange/muonexchangepackets.h>
 #include "mpicount.h"
 
 /*
-   The formulas. A packet of messages of x bytes in all is 56 + x bytes, in whole units of 64; a rank that has no items sends none. Sizes are 8 bytes each.
+   The formulas. A packet of messages of x bytes in all is 56 + x bytes, in whole units of 64; a rank that has no items sends none. Sizes are three copies of 8 bytes each.
 */
 static long long Packet(long long messages)
 {
@@ -40,6 +40,18 @@ static void Owners(PetscInt n, int size, const PetscLogDouble cost[], const Pets
   }
 }
 
+/* Entry k of an array without gaps */
+static void ArraySet(const MuonArray *A, size_t k, double value)
+{
+  if (A->precision == MUON_SINGLE) ((float *)A->data)[k] = (float)value;
+  else ((double *)A->data)[k] = value;
+}
+
+static double ArrayGet(const MuonArray *A, size_t k)
+{
+  return A->precision == MUON_SINGLE ? (double)((float *)A->data)[k] : ((double *)A->data)[k];
+}
+
 typedef struct {
   MPICount expected;
   PetscInt wrong;
@@ -65,8 +77,8 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
 {
   const PetscBool star = strcmp(type, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(type, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscLogDouble  cost[MAXITEMS], bytes[MAXITEMS], sent;
-  PetscScalar    *in[MAXITEMS], *out[MAXITEMS];
-  PetscInt        length[MAXITEMS];
+  MuonArray       in[MAXITEMS], out[MAXITEMS];
+  PetscBool       intact;
   int             owner[MAXITEMS];
   double          record[2], *all;
   long long       total;
@@ -82,9 +94,16 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
   for (PetscInt i = 0; i < n; i++) {
     if (star == PETSC_TRUE) owner[i] = 0;
     if (replicated == PETSC_TRUE) owner[i] = audit.rank;
-    length[i] = (PetscInt)(Mix((uint32_t)i, 1, 2) % 50);
-    PetscCall(PetscMalloc2(length[i], &in[i], length[i], &out[i]));
-    for (PetscInt k = 0; k < length[i]; k++) in[i][k] = (PetscScalar)(audit.rank * (k + 1) + i);
+    /* Of both precisions; where the sum is not wanted there is no room for it */
+    PetscCall(PetscMemzero(&in[i], sizeof(in[i])));
+    in[i].m         = Mix((uint32_t)i, 1, 2) % 10;
+    in[i].ld        = in[i].m;
+    in[i].n         = 1 + (size_t)i % 5;
+    in[i].precision = i % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
+    out[i]          = in[i];
+    PetscCall(PetscMalloc1(MuonArrayBytes(&in[i]), (char **)&in[i].data));
+    if (owner[i] == audit.rank) PetscCall(PetscMalloc1(MuonArrayBytes(&out[i]), (char **)&out[i].data));
+    for (size_t k = 0; k < MuonArrayEntries(&in[i]); k++) ArraySet(&in[i], k, audit.rank * ((double)k + 1) + (double)i);
   }
 
   /* The step itself, with nothing else between the counters */
@@ -93,14 +112,14 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     PetscCall(MessagesPutUp(exchange, n, step, audit.rank));
     PetscCall(MuonExchangeUp(exchange, audit.rank == poisoner ? MUON_STATUS_LMO : MUON_STATUS_OK));
   } else {
-    PetscCall(MuonExchangeUpBegin(exchange, step));
-    PetscCall(MuonExchangeReduce(exchange, length, (const PetscScalar *const *)in, out));
+    PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, step));
+    PetscCall(MuonExchangeReduce(exchange, in, out));
   }
   PetscCall(MessagesPutDown(exchange, n, step));
   PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
   record[0] = audit.rank;
   record[1] = 0.5 + audit.rank;
-  PetscCall(MuonExchangeAgree(exchange, 2, record, all));
+  PetscCall(MuonExchangeAgree(exchange, step, 2, record, all, &intact));
   PetscCall(MuonExchangeGetSentBytes(exchange, &sent));
 
   /* Up */
@@ -128,20 +147,20 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
       sends += up[r];
     }
     if (star == PETSC_TRUE) {
-      ExpectCall(&audit, MPICOUNT_GATHER, 8, audit.rank == 0 ? 8 * audit.size : 0);
+      ExpectCall(&audit, MPICOUNT_GATHER, 24, audit.rank == 0 ? 24 * audit.size : 0);
       ExpectCall(&audit, MPICOUNT_GATHERV, up[0], audit.rank == 0 ? gets : 0);
     } else if (replicated == PETSC_TRUE) {
-      ExpectCall(&audit, MPICOUNT_ALLGATHER, 8, 8 * audit.size);
+      ExpectCall(&audit, MPICOUNT_ALLGATHER, 24, 24 * audit.size);
       ExpectCall(&audit, MPICOUNT_ALLGATHERV, up[0], gets);
     } else {
-      ExpectCall(&audit, MPICOUNT_ALLTOALL, 8 * audit.size, 8 * audit.size);
+      ExpectCall(&audit, MPICOUNT_ALLTOALL, 24 * audit.size, 24 * audit.size);
       ExpectCall(&audit, MPICOUNT_ALLTOALLV, sends, gets);
     }
   } else {
     for (PetscInt i = 0; i < n; i++) {
-      const long long sum = (long long)sizeof(PetscScalar) * length[i];
+      const long long sum = (i % 2 == 0 ? 8 : 4) * (long long)MuonArrayEntries(&in[i]);
 
-      if (length[i] == 0) continue;
+      if (sum == 0) continue;
       if (replicated == PETSC_TRUE) ExpectCall(&audit, MPICOUNT_IALLREDUCE, sum, sum);
       else ExpectCall(&audit, MPICOUNT_IREDUCE, sum, owner[i] == audit.rank ? sum : 0);
     }
@@ -163,15 +182,16 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
       if (r == audit.rank) own = served == 0 ? 0 : Packet(messages);
     }
     if (star == PETSC_TRUE) {
-      ExpectCall(&audit, MPICOUNT_BCAST, audit.rank == 0 ? 8 : 0, audit.rank == 0 ? 0 : 8);
+      ExpectCall(&audit, MPICOUNT_BCAST, audit.rank == 0 ? 24 : 0, audit.rank == 0 ? 0 : 24);
       ExpectCall(&audit, MPICOUNT_BCAST, audit.rank == 0 ? packets : 0, audit.rank == 0 ? 0 : packets);
     } else {
-      ExpectCall(&audit, MPICOUNT_ALLGATHER, 8, 8 * audit.size);
+      ExpectCall(&audit, MPICOUNT_ALLGATHER, 24, 24 * audit.size);
       ExpectCall(&audit, MPICOUNT_ALLGATHERV, own, packets);
     }
   }
-  /* The agreement */
-  ExpectCall(&audit, MPICOUNT_ALLGATHER, 16, 16 * audit.size);
+  /* The agreement: two numbers and a checksum, and the vote */
+  ExpectCall(&audit, MPICOUNT_ALLGATHER, 24, 24 * audit.size);
+  ExpectCall(&audit, MPICOUNT_VOTE, 8, 8);
 
   for (int k = 0; k < MPICOUNT_KINDS; k++) Differ(&audit, mpicount_names[k], mpicount.calls[k], audit.expected.calls[k], quiet);
   Differ(&audit, "bytes sent", mpicount.sent, audit.expected.sent, quiet);
@@ -199,57 +219,60 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
       if (r == poisoner) total += status != MUON_STATUS_LMO || size != 0 || message != NULL;
       else total += status != MUON_STATUS_OK || MessageIs(step, r, PETSC_FALSE, i, size, message) == PETSC_FALSE;
     }
-    for (PetscInt k = 0; k < length[i] && serves == PETSC_TRUE && mode != MUON_EXCHANGE_MODE_GATHER; k++) total += out[i][k] != (PetscScalar)(audit.size * (audit.size - 1) / 2 * (k + 1) + audit.size * i);
-    for (PetscInt k = 0; k < length[i]; k++) total += in[i][k] != (PetscScalar)(audit.rank * (k + 1) + i);
+    for (size_t k = 0; k < MuonArrayEntries(&in[i]); k++) {
+      total += ArrayGet(&in[i], k) != audit.rank * ((double)k + 1) + (double)i;
+      if (serves == PETSC_TRUE && mode != MUON_EXCHANGE_MODE_GATHER) total += ArrayGet(&out[i], k) != audit.size * (audit.size - 1) / 2 * ((double)k + 1) + audit.size * (double)i;
+    }
     PetscCall(MuonExchangeDownGet(exchange, i, &size, &message, &status));
     total += status != MUON_STATUS_OK || MessageIs(step, owner[i], PETSC_TRUE, i, size, message) == PETSC_FALSE;
-    PetscCall(PetscFree2(in[i], out[i]));
+    PetscCall(PetscFree(in[i].data));
+    PetscCall(PetscFree(out[i].data));
   }
   Differ(&audit, "deliveries that are wrong", total, 0, quiet);
   total = 0;
-  for (int r = 0; r < audit.size; r++) total += all[2 * r] != r || all[2 * r + 1] != 0.5 + r;
+  for (int r = 0; r < audit.size; r++) total += all[2 * r] != r || all[2 * r + 1] != 0.5 + r || intact == PETSC_FALSE;
   Differ(&audit, "records that are wrong", total, 0, quiet);
   PetscCall(PetscFree(all));
   *wrong = audit.wrong;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sharded as its name says, but every rank sees all packets on the way: what the audit must find */
-static PetscErrorCode (*HonestUp)(MuonExchange);
+/* Layerwise as its name says, but every rank sees all packets on the way: what the audit must find */
+static PetscErrorCode (*HonestUp)(MuonExchange, MuonExchangePackets);
 
-static PetscErrorCode Up_Leaky(MuonExchange exchange)
+static PetscErrorCode Up_Leaky(MuonExchange exchange, MuonExchangePackets up)
 {
-  MuonExchangePost   post = exchange->post;
-  MuonTransportInbox inbox;
-  uint64_t           before = post->transport.bytes;
+  MuonTransport      *transport = &exchange->link->transport;
+  const uint64_t      before    = transport->bytes;
+  MuonTransportBuffer buffer;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeTransportCheck_Private(MuonTransportInboxInit(&post->transport, &inbox)));
-  PetscCall(MuonExchangeTransportCheck_Private(MuonTransportAllGather(&post->transport, post->up.out, post->up.used, &inbox)));
-  MuonTransportInboxFree(&inbox);
-  post->transport.bytes = before;
-  PetscCall((*HonestUp)(exchange));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportBufferInit(transport, &buffer)));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportGather(transport, MUON_TRANSPORT_EVERYWHERE, up->out.data, up->used, &buffer)));
+  MuonTransportBufferFree(&buffer);
+  transport->bytes = before;
+  PetscCall((*HonestUp)(exchange, up));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same by single messages */
-static PetscErrorCode Up_Whispering(MuonExchange exchange)
+static PetscErrorCode Up_Whispering(MuonExchange exchange, MuonExchangePackets up)
 {
-  const int   rank = exchange->post->transport.rank, size = exchange->post->transport.size;
+  const int   rank = exchange->worker, size = exchange->nworkers;
   MPI_Request request;
   char        byte = 1, got;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Irecv(&got, 1, MPI_CHAR, (rank + size - 1) % size, 0, exchange->post->comm, &request));
-  PetscCallMPI(MPI_Send(&byte, 1, MPI_CHAR, (rank + 1) % size, 0, exchange->post->comm));
+  PetscCallMPI(MPI_Irecv(&got, 1, MPI_CHAR, (rank + size - 1) % size, 0, exchange->link->comm, &request));
+  PetscCallMPI(MPI_Send(&byte, 1, MPI_CHAR, (rank + 1) % size, 0, exchange->link->comm));
   PetscCallMPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  PetscCall((*HonestUp)(exchange));
+  PetscCall((*HonestUp)(exchange, up));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const MuonExchangeType types[]  = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const MuonExchangeType types[]  = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
   const PetscInt         counts[] = {0, 1, 3, MAXITEMS};
   PetscInt               wrong, all = 0;
   PetscLogDouble         cost[MAXITEMS], bytes[MAXITEMS], memory, before = 0;
@@ -290,13 +313,13 @@ int main(int argc, char **argv)
   /* The audit finds a type that sends more than it should */
   for (int leak = 0; leak < 2; leak++) {
     PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-    PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESHARDED));
+    PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
     ItemCosts(MAXITEMS, cost, bytes);
     PetscCall(MuonExchangeSetItems(exchange, MAXITEMS, ItemNames, cost, bytes));
     PetscCall(MuonExchangeSetUp(exchange));
     HonestUp          = exchange->ops->up;
     exchange->ops->up = leak == 0 ? Up_Leaky : Up_Whispering;
-    PetscCall(Step(exchange, MUONEXCHANGESHARDED, MUON_EXCHANGE_MODE_GATHER, MAXITEMS, 1, -1, PETSC_TRUE, &wrong));
+    PetscCall(Step(exchange, MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER, MAXITEMS, 1, -1, PETSC_TRUE, &wrong));
     if (wrong == 0) {
       fprintf(stderr, "leak %d was not seen\n", leak);
       all++;

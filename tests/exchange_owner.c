@@ -1,7 +1,6 @@
 static char help[] = "The owners of layers: the bound of longest job first against all assignments, ties, and the same map everywhere.\n\n";
 
-#include <petscmuonexchange.h>
-#include <petscmuonretro.h>
+#include <petscmuon/private/muonexchangeimpl.h>
 
 #define MAXITEMS 9
 
@@ -65,6 +64,54 @@ static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment as
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A type of exchange that is not the library's: the last worker serves all items */
+static PetscErrorCode Assign_Last(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < exchange->nitems; i++) exchange->owner[i] = exchange->nworkers - 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create_Last(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  exchange->ops->assign = Assign_Last;
+  exchange->ops->up     = MuonExchangePacketsAllToAll;
+  exchange->ops->down   = MuonExchangePacketsAllGather;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* It moves poison, which is a packet like any other */
+static PetscErrorCode CheckOutside(PetscInt *wrong)
+{
+  const char *const    names[1] = {"a"};
+  const PetscLogDouble one[1]   = {1};
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           status;
+  MuonExchange         exchange;
+  PetscMPIInt          nworkers, worker;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeRegister("last", Create_Last));
+  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, "last"));
+  PetscCall(MuonExchangeSetItems(exchange, 1, names, one, one));
+  PetscCall(MuonExchangeGetWorkers(exchange, &nworkers, &worker));
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, 0));
+  PetscCall(MuonExchangeUp(exchange, MUON_STATUS_NANORINF));
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_DOWN, 0));
+  PetscCall(MuonExchangeDown(exchange, MUON_STATUS_LMO));
+  for (PetscMPIInt w = 0; w < nworkers && worker == nworkers - 1; w++) {
+    PetscCall(MuonExchangeUpGet(exchange, w, 0, &bytes, &message, &status));
+    if (status != MUON_STATUS_NANORINF) (*wrong)++;
+  }
+  PetscCall(MuonExchangeDownGet(exchange, 0, &bytes, &message, &status));
+  if (status != MUON_STATUS_LMO) (*wrong)++;
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const names[MAXITEMS] = {"c", "a", "h", "b", "g", "d", "f", "i", "e"};
@@ -100,7 +147,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < size; r++) load[r] = 0;
     if (n == 0) best = 0;
     else TryAll(n, size, cost, 0, load, &best);
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
     if (Busiest(n, size, cost, owner) > bound * best * (1 + 10 * PETSC_MACHINE_EPSILON) || Busiest(n, size, cost, owner) < best || best * size < total) {
       if (rank == 0) fprintf(stderr, "trial %d: the busiest rank has %g, the best is %g\n", (int)trial, Busiest(n, size, cost, owner), best);
       wrong++;
@@ -122,11 +169,11 @@ int main(int argc, char **argv)
       moved[i]      = cost[(i + 4) % n];
       movedbytes[i] = bytes[(i + 4) % n];
     }
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT, n, shuffled, moved, movedbytes, again, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, shuffled, moved, movedbytes, again, &wrong));
     for (PetscInt i = 0; i < n; i++) wrong += again[i] != owner[(i + 4) % n];
 
     /* Round robin: the place in the order of falling cost, then bytes, then names */
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, n, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, n, names, cost, bytes, owner, &wrong));
     for (PetscInt i = 0; i < n; i++) {
       PetscInt before = 0;
 
@@ -143,23 +190,24 @@ int main(int argc, char **argv)
   }
   /* What costs nothing is spread by its bytes, then one by one */
   for (PetscInt i = 0; i < MAXITEMS; i++) cost[i] = bytes[i] = 0;
-  PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT, MAXITEMS, names, cost, bytes, owner, &wrong));
+  PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, MAXITEMS, names, cost, bytes, owner, &wrong));
   for (PetscInt i = 0; i < MAXITEMS; i++) wrong += owner[i] != (names[i][0] - 'a') % size;
 
   /* The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would do */
   if (size > 1 && 2 * size + 1 <= MAXITEMS) {
     for (PetscInt i = 0; i < 2 * size + 1; i++) cost[i] = i == 2 * size ? size : 2 * size - 1 - i / 2;
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, names, cost, bytes, owner, &wrong));
     if (Busiest(2 * size + 1, size, cost, owner) != 4 * size - 1) wrong++;
   }
   /* and round robin misses it: 2, 1, ..., 1 take 3 on J ranks, where 2 would do */
   if (size > 1 && size + 1 <= MAXITEMS) {
     for (PetscInt i = 0; i <= size; i++) cost[i] = i == 0 ? 2 : 1;
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, size + 1, names, cost, bytes, owner, &wrong));
     if (Busiest(size + 1, size, cost, owner) != 3) wrong++;
-    PetscCall(GetOwners(MUONEXCHANGESHARDED, MUON_EXCHANGE_ASSIGNMENT_LPT, size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, size + 1, names, cost, bytes, owner, &wrong));
     if (Busiest(size + 1, size, cost, owner) != 2) wrong++;
   }
+  PetscCall(CheckOutside(&wrong));
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(PetscFinalize());
   if (wrong != 0) {

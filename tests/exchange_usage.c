@@ -46,10 +46,10 @@ static PetscErrorCode CheckModes(void)
   } table[] = {
     /* clang-format off */
     {MUONEXCHANGESTAR,       PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
-    {MUONEXCHANGESHARDED,    PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
+    {MUONEXCHANGELAYERWISE,  PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
     {MUONEXCHANGEREPLICATED, PETSC_TRUE,  {PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE}, MUON_EXCHANGE_MODE_ALLREDUCE},
     {MUONEXCHANGESTAR,       PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
-    {MUONEXCHANGESHARDED,    PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
+    {MUONEXCHANGELAYERWISE,  PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
     {MUONEXCHANGEREPLICATED, PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER}
     /* clang-format on */
   };
@@ -106,7 +106,7 @@ static PetscErrorCode CheckMistakes(void)
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
   Check(type == NULL);
-  Fails(MuonExchangeSetType(exchange, "ring"), PETSC_ERR_ARG_UNKNOWN_TYPE, "ring", "-muon_exchange_type", "sharded");
+  Fails(MuonExchangeSetType(exchange, "ring"), PETSC_ERR_ARG_UNKNOWN_TYPE, "ring", "-muon_exchange_type", "layerwise");
   Fails(MuonExchangeSetMode(exchange, (MuonExchangeMode)3), PETSC_ERR_ARG_OUTOFRANGE, "mode", "3", "");
   Fails(MuonExchangeSetAssignment(exchange, (MuonExchangeAssignment)2), PETSC_ERR_ARG_OUTOFRANGE, "assignment", "2", "");
   Fails(MuonExchangeSetUp(exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
@@ -119,30 +119,148 @@ static PetscErrorCode CheckMistakes(void)
   Fails(MuonExchangeGetOrder(exchange, &order), PETSC_ERR_ORDER, "MuonExchangeSetUp", "", "");
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
-  Check(strcmp(type, MUONEXCHANGESHARDED) == 0);
+  Check(strcmp(type, MUONEXCHANGELAYERWISE) == 0);
   Fails(MuonExchangeGetOwner(exchange, 3, &owner), PETSC_ERR_ARG_OUTOFRANGE, "3", "[0,3)", "");
   Fails(MuonExchangeServes(exchange, -1, &serves), PETSC_ERR_ARG_OUTOFRANGE, "-1", "[0,3)", "");
 
   /* The order of the calls of a step; all of these fail before anything is sent */
   PetscCall(MuonExchangeGetOrder(exchange, &order));
-  Fails(MuonExchangeUpReserve(exchange, order[0], 100, &to), PETSC_ERR_ORDER, "Begin", "", "");
+  Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[0], 100, &to), PETSC_ERR_ORDER, "Begin", "", "");
   Fails(MuonExchangeUp(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "Begin", "", "");
   Fails(MuonExchangeDown(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "Begin", "", "");
-  PetscCall(MuonExchangeUpBegin(exchange, 0));
-  Fails(MuonExchangeUpReserve(exchange, order[1], 100, &to), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, 0));
+  Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[1], 100, &to), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
   Fails(MuonExchangeUpOwn(exchange, order[0], &length, &message), PETSC_ERR_ORDER, "", "", "");
-  PetscCall(MuonExchangeUpReserve(exchange, order[0], 30, &to));
-  Fails(MuonExchangeUpAdvance(exchange, order[0], 31), PETSC_ERR_ARG_SIZ, "31", "30", ItemNames[order[0]]);
-  Fails(MuonExchangeUpAdvance(exchange, order[1], 30), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[0], 30, &to));
+  Fails(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[0], 31), PETSC_ERR_ARG_SIZ, "31", "30", ItemNames[order[0]]);
+  Fails(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[1], 30), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
   Fails(MuonExchangeUp(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "no message", "", "");
   Fails(MuonExchangeUpGet(exchange, 0, rank % 3, &length, &message, &status), (rank < 3 && exchange->owner[rank % 3] == rank) ? PETSC_ERR_ORDER : PETSC_ERR_ARG_WRONG, "", "", "");
   Fails(MuonExchangeDownGet(exchange, 0, &length, &message, &status), PETSC_ERR_ORDER, "MuonExchangeDown", "", "");
   if (size > 1) {
-    PetscCall(MuonExchangeDownBegin(exchange, 0));
-    Fails(MuonExchangeDownReserve(exchange, rank == 0 ? 1 : 0, 30, &to), PETSC_ERR_ARG_WRONG, ItemNames[rank == 0 ? 1 : 0], "served by rank", "");
+    PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_DOWN, 0));
+    Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, rank == 0 ? 1 : 0, 30, &to), PETSC_ERR_ARG_WRONG, ItemNames[rank == 0 ? 1 : 0], "served by worker", "");
   }
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What does not fit: packets larger than was announced, and arrays that cannot be summed. All ranks fail alike, before anything moves */
+static PetscErrorCode CheckSizes(void)
+{
+  const PetscLogDouble cost[2] = {1, 1}, bytes[2] = {0, 0};
+  const size_t         most[2] = {300, 300}, least[2] = {MessageMake(7, 0, PETSC_FALSE, 0, NULL), 0};
+  double               data[2][12];
+  signed char          votes[2][3] = {{1, -1, 1}, {0, 0, 0}}, sum[2][3];
+  const PetscInt64     length[2]   = {3, 0};
+  const MPI_Datatype   type[2]     = {MPI_SIGNED_CHAR, MPI_DOUBLE};
+  const void          *from[2]     = {votes[0], NULL};
+  void                *to[2]       = {sum[0], NULL};
+  MuonArray            in[2], out[2];
+  MuonExchange         exchange;
+  PetscMPIInt          size, rank;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
+  PetscCall(MuonExchangeGetWorkers(exchange, &size, &rank));
+  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
+  PetscCall(MuonExchangeSetItems(exchange, 2, ItemNames, cost, bytes));
+  PetscCall(MuonExchangeSetMaxBytes(exchange, most, most));
+  PetscCall(MessagesPutUp(exchange, 2, 7, rank));
+  PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
+  /* Room for one of the messages of the first worker, and not for both */
+  PetscCall(MuonExchangeSetMaxBytes(exchange, least, most));
+  PetscCall(MessagesPutUp(exchange, 2, 7, rank));
+  Fails(MuonExchangeUp(exchange, MUON_STATUS_OK), PETSC_ERR_ARG_CORRUPT, "size of a packet", "MuonExchangeSetMaxBytes", "");
+
+  PetscCall(PetscMemzero(in, sizeof(in)));
+  for (int i = 0; i < 2; i++) {
+    in[i].data      = data[i];
+    in[i].m         = 2;
+    in[i].n         = 3;
+    in[i].ld        = 2;
+    in[i].precision = MUON_DOUBLE;
+    out[i]          = in[i];
+    for (int k = 0; k < 12; k++) data[i][k] = k;
+  }
+  out[0].data = data[1];
+  out[1].data = NULL;
+  in[0].ld    = 4;
+  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_SIZ, "gaps", ItemNames[0], "");
+  in[0].ld         = 2;
+  out[0].precision = MUON_SINGLE;
+  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_SIZ, "precision", ItemNames[0], "");
+  out[0]      = in[0];
+  out[0].data = NULL;
+  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_NULL, "no room", ItemNames[0], "");
+
+  /* Any type that MPI sums */
+  PetscCall(MuonExchangeReduceTyped(exchange, length, type, from, to));
+  Check(sum[0][0] == size && sum[0][1] == -size && sum[0][2] == size);
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Groups of one optimizer: exchanges of different types among other ranks each, run one after the other */
+static PetscErrorCode CheckGroups(void)
+{
+  const PetscLogDouble cost[3] = {3, 2, 1}, bytes[3] = {0, 0, 0};
+  const char          *types[] = {MUONEXCHANGELAYERWISE, MUONEXCHANGESTAR, MUONEXCHANGEREPLICATED};
+  MuonExchange         group[3];
+  MPI_Comm             comm[3];
+  PetscMPIInt          rank, size, worker[3], nworkers[3];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int g = 0; g < 3; g++) {
+    /* All ranks; every second one; backwards */
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, g == 1 ? rank % 2 : 0, g == 2 ? -rank : rank, &comm[g]));
+    PetscCall(MuonExchangeCreate(comm[g], &group[g]));
+    PetscCall(MuonExchangeSetType(group[g], types[g]));
+    PetscCall(MuonExchangeSetItems(group[g], 3 - g, ItemNames, cost, bytes));
+    PetscCall(MuonExchangeSetUp(group[g]));
+    PetscCall(MuonExchangeGetWorkers(group[g], &nworkers[g], &worker[g]));
+  }
+  Check(nworkers[0] == size && worker[0] == rank && nworkers[1] == (size + 1 - rank % 2) / 2 && worker[1] == rank / 2 && nworkers[2] == size && worker[2] == size - 1 - rank);
+  for (PetscInt step = 0; step < 20; step++) {
+    for (int g = 0; g < 3; g++) {
+      PetscCall(MessagesPutUp(group[g], 3 - g, 10 * step + g, worker[g]));
+      PetscCall(MuonExchangeUp(group[g], MUON_STATUS_OK));
+    }
+    for (int g = 0; g < 3; g++) {
+      PetscCall(MessagesPutDown(group[g], 3 - g, 10 * step + g));
+      PetscCall(MuonExchangeDown(group[g], MUON_STATUS_OK));
+    }
+    for (int g = 0; g < 3; g++) {
+      double    record = worker[g], all[8];
+      PetscBool intact;
+
+      for (PetscInt i = 0; i < 3 - g; i++) {
+        const unsigned char *message;
+        size_t               length;
+        MuonStatus           status;
+        PetscBool            serves;
+        PetscMPIInt          owner;
+
+        PetscCall(MuonExchangeServes(group[g], i, &serves));
+        for (PetscMPIInt w = 0; w < nworkers[g] && serves == PETSC_TRUE; w++) {
+          PetscCall(MuonExchangeUpGet(group[g], w, i, &length, &message, &status));
+          Check(status == MUON_STATUS_OK && MessageIs(10 * step + g, w, PETSC_FALSE, i, length, message) == PETSC_TRUE);
+        }
+        PetscCall(ServerOf(group[g], i, &owner));
+        PetscCall(MuonExchangeDownGet(group[g], i, &length, &message, &status));
+        Check(status == MUON_STATUS_OK && MessageIs(10 * step + g, owner, PETSC_TRUE, i, length, message) == PETSC_TRUE);
+      }
+      PetscCall(MuonExchangeAgree(group[g], step, 1, &record, all, &intact));
+      Check(intact == PETSC_TRUE && all[nworkers[g] - 1] == nworkers[g] - 1);
+    }
+  }
+  for (int g = 0; g < 3; g++) {
+    PetscCall(MuonExchangeDestroy(&group[g]));
+    PetscCallMPI(MPI_Comm_free(&comm[g]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,7 +280,7 @@ static PetscErrorCode CheckReuse(void)
   PetscCall(MuonExchangeSetItems(exchange, 3, ItemNames, cost, bytes));
   PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));
   for (int t = 0; t < 4; t++) {
-    PetscCall(MuonExchangeSetType(exchange, t == 1 ? MUONEXCHANGESTAR : t == 2 ? MUONEXCHANGEREPLICATED : MUONEXCHANGESHARDED));
+    PetscCall(MuonExchangeSetType(exchange, t == 1 ? MUONEXCHANGESTAR : t == 2 ? MUONEXCHANGEREPLICATED : MUONEXCHANGELAYERWISE));
     PetscCall(MuonExchangeSetUp(exchange));
     PetscCall(MuonExchangeGetOwner(exchange, 2, &owner));
     Check(owner == (t == 2 ? -1 : 0));
@@ -244,8 +362,10 @@ int main(int argc, char **argv)
     PetscCall(PetscPushErrorHandler(Catch, NULL));
     PetscCall(CheckModes());
     PetscCall(CheckMistakes());
+    PetscCall(CheckSizes());
     PetscCall(PetscPopErrorHandler());
     PetscCall(CheckReuse());
+    PetscCall(CheckGroups());
   } else {
     PetscCall(Print("a_"));
     PetscCall(Print("b_"));
@@ -267,7 +387,7 @@ int main(int argc, char **argv)
   test:
     suffix: view
     nsize: 3
-    args: -a_muon_exchange_type sharded -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
+    args: -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
 
   test:
     suffix: type

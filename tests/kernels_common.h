@@ -20,12 +20,6 @@
     } \
   } while (0)
 
-#if defined(MUON_KERNEL_SINGLE)
-  #define EPSILON FLT_EPSILON
-#else
-  #define EPSILON DBL_EPSILON
-#endif
-
 static inline void *Allocate(size_t bytes)
 {
   void *memory = malloc(bytes > 0 ? bytes : 1);

@@ -1,8 +1,9 @@
+#if !defined(REAL)
 /*
    Natural compression against its definition: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's random fraction of 23 bits reaches (2^(a+1) - |x|) / 2^a.
    The mean and the variance over many random numbers are those of the theory.
 */
-#include "kernels_common.h"
+  #include "kernels_common.h"
 
 static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
 {
@@ -34,16 +35,29 @@ static double Draw(size_t i, uint64_t *state)
   return ldexp(NextNormal(state), (int)(NextBits(state) % 285) - 160);
 }
 
-static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *stream, uint64_t *state)
-{
-  MuonKernelScalar *x = (MuonKernelScalar *)Allocate(entries * sizeof(*x)), *values = (MuonKernelScalar *)Allocate(entries * sizeof(*values));
-  uint16_t         *codes = (uint16_t *)Allocate(entries * sizeof(*codes)), *selected = (uint16_t *)Allocate((entries + 1) * sizeof(*selected));
-  float            *singles = (float *)Allocate((entries + 1) * sizeof(*singles));
-  unsigned char    *bitmap  = (unsigned char *)Allocate(entries / 8 + 1);
+  #define TEST_FILE "kernels_natural.c"
+  #include "kernels_twice.h"
 
-  for (size_t i = 0; i < entries; i++) x[i] = (MuonKernelScalar)Draw(i, state);
-  Check(MuonKernelNatural(entries, x, stream, first, codes) == 0, "%d entries are finite", (int)entries);
-  MuonKernelNaturalValues(entries, codes, values);
+int main(void)
+{
+  CheckSingle();
+  CheckDouble();
+  printf("ok\n");
+  return 0;
+}
+
+#else
+
+static void REAL_NAME(CheckCodes)(size_t entries, uint64_t first, const MuonKernelStream *stream, uint64_t *state)
+{
+  REAL          *x = (REAL *)Allocate(entries * sizeof(*x)), *values = (REAL *)Allocate(entries * sizeof(*values));
+  uint16_t      *codes = (uint16_t *)Allocate(entries * sizeof(*codes)), *selected = (uint16_t *)Allocate((entries + 1) * sizeof(*selected));
+  float         *singles = (float *)Allocate((entries + 1) * sizeof(*singles));
+  unsigned char *bitmap  = (unsigned char *)Allocate(entries / 8 + 1);
+
+  for (size_t i = 0; i < entries; i++) x[i] = (REAL)Draw(i, state);
+  Check(KERNELS->Natural(entries, x, stream, first, 1, codes) == 0, "%d entries are finite", (int)entries);
+  KERNELS->NaturalValues(entries, codes, values);
   for (size_t i = 0; i < entries; i++) {
     const double expected = Expected((double)x[i], WordOf(stream, first + i));
 
@@ -55,13 +69,13 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
   for (int half = 0; half < 2; half++) {
     const uint32_t addend = half ? MUON_KERNEL_HALF : 0;
 
-    Check(MuonKernelPowers(entries, x, addend, codes) == 0, "%d entries are finite", (int)entries);
+    Check(KERNELS->Powers(entries, x, addend, codes) == 0, "%d entries are finite", (int)entries);
     for (size_t i = 0; i < entries; i++) {
       Check((codes[i] & 255) != 255 && codes[i] < 512 && codes[i] != 256, "code %d", codes[i]);
       Check((double)MuonKernelNaturalValue(codes[i]) == Expected((double)x[i], half ? 0x80000000u : 0), "%.9g gave %g without a random number", (double)x[i], (double)MuonKernelNaturalValue(codes[i]));
     }
   }
-  Check(MuonKernelNatural(entries, x, stream, first, codes) == 0, "%d entries are finite", (int)entries);
+  Check(KERNELS->Natural(entries, x, stream, first, 1, codes) == 0, "%d entries are finite", (int)entries);
 
   /* Kept entries have the codes that they have among all */
   if (first == 0) {
@@ -86,21 +100,21 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
   }
 
   for (size_t at = 0; at < entries; at += entries / 5 + 1) {
-    const MuonKernelScalar kept = x[at];
+    const REAL kept = x[at];
 
     for (int bad = 0; bad < 3; bad++) {
-      x[at] = (MuonKernelScalar)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
-      Check(MuonKernelNatural(entries, x, stream, first, codes) == 1, "entry %d is not finite", (int)at);
-      Check(MuonKernelPowers(entries, x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
+      x[at] = (REAL)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
+      Check(KERNELS->Natural(entries, x, stream, first, 1, codes) == 1, "entry %d is not finite", (int)at);
+      Check(KERNELS->Powers(entries, x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
       memset(bitmap, 0, entries / 8 + 1);
       bitmap[at / 8] |= (unsigned char)(1 << at % 8);
       singles[0] = (float)x[at];
       Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);
     }
-#if !defined(MUON_KERNEL_SINGLE)
-    x[at] = -1e39;
-    Check(MuonKernelNatural(entries, x, stream, first, codes) == 1, "-1e39 is no binary32");
-#endif
+    if (!IS_SINGLE) {
+      x[at] = (REAL)-1e39;
+      Check(KERNELS->Natural(entries, x, stream, first, 1, codes) == 1, "-1e39 is no binary32");
+    }
     x[at] = kept;
   }
   free(x);
@@ -115,21 +129,21 @@ static void CheckCodes(size_t entries, uint64_t first, const MuonKernelStream *s
    x rounds to 2^a with probability 1 - p and to 2^(a+1) with probability p = (|x| - 2^a) / 2^a: mean |x|, variance s^2 = (|x| - 2^a)(2^(a+1) - |x|). Over N independent numbers the mean lies
    within 6 s / sqrt(N), but for a chance of 2e-9
 */
-static void CheckStatistics(double x, const MuonKernelStream *stream)
+static void REAL_NAME(CheckStatistics)(double x, const MuonKernelStream *stream)
 {
   enum {
     N = 200000
   };
-  MuonKernelScalar *line  = (MuonKernelScalar *)Allocate(N * sizeof(*line));
-  uint16_t         *codes = (uint16_t *)Allocate(N * sizeof(*codes));
-  double            sum = 0, square = 0, power, variance;
-  int               exponent;
+  REAL     *line  = (REAL *)Allocate(N * sizeof(*line));
+  uint16_t *codes = (uint16_t *)Allocate(N * sizeof(*codes));
+  double    sum = 0, square = 0, power, variance;
+  int       exponent;
 
   (void)frexp(x, &exponent);
   power    = ldexp(1.0, exponent - 1);
   variance = (fabs(x) - power) * (2 * power - fabs(x));
-  for (int i = 0; i < N; i++) line[i] = (MuonKernelScalar)x;
-  Check(MuonKernelNatural(N, line, stream, 0, codes) == 0, "%g is finite", x);
+  for (int i = 0; i < N; i++) line[i] = (REAL)x;
+  Check(KERNELS->Natural(N, line, stream, 0, 1, codes) == 0, "%g is finite", x);
   for (int i = 0; i < N; i++) {
     const double error = (double)MuonKernelNaturalValue(codes[i]) - x;
 
@@ -144,7 +158,7 @@ static void CheckStatistics(double x, const MuonKernelStream *stream)
   free(codes);
 }
 
-int main(void)
+static void REAL_NAME(Check)(void)
 {
   static const size_t sizes[]   = {0, 1, 3, 4, 5, 15, 63, 64, 65, 511, 512, 513, 1030, 5000};
   const double        numbers[] = {1, 1.5, 4.0 / 3, 1.999, -3, 1e-30, -2.5e20};
@@ -152,17 +166,16 @@ int main(void)
   uint64_t            state     = 3;
 
   for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-    for (uint64_t first = 0; first < 6; first++) CheckCodes(sizes[s], first, &stream, &state);
+    for (uint64_t first = 0; first < 6; first++) REAL_NAME(CheckCodes)(sizes[s], first, &stream, &state);
     stream.direction ^= 1;
     stream.step++;
   }
   for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++) {
     stream.step = (uint32_t)(100 + k);
-    CheckStatistics(numbers[k], &stream);
+    REAL_NAME(CheckStatistics)(numbers[k], &stream);
   }
-  printf("ok\n");
-  return 0;
 }
+#endif
 
 /*TEST
 

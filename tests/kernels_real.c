@@ -50,6 +50,7 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
   const size_t ld = (left ? s : l) + pad, columns = left ? l : s;
   const double a = integer == PETSC_TRUE ? 3.0 : 1.25, b = integer == PETSC_TRUE ? -2.0 : 0.75;
   double      *y, *z, *w;
+  const void  *held = NULL;
   void        *Y, *Z, *A, *B;
 
   PetscFunctionBeginUser;
@@ -96,12 +97,12 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
   }
 
   /* Z = a A Y + b Z */
-  if (hold == PETSC_TRUE) real->hold(s, A);
+  if (hold == PETSC_TRUE) held = real->hold(s, A);
   for (int again = 0; again < (hold == PETSC_TRUE ? 2 : 1); again++) {
     for (size_t i = 0; i < ld * columns; i++) {
       if (i % ld < ld - pad) Put(real, Z, i, z[i]);
     }
-    real->multiply(left, s, l, a, A, Y, ld, b, Z, ld);
+    real->multiply(left, s, l, a, A, held, Y, ld, b, Z, ld);
     for (size_t j = 0; j < l; j = Next(j, l)) {
       for (size_t i = 0; i < s; i++) {
         const size_t at  = left ? i + j * ld : j + i * ld;
@@ -118,7 +119,6 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
       }
     }
   }
-  real->hold(0, NULL);
   for (size_t i = 0; i < ld * columns; i++) PetscCheck(i % ld < ld - pad || PetscIsNanReal((PetscReal)Get(real, Z, i)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s multiply wrote padding", real->name);
 
   /* Two that commute, A and c I + A A for instance: here multiples of each other, A and its double. C = a A 2A + b C */
@@ -153,6 +153,41 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of either precision and of sizes that the other one cannot hold, divided and brought back; padding stays */
+static PetscErrorCode CheckMove(const MuonKernelReal *real, MuonPrecision precision, size_t m, size_t n, size_t pad)
+{
+  const size_t ld       = m + pad;
+  const int    exponent = precision == MUON_DOUBLE ? 900 : 100;
+  const double norm = 0.75, scale = 1.5, unit = PetscMax(ldexp(1.0, precision == MUON_DOUBLE ? -53 : -24), ldexp(1.0, real->size == sizeof(float) ? -24 : -53));
+  double      *x;
+  float       *single;
+  void        *Y;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(ld * n + 1, &x, ld * n + 1, &single, Number(real, ld * n + 1), (char **)&Y));
+  for (int e = -exponent; e <= exponent; e += exponent) {
+    for (size_t i = 0; i < ld * n; i++) {
+      x[i]      = i % ld < m ? ldexp(Entry(PETSC_FALSE), e) : (double)NAN;
+      single[i] = (float)x[i];
+      Put(real, Y, i, (double)NAN);
+    }
+    real->load(m, n, precision, precision == MUON_DOUBLE ? (void *)x : (void *)single, ld, norm, e, Y, ld);
+    for (size_t i = 0; i < ld * n; i++) {
+      const double expected = ldexp(precision == MUON_DOUBLE ? x[i] : (double)single[i], -e) / norm, got = Get(real, Y, i);
+
+      PetscCheck(i % ld < m ? fabs(got - expected) <= 4.0 * unit * fabs(expected) : got != got, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s load, 2^%d: entry %d is %.17g, expected %.17g", real->name, e, (int)i, got, expected);
+    }
+    real->store(m, n, scale, Y, ld, precision, precision == MUON_DOUBLE ? (void *)x : (void *)single, ld);
+    for (size_t i = 0; i < ld * n; i++) {
+      const double expected = scale * Get(real, Y, i), got = precision == MUON_DOUBLE ? x[i] : (double)single[i];
+
+      PetscCheck(i % ld < m ? fabs(got - expected) <= 4.0 * unit * fabs(expected) : got != got, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s store: entry %d is %.17g, expected %.17g", real->name, (int)i, got, expected);
+    }
+  }
+  PetscCall(PetscFree3(x, single, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const MuonKernelReal *const reals[]     = {&MuonKernelRealSingle, &MuonKernelRealDouble, MuonKernelRealBF16};
@@ -173,6 +208,7 @@ int main(int argc, char **argv)
     }
     for (int left = 0; left < 2; left++) {
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+        for (int p = 0; p < 2; p++) PetscCall(CheckMove(reals[r], p > 0 ? MUON_DOUBLE : MUON_SINGLE, shapes[k][0], shapes[k][1], k % 3));
         for (int integer = 0; integer < 2; integer++) PetscCall(Check(reals[r], left, shapes[k][0], shapes[k][1], k % 3, integer ? PETSC_TRUE : PETSC_FALSE, k % 2 ? PETSC_TRUE : PETSC_FALSE));
       }
       /* So long that operands are rounded in strips. The sums stay below 2^24, hence exact */

@@ -1,7 +1,7 @@
 static char help[] = "A layer that is cut into blocks takes the steps of one layer for each block, to the last bit; damaged messages of blocks end a step as corrupt and leave no trace.\n\n";
 
 #include <petscmuon.h>
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 #include "mpicount.h"
 
 #define LAYERS   5
@@ -184,6 +184,7 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
   }
   PetscCall(MuonSetObjectiveAndGradient(p->muon, Objective, p));
   PetscCall(MuonSetMaxSteps(p->muon, 12));
+  PetscCall(MuonSetCountEntropy(p->muon, PETSC_TRUE));
   PetscCall(MuonSetOptionsPrefix(p->muon, prefix));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
@@ -555,7 +556,7 @@ int main(int argc, char **argv)
     args: -muon_shape_factor kj -muon_weight_decay 0.1 -muon_learning_rate 0.1 -muon_seed 5
     test:
       suffix: topk
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural -muon_exchange_type {{star sharded replicated}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise replicated}}
       args: -ef21_compressor_paper_index_bits 26 -ef21_server_compressor_paper_index_bits 26 -norms
     test:
       suffix: natural
@@ -565,11 +566,12 @@ int main(int argc, char **argv)
       args: -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -lmo_type frobenius -ef21_init {{zero gradient}}
     test:
       suffix: dense
-      args: -muon_type dense -muon_nesterov ema -lmo_type {{spectral max}} -muon_exchange_type {{sharded replicated}}
+      args: -muon_type dense -muon_nesterov ema -lmo_type {{spectral max}} -muon_exchange_type {{layerwise replicated}}
     test:
-      suffix: sharp
-      args: -ef21_compressor topk -ef21_compressor_values double -ef21_server_compressor sharp -lmo_type {{nuclear l1 l21 rowsum colsum}} -muon_layer_gain_lmo_type l21 -muon_layer_gain.0_lmo_type l21 -muon_layer_gain.1_lmo_type l21
+      suffix: downlink
+      args: -ef21_compressor topk -ef21_compressor_values double -ef21_downlink step -lmo_type {{nuclear l1 l21 rowsum colsum}} -muon_layer_gain_lmo_type l21 -muon_layer_gain.0_lmo_type l21 -muon_layer_gain.1_lmo_type l21
       args: -muon_layer_table_ef21_server_compressor topk -muon_layer_table.0_ef21_server_compressor topk -muon_layer_table.1_ef21_server_compressor topk
+      args: -muon_layer_table_ef21_downlink weights -muon_layer_table.0_ef21_downlink weights -muon_layer_table.1_ef21_downlink weights
 
   # scion has a factor for each of these norms
   test:
@@ -595,7 +597,7 @@ int main(int argc, char **argv)
   test:
     suffix: forged
     nsize: {{2 3}}
-    args: -forged -ef21_compressor topk -ef21_server_compressor topk -ef21_server_compressor_values natural -muon_exchange_type {{star sharded}}
+    args: -forged -ef21_compressor topk -ef21_server_compressor topk -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise}}
 
   test:
     suffix: view

@@ -42,11 +42,9 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
   for (PetscInt s = 0; s < STEPS; s++) {
     for (PetscInt l = 0; l < 4; l++) {
       PetscReal rows[20];
-      Mat       G;
 
       for (PetscInt e = 0; e < TestEntries(&Shapes[l]); e++) rows[e] = Gradient(l, e, p.rank, s);
-      PetscCall(MuonLayerGetGradient(p.layer[l], &G));
-      PetscCall(TestMatSetRows(G, rows));
+      PetscCall(TestSetGradient(&p, l, rows));
     }
     PetscCall(MuonStep(p.muon));
     PetscCall(TestCheckReplicas(&p, type, s));
@@ -88,7 +86,7 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
 
 int main(int argc, char **argv)
 {
-  const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

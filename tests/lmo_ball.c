@@ -1,11 +1,10 @@
-static char help[] = "Linear minimization oracles: feasible, at the value of the dual norm, and no random feasible point does better.\n\n";
+static char help[] = "Linear minimization oracles: feasible, at the value of the dual norm, and no random feasible point does better. Of matrices and arrays of both precisions and orders.\n\n";
 
 #include "lmo_common.h"
 
 int main(int argc, char **argv)
 {
   static const int shapes[][2] = {{1, 1}, {1, 8}, {8, 1}, {3, 3}, {18, 18}, {12, 30}, {37, 11}, {40, 36}};
-  const double     eps         = PETSC_MACHINE_EPSILON;
   MuonLMO          lmo;
   MuonStatus       status;
   PetscBool        dump;
@@ -28,25 +27,30 @@ int main(int argc, char **argv)
     PetscCheck(list != NULL && data != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
   }
   for (int t = 0; t < TEST_NORMS; t++) {
-    const TestNorm *norm     = &testnorms[t];
-    const int       singular = norm->kind == LMO_SINGULAR;
+    const TestNorm rounded = TestNormRounded(&testnorms[t]), *norm = &rounded;
+    const int      singular = norm->kind == LMO_SINGULAR;
 
     PetscCall(TestNormSet(norm, lmo));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
-      const int   m = shapes[k][0], n = shapes[k][1], mn = m * n, trials = singular && PetscMin(m, n) > 10 ? 4 : 30;
+      const int   m = shapes[k][0], n = shapes[k][1], mn = m * n;
       double     *A, *B, *D, *S, *Z;
       const char *name = TestNormName(norm);
 
       /* Lanczos iterations, which find one triple of a larger matrix, are what the last shape is for */
       if (k == PETSC_STATIC_ARRAY_LENGTH(shapes) - 1 && (singular == 0 || norm->p != 1.0)) continue;
       PetscCall(PetscMalloc5(mn, &A, mn, &B, mn, &D, mn, &S, mn, &Z));
-      for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
-        Mat            G, H;
+      for (int spectrum = 0; spectrum < TEST_SPECTRA * TEST_VARIANTS; spectrum++) {
+        const int      variant = spectrum / TEST_SPECTRA, kind = spectrum % TEST_SPECTRA, trials = (singular && PetscMin(m, n) > 10) || variant != TEST_MAT ? 4 : 30;
+        const double   eps = TestInputEpsilon(norm, variant), real = PetscMax(eps, (double)PETSC_MACHINE_EPSILON); /* of entries, and of norms, which are PetscReal */
+        TestInput      G, H;
         PetscReal      primal, dual;
         PetscLogDouble before, after, flops;
         double         truth, value, size, sum = 0.0, bound;
 
-        TestMatrix(m, n, spectrum, A);
+        /* Every norm meets every variant with each shape and each spectrum, but not all of them with all */
+        if (variant != TEST_MAT && (t + (int)k + kind) % (TEST_VARIANTS - 1) != variant - 1) continue;
+        TestMatrix(m, n, kind, A);
+        for (int i = 0; i < mn && TestPrecision(variant) == MUON_SINGLE; i++) A[i] = (double)(float)A[i];
         /* An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of the matrix as it then is */
         if (singular == 0 && mn > 1) A[mn / 2] = 0.0;
         if (singular == 0 && m > 10) {
@@ -55,27 +59,27 @@ int main(int argc, char **argv)
         }
         truth = TestNormOf(norm, 1, m, n, A);
         for (int i = 0; i < mn; i++) sum += fabs(A[i]);
-        PetscCall(TestMat(m, n, 2, A, &G));
-        PetscCall(TestMat(m, n, 1, NULL, &H));
+        PetscCall(TestInputCreate(variant, m, n, 2, A, &G));
+        PetscCall(TestInputCreate(variant, m, n, 1, NULL, &H));
         PetscCall(PetscGetFlops(&before));
-        PetscCall(MuonLMOApply(lmo, G, H));
+        PetscCall(TestInputApply(lmo, &G, &H));
         PetscCall(PetscGetFlops(&after));
         PetscCall(MuonLMOGetFlops(lmo, m, n, &flops));
         /* What SLEPc counts is its own */
         PetscCheck(after - before == flops || (singular && norm->p != 2.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: %g operations were logged, %g announced", name, m, n, (double)(after - before), (double)flops);
         PetscCall(MuonLMOGetStatus(lmo, &status));
-        PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: status %d", name, testspectra[spectrum], m, n, (int)status);
-        PetscCall(TestMatGet(G, D));
-        PetscCheck(TestDistance(mn, A, D) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the input was changed", name, testspectra[spectrum], m, n);
-        PetscCall(TestMatGet(H, D));
+        PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: status %d", name, testspectra[kind], m, n, (int)status);
+        PetscCall(TestInputGet(&G, D));
+        PetscCheck(TestDistance(mn, A, D) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the input was changed", name, testspectra[kind], m, n);
+        PetscCall(TestInputGet(&H, D));
 
         /* Entries of D are at most 1 and a few roundings off: their products with A are eps of the absolute sum off, times what sums of mn terms add; LAPACK's factors add (m + n) eps s sigma_1 */
-        bound = eps * (singular ? 8.0 * (m + n) * PetscMin(m, n) * TestNormOf(&testnorms[0], 0, m, n, A) : 4.0 * truth) + eps * mn * sum * (PetscDefined(USE_REAL_SINGLE) ? 0.1 : 1.0);
+        bound = eps * (singular ? 8.0 * (m + n) * PetscMin(m, n) * TestNormOf(&testnorms[0], 0, m, n, A) : 4.0 * truth) + eps * mn * sum * (TestPrecision(variant) == MUON_SINGLE ? 0.1 : 1.0);
         value = TestDot(mn, A, D);
         size  = TestNormOf(norm, 0, m, n, D);
-        PetscCheck(size <= 1.0 + 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| - 1 = %g", name, testspectra[spectrum], m, n, size - 1.0);
-        PetscCheck(truth == 0.0 ? size == 0.0 : size >= 1.0 - 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| = %g", name, testspectra[spectrum], m, n, size);
-        PetscCheck(fabs(value + truth) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,D> = %.16g, the dual norm %.16g", name, testspectra[spectrum], m, n, value, truth);
+        PetscCheck(size <= 1.0 + 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| - 1 = %g", name, testspectra[kind], m, n, size - 1.0);
+        PetscCheck(truth == 0.0 ? size == 0.0 : size >= 1.0 - 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||D|| = %g", name, testspectra[kind], m, n, size);
+        PetscCheck(fabs(value + truth) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,D> = %.16g, the dual norm %.16g", name, testspectra[kind], m, n, value, truth);
         for (int i = 0; i < mn && singular == 0; i++) {
           PetscCheck(A[i] != 0.0 || D[i] == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %d of D is %g where that of G is 0", name, i, D[i]);
           PetscCheck(A[i] * D[i] <= 0.0 && (norm->exact == 0 || fabs(D[i]) == 1.0 || D[i] == 0.0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %d of D is %g where that of G is %g", name, i, D[i], A[i]);
@@ -89,49 +93,47 @@ int main(int argc, char **argv)
           best = TestNormOf(norm, 0, m, n, Z);
           for (int i = 0; i < mn; i++) Z[i] /= best;
           best = TestDot(mn, A, Z);
-          PetscCheck(best >= value - bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: a feasible point has %.16g, the oracle's %.16g", name, testspectra[spectrum], m, n, best, value);
+          PetscCheck(best >= value - bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: a feasible point has %.16g, the oracle's %.16g", name, testspectra[kind], m, n, best, value);
         }
 
-        PetscCall(MuonLMOComputeNorm(lmo, G, &primal));
-        PetscCall(MuonLMOComputeDualNorm(lmo, G, &dual));
+        PetscCall(TestInputNorms(lmo, &G, &primal, &dual));
         size = TestNormOf(norm, 0, m, n, A);
-        PetscCheck(fabs((double)primal - size) <= bound + 4.0 * eps * size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: norm %.16g, expected %.16g", name, testspectra[spectrum], m, n, (double)primal, size);
-        PetscCheck(fabs((double)dual - truth) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: dual norm %.16g, expected %.16g", name, testspectra[spectrum], m, n, (double)dual, truth);
+        PetscCheck(fabs((double)primal - size) <= bound + 4.0 * real * size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)primal, size);
+        PetscCheck(fabs((double)dual - truth) <= bound + 4.0 * (real - eps) * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: dual norm %.16g, expected %.16g", name, testspectra[kind], m, n, (double)dual, truth);
 
         /* G# = -dual D, <G,G#> = dual^2 = ||G#||^2 */
-        PetscCall(MuonLMOSharp(lmo, G, H));
-        PetscCall(TestMatGet(H, S));
+        PetscCall(TestInputSharp(lmo, &G, &H));
+        PetscCall(TestInputGet(&H, S));
         for (int i = 0; i < mn; i++) Z[i] = -truth * D[i];
         value = TestDistance(mn, S, Z);
-        PetscCheck(value <= bound * TestDistance(mn, D, NULL) + 4.0 * eps * TestDistance(mn, Z, NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the sharp operator is off by %g", name, testspectra[spectrum], m, n, value);
+        PetscCheck(value <= bound * TestDistance(mn, D, NULL) + 4.0 * real * TestDistance(mn, Z, NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the sharp operator is off by %g", name, testspectra[kind], m, n, value);
         value = TestDot(mn, A, S);
-        PetscCheck(fabs(value - truth * truth) <= (2.0 * bound + 16.0 * (m + n) * eps * truth) * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,G#> = %g, expected %g", name, testspectra[spectrum], m, n, value, truth * truth);
+        PetscCheck(fabs(value - truth * truth) <= (2.0 * bound + 16.0 * (m + n) * real * truth) * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: <G,G#> = %g, expected %g", name, testspectra[kind], m, n, value, truth * truth);
         value = TestNormOf(norm, 0, m, n, S);
-        PetscCheck(fabs(value - truth) <= bound + 16.0 * (m + n) * eps * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||G#|| = %g, expected %g", name, testspectra[spectrum], m, n, value, truth);
+        PetscCheck(fabs(value - truth) <= bound + 16.0 * (m + n) * real * truth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: ||G#|| = %g, expected %g", name, testspectra[kind], m, n, value, truth);
         if (dump == PETSC_TRUE) {
-          fprintf(list, "%d %.17g %.17g %s %d %d %.17g %.17g %.17g\n", norm->kind, norm->p, norm->q, testspectra[spectrum], m, n, eps, (double)primal, (double)dual);
+          fprintf(list, "%d %.17g %.17g %s %d %d %d %.17g %.17g %.17g %.17g\n", norm->kind, norm->p, norm->q, testspectra[kind], m, n, variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS, eps, real, (double)primal, (double)dual);
           PetscCheck(fwrite(A, sizeof(double), (size_t)mn, data) + fwrite(D, sizeof(double), (size_t)mn, data) + fwrite(S, sizeof(double), (size_t)mn, data) == 3 * (size_t)mn, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write in %s", directory);
         }
 
         /* NaN is a status, and the output stays */
         for (int i = 0; i < mn; i++) B[i] = A[i];
-        B[mn - 1] = spectrum % 2 == 0 ? NAN : INFINITY;
-        PetscCall(TestMatDestroy(&G));
-        PetscCall(TestMat(m, n, 1, B, &G));
-        PetscCall(MuonLMOApply(lmo, G, H));
+        B[mn - 1] = kind % 2 == 0 ? NAN : INFINITY;
+        PetscCall(TestInputDestroy(&G));
+        PetscCall(TestInputCreate(variant, m, n, 1, B, &G));
+        PetscCall(TestInputApply(lmo, &G, &H));
         PetscCall(MuonLMOGetStatus(lmo, &status));
-        PetscCall(TestMatGet(H, Z));
+        PetscCall(TestInputGet(&H, Z));
         PetscCheck(status == MUON_STATUS_NANORINF && TestDistance(mn, S, Z) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: NaN gave the status %d and changed the output by %g", name, m, n, (int)status, TestDistance(mn, S, Z));
-        PetscCall(MuonLMOSharp(lmo, G, H));
-        PetscCall(TestMatGet(H, Z));
+        PetscCall(TestInputSharp(lmo, &G, &H));
+        PetscCall(TestInputGet(&H, Z));
         PetscCall(MuonLMOGetStatus(lmo, &status));
         PetscCheck(status == MUON_STATUS_NANORINF && TestDistance(mn, S, Z) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: NaN gave the sharp operator the status %d", name, m, n, (int)status);
-        PetscCall(MuonLMOComputeNorm(lmo, G, &primal));
-        PetscCall(MuonLMOComputeDualNorm(lmo, G, &dual));
+        PetscCall(TestInputNorms(lmo, &G, &primal, &dual));
         PetscCall(MuonLMOGetStatus(lmo, &status));
         PetscCheck(status == MUON_STATUS_NANORINF && PetscIsNanReal(primal) && PetscIsNanReal(dual), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: norms of NaN are %g and %g", name, m, n, (double)primal, (double)dual);
-        PetscCall(TestMatDestroy(&G));
-        PetscCall(TestMatDestroy(&H));
+        PetscCall(TestInputDestroy(&G));
+        PetscCall(TestInputDestroy(&H));
       }
       PetscCall(PetscFree5(A, B, D, S, Z));
     }

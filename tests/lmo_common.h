@@ -4,7 +4,7 @@
 #pragma once
 
 #include "polar_common.h"
-#include <petscmuonlmo.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <string.h>
 
 enum {
@@ -86,6 +86,16 @@ static PETSC_UNUSED double TestNormOf(const TestNorm *norm, int dual, int m, int
   return value;
 }
 
+/* With the exponents that a setter gets */
+static PETSC_UNUSED TestNorm TestNormRounded(const TestNorm *norm)
+{
+  TestNorm rounded = *norm;
+
+  rounded.p = (double)(PetscReal)norm->p;
+  rounded.q = (double)(PetscReal)norm->q;
+  return rounded;
+}
+
 /* The name for messages */
 static PETSC_UNUSED const char *TestNormName(const TestNorm *norm)
 {
@@ -109,6 +119,152 @@ static PETSC_UNUSED PetscErrorCode TestNormSet(const TestNorm *norm, MuonLMO lmo
 
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix on one rank as the oracles may get it: a Mat, or an array of either precision and order, with padding that is NaN */
+typedef struct {
+  int        variant;
+  Mat        mat;
+  MuonMatrix matrix;
+  char      *memory;
+} TestInput;
+
+enum {
+  TEST_MAT,
+  TEST_SINGLE_COLUMNS,
+  TEST_SINGLE_ROWS,
+  TEST_DOUBLE_COLUMNS,
+  TEST_DOUBLE_ROWS,
+  TEST_VARIANTS
+};
+static PETSC_UNUSED const char *const testvariants[] = {"Mat", "single by columns", "single by rows", "double by columns", "double by rows"};
+
+static PETSC_UNUSED MuonPrecision TestPrecision(int variant)
+{
+  return variant == TEST_MAT ? MUON_PETSCSCALAR : (variant <= TEST_SINGLE_ROWS ? MUON_SINGLE : MUON_DOUBLE);
+}
+
+/* The roundoff of results: singular values are computed in PetscScalar */
+static PETSC_UNUSED double TestInputEpsilon(const TestNorm *norm, int variant)
+{
+  const double own = TestPrecision(variant) == MUON_SINGLE ? 1.1920928955078125e-7 : 2.220446049250313e-16;
+
+  return norm->kind == LMO_SINGULAR && norm->p != 2.0 ? PetscMax(own, (double)PETSC_MACHINE_EPSILON) : own;
+}
+
+/* An array over memory of (m + pad) x n or (n + pad) x m entries */
+static PETSC_UNUSED MuonArray TestArrayOf(int variant, int m, int n, int pad, void *memory)
+{
+  MuonArray array;
+
+  array.rowmajor  = variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS;
+  array.m         = (size_t)(array.rowmajor ? n : m);
+  array.n         = (size_t)(array.rowmajor ? m : n);
+  array.ld        = array.m + (size_t)pad;
+  array.precision = TestPrecision(variant);
+  array.memory    = MUON_HOST;
+  array.data      = memory;
+  return array;
+}
+
+static PETSC_UNUSED double TestArrayEntry(const MuonArray *array, size_t at)
+{
+  return array->precision == MUON_SINGLE ? (double)((float *)array->data)[at] : ((double *)array->data)[at];
+}
+
+static PETSC_UNUSED void TestArrayPut(MuonArray *array, size_t at, double x)
+{
+  if (array->precision == MUON_SINGLE) ((float *)array->data)[at] = (float)x;
+  else ((double *)array->data)[at] = x;
+}
+
+/* A is by columns, NULL for NaN */
+static PETSC_UNUSED PetscErrorCode TestInputCreate(int variant, int m, int n, int pad, const double *A, TestInput *x)
+{
+  MuonArray array;
+
+  PetscFunctionBeginUser;
+  x->variant = variant;
+  x->mat     = NULL;
+  x->memory  = NULL;
+  if (variant == TEST_MAT) {
+    PetscCall(TestMat(m, n, pad, A, &x->mat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc1((size_t)(m + pad) * (size_t)(n + pad) * sizeof(double) + 1, &x->memory));
+  array = TestArrayOf(variant, m, n, pad, x->memory);
+  for (size_t j = 0; j < array.n; j++) {
+    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i < array.m && A != NULL ? (array.rowmajor ? A[j + i * (size_t)m] : A[i + j * (size_t)m]) : (double)NAN);
+  }
+  x->matrix = MuonMatrixOfArray(&array);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestInputGet(const TestInput *x, double *A)
+{
+  const MuonArray *array = &x->matrix.here;
+
+  PetscFunctionBeginUser;
+  if (x->mat != NULL) PetscCall(TestMatGet(x->mat, A));
+  else {
+    for (size_t j = 0; j < array->n; j++) {
+      for (size_t i = 0; i < array->m; i++) A[array->rowmajor ? j + i * array->n : i + j * array->m] = TestArrayEntry(array, i + j * array->ld);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestInputDestroy(TestInput *x)
+{
+  const MuonArray *array = &x->matrix.here;
+
+  PetscFunctionBeginUser;
+  if (x->variant == TEST_MAT) PetscCall(TestMatDestroy(&x->mat));
+  else {
+    for (size_t j = 0; j < array->n; j++) {
+      for (size_t i = array->m; i < array->ld; i++) PetscCheck(isnan(TestArrayEntry(array, i + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding of line %d was written", (int)j);
+    }
+    PetscCall(PetscFree(x->memory));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestInputApply(MuonLMO lmo, const TestInput *G, const TestInput *D)
+{
+  PetscFunctionBeginUser;
+  if (G->mat != NULL) PetscCall(MuonLMOApply(lmo, G->mat, D->mat));
+  else PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &D->matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestInputNorms(MuonLMO lmo, const TestInput *G, PetscReal *norm, PetscReal *dual)
+{
+  PetscFunctionBeginUser;
+  if (G->mat != NULL) {
+    PetscCall(MuonLMOComputeNorm(lmo, G->mat, norm));
+    PetscCall(MuonLMOComputeDualNorm(lmo, G->mat, dual));
+  } else {
+    PetscCall(MuonLMOComputeNormMatrix(lmo, &G->matrix, norm));
+    PetscCall(MuonLMOComputeDualNormMatrix(lmo, &G->matrix, dual));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sharp operator of arrays is the minimizer times minus its value */
+static PETSC_UNUSED PetscErrorCode TestInputSharp(MuonLMO lmo, const TestInput *G, const TestInput *S)
+{
+  PetscReal  dual;
+  MuonStatus status;
+
+  PetscFunctionBeginUser;
+  if (G->mat != NULL) PetscCall(MuonLMOSharp(lmo, G->mat, S->mat));
+  else {
+    PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &S->matrix));
+    PetscCall(MuonLMOGetStatus(lmo, &status));
+    PetscCall(MuonLMOGetLastDual(lmo, &dual));
+    if (status == MUON_STATUS_OK) MuonArrayAxpby(-(double)dual, &S->matrix.here, 0.0, &S->matrix.here);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

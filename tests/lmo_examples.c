@@ -141,11 +141,11 @@ static PetscErrorCode Overflow(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of equals the first in row-major order, in the matrix for a single entry, in the row or the column for one of each */
+/* Of equals the first in the order of the memory, in the matrix for a single entry, in the row or the column for one of each */
 static PetscErrorCode Ties(MuonLMO lmo)
 {
   /* [[1, -2, 0], [2, 2, 0], [-2, 1, 0]] */
-  const double T[9] = {1, 2, -2, -2, 2, 1, 0, 0, 0}, l1[9] = {0, 0, 0, 1, 0, 0, 0, 0, 0}, colsum[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0}, rowsum[9] = {0, -1, 1, 1, 0, 0, 0, 0, 0}, l21[9] = {-1.0 / 3, -2.0 / 3, 2.0 / 3, 0, 0, 0, 0, 0, 0};
+  const double T[9] = {1, 2, -2, -2, 2, 1, 0, 0, 0}, l1[9] = {0, -1, 0, 0, 0, 0, 0, 0, 0}, colsum[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0}, rowsum[9] = {0, -1, 1, 1, 0, 0, 0, 0, 0}, l21[9] = {-1.0 / 3, -2.0 / 3, 2.0 / 3, 0, 0, 0, 0, 0, 0};
   const double zero[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, first[9] = {0, -1, 0, 0, 0, 0, 0, 0, 0}, signs[9] = {-1, -1, 1, 0, 0, 0, 0, 0, 0};
 
   PetscFunctionBeginUser;
@@ -196,12 +196,14 @@ static PetscErrorCode LongTies(MuonLMO lmo)
   for (int t = 0; t < 3; t++) {
     int first = 0;
 
-    for (int e = 0; e < m * n; e++) E[e] = 0.0;
+    for (int e = 0; e < m * n; e++) {
+      E[e] = 0.0;
+      if (fabs(X[e]) > fabs(X[first])) first = e;
+    }
     for (int i = 0; i < m; i++) {
       int best = 0;
 
       for (int j = 0; j < n; j++) {
-        if (fabs(X[i + j * m]) > fabs(X[first])) first = i + j * m;
         if (fabs(X[i + j * m]) > fabs(X[i + best * m])) best = j;
       }
       if (t == 2) E[i + best * m] = X[i + best * m] > 0.0 ? -1.0 : (X[i + best * m] < 0.0 ? 1.0 : 0.0);

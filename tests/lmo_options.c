@@ -1,7 +1,8 @@
-static char help[] = "Exponents of the norms: options behind two prefixes, setters, getters, what is refused, and what is printed.\n\n";
+static char help[] = "Options of the norms: behind two prefixes, setters, getters, what is refused by whom, what ranks compare, and what is printed.\n\n";
 
-#include <petscmuonlmo.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuonretro.h>
+#include <string.h>
 
 static PetscErrorCode Mixed(MuonLMO lmo, PetscReal p, PetscReal q, const char when[])
 {
@@ -40,11 +41,57 @@ static PetscErrorCode Refused(MuonLMO lmo, PetscReal p, PetscReal q, PetscBool s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each choice that changes a step changes the text; what does not, does not */
+static PetscErrorCode Choices(void)
+{
+  const char *const keys[] = {"",
+                              "-c_lmo_type max",
+                              "-c_lmo_type mixed",
+                              "-c_lmo_type mixed -c_lmo_mixed_exponent_p 2.001",
+                              "-c_lmo_type mixed -c_lmo_mixed_exponent_q 3",
+                              "-c_lmo_type schatten",
+                              "-c_lmo_type schatten -c_lmo_schatten_exponent 3",
+                              "-c_lmo_type nuclear",
+                              "-c_lmo_type nuclear -c_lmo_svd_type lapack",
+                              "-c_lmo_type nuclear -c_lmo_svd_tol 1e-3",
+                              "-c_lmo_polar_type svd",
+                              "-c_lmo_polar_steps 7 -c_lmo_polar_type newtonschulz",
+                              "-c_lmo_polar_type newtonschulz"};
+  char              texts[PETSC_STATIC_ARRAY_LENGTH(keys)][1024];
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(keys); k++) {
+    MuonLMO      lmo;
+    PetscOptions options;
+    char         again[1024];
+    Mat          G;
+    PetscReal    norm;
+
+    PetscCall(PetscOptionsCreate(&options));
+    PetscCall(PetscOptionsInsertString(options, keys[k]));
+    PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &lmo));
+    PetscCall(PetscObjectSetOptions((PetscObject)lmo, options));
+    PetscCall(MuonLMOSetOptionsPrefix(lmo, "c_"));
+    PetscCall(MuonLMOSetFromOptions(lmo));
+    PetscCall(MuonLMOChoices(lmo, sizeof(texts[k]), texts[k]));
+    PetscCall(MuonLMOSetUp(lmo));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 3, NULL, &G));
+    PetscCall(MuonLMOComputeNorm(lmo, G, &norm));
+    PetscCall(MuonLMOChoices(lmo, sizeof(again), again));
+    PetscCheck(strcmp(again, texts[k]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" became \"%s\"", texts[k], again);
+    for (size_t i = 0; i < k; i++) PetscCheck(strcmp(texts[i], texts[k]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" and \"%s\" are both \"%s\"", keys[i], keys[k], texts[k]);
+    PetscCall(MatDestroy(&G));
+    PetscCall(MuonLMODestroy(&lmo));
+    PetscCall(PetscOptionsDestroy(&options));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   MuonLMO     lmo;
   Mat         G, D;
-  PetscBool   set = PETSC_FALSE;
+  PetscBool   set = PETSC_FALSE, setup;
   PetscViewer viewer;
   char        text[256];
   MuonLMOType type;
@@ -56,6 +103,7 @@ int main(int argc, char **argv)
   PetscCall(MuonLMOSetOptionsPrefix(lmo, "net_"));
   PetscCall(MuonLMOSetFromOptions(lmo));
   if (set == PETSC_FALSE) {
+    PetscCall(Choices());
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(Mixed(lmo, 3.0, PETSC_INFINITY, "behind the first prefix"));
     /* What is not given behind the second stays */
@@ -95,6 +143,20 @@ int main(int argc, char **argv)
     PetscCall(Schatten(lmo, PETSC_INFINITY, "after what is refused"));
     PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   }
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-and_setup", &setup));
+  if (setup == PETSC_TRUE) {
+    PetscErrorCode ierr;
+    PetscMPIInt    failed, all;
+
+    /* Every rank sees it, so that none waits for another */
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MuonLMOSetUp(lmo);
+    PetscCall(PetscPopErrorHandler());
+    failed = ierr != PETSC_SUCCESS;
+    PetscCallMPI(MPI_Allreduce(&failed, &all, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+    PetscCheck(all == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A rank did not refuse it");
+    PetscCall(MuonLMOSetUp(lmo));
+  }
   PetscCall(MuonLMODestroy(&lmo));
   PetscCall(PetscFinalize());
   return 0;
@@ -104,7 +166,7 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2}}
-    args: -net_lmo_type mixed -net_lmo_p 3 -net_lmo_q inf -layer_lmo_q 1.5 -singular_lmo_p INF
+    args: -net_lmo_type mixed -net_lmo_mixed_exponent_p 3 -net_lmo_mixed_exponent_q inf -layer_lmo_mixed_exponent_q 1.5 -singular_lmo_schatten_exponent INF
     filter: sed -e "s#[12] MPI process.*#MPI#" -e "s/scratch: [1-9][0-9]* bytes/scratch: some bytes/"
     output_file: output/lmo_options_1.out
 
@@ -114,22 +176,52 @@ int main(int argc, char **argv)
 
     test:
       suffix: p
-      args: -net_lmo_type {{mixed schatten}} -net_lmo_p 0.5
-      error: Option -net_lmo_p is 0.5, expected a number of at least 1, or inf
+      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p 0.5
+      error: Option -net_lmo_mixed_exponent_p is 0.5, expected a number of at least 1, or inf
+
+    test:
+      suffix: schatten
+      args: -net_lmo_type schatten -net_lmo_schatten_exponent 0.5
+      error: Option -net_lmo_schatten_exponent is 0.5, expected a number of at least 1, or inf
 
     test:
       suffix: q
-      args: -net_lmo_type mixed -net_lmo_q -inf
-      error: Option -net_lmo_q is -inf
+      args: -net_lmo_type mixed -net_lmo_mixed_exponent_q -inf
+      error: Option -net_lmo_mixed_exponent_q is -inf
 
     test:
       suffix: nan
-      args: -net_lmo_type mixed -net_lmo_p nan
-      error: Option -net_lmo_p is nan
+      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p nan
+      error: Option -net_lmo_mixed_exponent_p is nan
+
+    test:
+      suffix: type
+      args: -net_lmo_type spektral
+      error: Unknown type spektral of option -net_lmo_type, expected one of
+
+    test:
+      suffix: svd_type
+      args: -and_setup -net_lmo_type {{nuclear schatten spectral}} -net_lmo_svd_type bogus
+      error: Unknown type bogus of option -net_lmo_svd_type, expected one of:
+
+    test:
+      suffix: nsv
+      args: -and_setup -net_lmo_type {{nuclear schatten}} -net_lmo_svd_nsv 3
+      error: Option -net_lmo_svd_nsv asks for 3 singular triples
+
+    test:
+      suffix: polar_svd
+      args: -and_setup -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus
+      error: Unknown type bogus of option -net_lmo_polar_svd_type
+
+    test:
+      suffix: precision
+      args: -and_setup -net_lmo_polar_type {{qdwh svd}} -net_lmo_polar_precision bf16
+      error: -net_lmo_polar_precision is bf16
 
     test:
       suffix: word
-      args: -net_lmo_type mixed -net_lmo_p two
+      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p two
       error: two
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "Norm balls of matrices whose rows lie on many ranks: as on one rank, ties and statuses included; every type, any distribution, ranks without rows.\n\n";
+static char help[] = "Norm balls of matrices whose rows lie on many ranks: as on one, ties and statuses included; every type, any distribution. Arrays of both precisions, with the same bits in both orders.\n\n";
 
 #include "lmo_common.h"
 
@@ -118,6 +118,104 @@ static void Fill(int fill, int m, int n, double *A)
   }
 }
 
+/* This rank's rows of A as an array with a line of padding that is NaN; ranges has room for the ranks and one more */
+static PetscErrorCode CreateArray(int variant, int how, int m, int n, const double *A, PetscInt ranges[], char **memory, MuonMatrix *matrix)
+{
+  PetscMPIInt size, rank;
+  PetscInt    first = 0;
+  MuonArray   array;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    ranges[r] = first;
+    first += Rows(how, m, size, r);
+  }
+  ranges[size] = first;
+  first        = ranges[rank];
+  PetscCall(PetscMalloc1((size_t)(m + 1) * (size_t)(n + 1) * sizeof(double), memory));
+  array = TestArrayOf(variant, (int)(ranges[rank + 1] - first), n, 1, *memory);
+  for (size_t j = 0; j < array.n; j++) {
+    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i == array.m || A == NULL ? (double)NAN : (array.rowmajor ? A[(size_t)first + j + i * (size_t)m] : A[(size_t)first + i + j * (size_t)m]));
+  }
+  *matrix         = MuonMatrixOfArray(&array);
+  matrix->comm    = size > 1 ? PETSC_COMM_WORLD : MPI_COMM_SELF;
+  matrix->rank    = rank;
+  matrix->size    = size;
+  matrix->rows    = m;
+  matrix->columns = n;
+  matrix->first   = first;
+  matrix->ranges  = size > 1 ? ranges : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole matrix, by columns, on every rank; padding must still be NaN */
+static PetscErrorCode GetArray(const MuonMatrix *matrix, double *A)
+{
+  const MuonArray *array = &matrix->here;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < matrix->rows * matrix->columns; i++) A[i] = 0.0;
+  for (size_t j = 0; j < array->n; j++) {
+    for (size_t i = 0; i < array->m; i++) A[(size_t)matrix->first + (array->rowmajor ? j + i * (size_t)matrix->rows : i + j * (size_t)matrix->rows)] = TestArrayEntry(array, i + j * array->ld);
+    PetscCheck(isnan(TestArrayEntry(array, array->m + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding was written");
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, A, (PetscMPIInt)(matrix->rows * matrix->columns), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays on many ranks as on one, and row-major, which is the variant behind the first, as column-major */
+static PetscErrorCode Arrays(const TestNorm *norm, MuonLMO lmo, MuonLMO alone, int how, PetscBool ties, int m, int n, const double *A, int first, const char name[])
+{
+  const int mn = m * n;
+  /* Sums, and the first of equal entries where there is one in all, are in the order of the memory only there */
+  const PetscBool same = norm->kind != LMO_SINGULAR && !(norm->p == 1.0 && norm->q == 1.0 && ties == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE;
+  PetscMPIInt     size;
+  PetscInt       *ranges;
+  double         *D[2], *E[2];
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc5(mn, &D[0], mn, &D[1], mn, &E[0], mn, &E[1], size + 1, &ranges));
+  for (int variant = first; variant < first + 2; variant++) {
+    const int    order = variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS;
+    const double eps = TestInputEpsilon(norm, variant), terms = 1.0 + (norm->p > 1.0 && norm->p < 1.1 ? 1.0 / (norm->p - 1.0) : 0.0) + (norm->q > 1.0 && norm->q < 1.1 ? 1.0 / (norm->q - 1.0) : 0.0);
+    const double bound = norm->exact || norm->kind == LMO_ROWS ? 0.0 : eps * (m + n) * terms;
+    TestInput    G, H;
+    MuonMatrix   P, Q;
+    char        *p, *q;
+    PetscReal    primal[2], dual[2];
+
+    PetscCall(TestInputCreate(variant, m, n, 1, A, &G));
+    PetscCall(TestInputCreate(variant, m, n, 0, NULL, &H));
+    PetscCall(TestInputApply(alone, &G, &H));
+    PetscCall(TestInputGet(&H, D[order]));
+    PetscCall(TestInputNorms(alone, &G, &primal[0], &dual[0]));
+    PetscCall(CreateArray(variant, how, m, n, A, ranges, &p, &P));
+    PetscCall(CreateArray(variant, how, m, n, NULL, ranges, &q, &Q));
+    PetscCall(MuonLMOApplyMatrix(lmo, &P, &Q));
+    PetscCall(Status(lmo, MUON_STATUS_OK, name));
+    PetscCall(GetArray(&Q, E[order]));
+    for (int i = 0; i < mn; i++)
+      PetscCheck(fabs(E[order][i] - D[order][i]) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d, distribution %d: entry %d of D is %.17g, on one rank %.17g", name, testvariants[variant], m, n, how, i, E[order][i], D[order][i]);
+    PetscCall(MuonLMOComputeNormMatrix(lmo, &P, &primal[1]));
+    PetscCall(MuonLMOComputeDualNormMatrix(lmo, &P, &dual[1]));
+    PetscCall(Value(primal[1], primal[0], PetscMax(eps, (double)PETSC_MACHINE_EPSILON) * (m + n) * (double)primal[0], name));
+    PetscCall(Value(dual[1], dual[0], PetscMax(eps, (double)PETSC_MACHINE_EPSILON) * (m + n) * (double)dual[0], name));
+    for (int i = 0; order == 1 && i < mn; i++) {
+      PetscCheck(same == PETSC_TRUE ? E[0][i] == E[1][i] && D[0][i] == D[1][i] : ties == PETSC_TRUE || fabs(E[0][i] - E[1][i]) <= eps * (m + n), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, %s %d x %d, distribution %d: entry %d of D is %.17g, by columns %.17g", name, testvariants[variant], m, n, how, i, E[1][i], E[0][i]);
+    }
+    PetscCall(PetscFree(p));
+    PetscCall(PetscFree(q));
+    PetscCall(TestInputDestroy(&G));
+    PetscCall(TestInputDestroy(&H));
+  }
+  PetscCall(PetscFree5(D[0], D[1], E[0], E[1], ranges));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const int shapes[][2] = {{1, 9}, {9, 1}, {13, 13}, {6, 40}, {1100, 5}};
@@ -211,6 +309,7 @@ int main(int argc, char **argv)
           }
           PetscCall(Destroy(&P, p));
           PetscCall(Destroy(&Q, q));
+          PetscCall(Arrays(norm, lmo, alone, how, fill == TIES ? PETSC_TRUE : PETSC_FALSE, m, n, A, (t + (int)k) % 2 == 0 || (fill == WIDE_RANGE && PetscDefined(USE_REAL_DOUBLE)) ? TEST_DOUBLE_COLUMNS : TEST_SINGLE_COLUMNS, name));
         }
         PetscCall(TestMatDestroy(&G));
         PetscCall(TestMatDestroy(&H));

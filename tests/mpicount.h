@@ -50,16 +50,17 @@ typedef enum {
   MPICOUNT_ALLGATHERV,
   MPICOUNT_IREDUCE,
   MPICOUNT_IALLREDUCE,
+  MPICOUNT_VOTE, /* MPI_Allreduce by MPI_BAND, which PETSc has no use for; what it gives comes from no sender: -1 */
   MPICOUNT_OTHER,
   MPICOUNT_KINDS
 } MPICountKind;
 
-static const char *const mpicount_names[] = {"MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "other calls"};
+static const char *const mpicount_names[] = {"MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Allreduce by MPI_BAND", "other calls"};
 
 typedef struct {
   long      calls[MPICOUNT_KINDS];
   long long sent, received;
-  long long reduced; /* in send buffers of MPI_Allreduce, which is among the others and not in sent */
+  long long reduced; /* in send buffers of other MPI_Allreduce, which is among the others and not in sent */
 } MPICount;
 
 static MPICount mpicount;
@@ -209,11 +210,16 @@ int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, M
 
 int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-  if (mpicount_counts(comm)) {
-    mpicount_call(MPICOUNT_OTHER, 0);
-    mpicount.reduced += mpicount_bytes(count, type);
-  }
-  return PMPI_Allreduce(send, recv, count, type, op, comm);
+  const int       err   = PMPI_Allreduce(send, recv, count, type, op, comm);
+  const long long bytes = mpicount_bytes(count, type);
+
+  if (!mpicount_counts(comm)) return err;
+  mpicount_call(op == MPI_BAND ? MPICOUNT_VOTE : MPICOUNT_OTHER, op == MPI_BAND ? bytes : 0);
+  if (op == MPI_BAND) {
+    mpicount.received += bytes;
+    if (mpicount_received != NULL) mpicount_received(MPICOUNT_VOTE, -1, (unsigned char *)recv, (size_t)bytes);
+  } else mpicount.reduced += bytes;
+  return err;
 }
 
 /* Counted whatever they move */

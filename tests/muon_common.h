@@ -6,6 +6,7 @@
 
 #include <petscmuon.h>
 #include <string.h>
+#include "state_common.h"
 
 #define NLAYERS 6
 
@@ -188,11 +189,11 @@ static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESS
                                            {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_NATIVE, MUON_EF21_INIT_ZERO},
                                            {MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO},
                                            {MUONCOMPRESSORNATURAL, MUONCOMPRESSORRANKK, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_NATURAL, MUON_EF21_INIT_ZERO},
-                                           {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORSHARP, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO}};
+                                           {MUONCOMPRESSORIDENTITY, TEST_STEP, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO}};
 #define NCOMPRESSIONS ((PetscInt)(sizeof(Compressions) / sizeof(Compressions[0])))
 
 /* Steps that are messages are those of other norms, and of no other rule */
-static const char *const SharpNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
+static const char *const StepNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
 
 /* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with gather */
 typedef struct {
@@ -206,7 +207,7 @@ typedef struct {
 
 static inline PetscErrorCode WayGet(PetscInt number, Way *way, PetscBool *legal, PetscBool *last)
 {
-  static const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  static const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
   const PetscInt                e = number % 3, sum = (number / 3) % 2, what = number / 6;
 
   PetscFunctionBegin;
@@ -244,44 +245,46 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
   PetscCall(MuonCompressorSetValues(c, way->compression->upvalues));
-  PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
-  PetscCall(MuonCompressorSetType(c, way->compression->down));
+  PetscCall(TestSetDown(p->muon, way->compression->down, &c));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
   PetscCall(MuonCompressorSetValues(c, way->compression->downvalues));
-  for (PetscInt l = 0; l < NLAYERS && strcmp(way->compression->down, MUONCOMPRESSORSHARP) == 0; l++) {
+  for (PetscInt l = 0; l < NLAYERS && TestIsStep(way->compression->down) == PETSC_TRUE; l++) {
     MuonLMO lmo;
 
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
-    PetscCall(MuonLMOSetType(lmo, SharpNorms[l]));
+    PetscCall(MuonLMOSetType(lmo, StepNorms[l]));
     if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) != 0) PetscCall(MuonLayerSetRule(p->layer[l], MUONLAYERLMO));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All state that can be seen: weights, and under ef21 X, M, G_j, G where this rank has them. data is NULL or as long as a first call says */
+/* All state that can be seen: weights, and X, momentum, G_j, G and moments where this rank has them. data is NULL or as long as a first call says */
 static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscScalar data[])
 {
-  MuonType type;
+  const char *const names[] = {"momentum", "estimate", "aggregate", "adamw.mean", "adamw.square"};
 
   PetscFunctionBegin;
   *length = 0;
-  PetscCall(MuonGetType(p->muon, &type));
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    const size_t d    = (size_t)Shapes[l].m * (size_t)Shapes[l].n;
-    Mat          A[4] = {NULL, NULL, NULL, NULL};
+    const size_t d = (size_t)Shapes[l].m * (size_t)Shapes[l].n;
+    Mat          A[6];
     PetscScalar *w;
 
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     for (size_t e = 0; e < d && data != NULL; e++) data[*length + e] = w[e % (size_t)Shapes[l].m + e / (size_t)Shapes[l].m * (size_t)ProblemGetLDA(p, l)];
     *length += d;
-    if (strcmp(type, MUONEF21) != 0 || strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
-    /* The X of a vector is only a matrix of its own where it is not W */
-    if (Shapes[l].vec == PETSC_FALSE) PetscCall(MuonLayerGetServerWeights(p->layer[l], &A[0]));
-    PetscCall(MuonEF21GetLayerState(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
-    for (int k = 0; k < 4; k++) {
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
+    for (int k = 0; k < 5; k++) PetscCall(TestGetState(p->muon, p->layer[l], names[k], &A[k + 1]));
+    for (int k = 0; k < 6; k++) {
       const PetscScalar *a;
       PetscInt           lda;
 
+      /* Moments are made by the first step, and are zeros before it */
+      if (A[k] == NULL && k >= 4) {
+        if (data != NULL) PetscCall(PetscArrayzero(data + *length, d));
+        *length += d;
+      }
       if (A[k] == NULL) continue;
       PetscCall(MatDenseGetLDA(A[k], &lda));
       PetscCall(MatDenseGetArrayRead(A[k], &a));

@@ -125,7 +125,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
   if (Is(wrong, "rank_exchange")) {
     PetscCall(MuonGetExchange(p->muon, &exchange));
-    PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGESHARDED));
+    PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
   if (Is(wrong, "rank_init")) PetscCall(MuonEF21SetInit(p->muon, last ? MUON_EF21_INIT_GRADIENT : MUON_EF21_INIT_ZERO));
   if (Is(wrong, "rank_raises")) PetscCall(MuonSetErrorIfNotConverged(p->muon, last));
@@ -162,7 +162,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "monitors")) {
     for (int k = 0; k < 6; k++) PetscCall(MuonMonitorSet(p->muon, MonitorNothing, &contexts[k], NULL));
   }
-  if (Is(wrong, "state_before")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[1], &A, NULL, NULL));
+  if (Is(wrong, "state_before")) PetscCall(TestGetEF21State(p->muon, p->layer[1], &A, NULL, NULL));
   if (Is(wrong, "learning_rate_nan")) {
     volatile PetscReal zero = 0;
 
@@ -196,16 +196,16 @@ static PetscErrorCode After(Problem *p, const char wrong[])
     PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
     PetscCall(MuonStep(p->muon));
   }
-  if (Is(wrong, "state_frozen")) PetscCall(MuonEF21GetLayerState(p->muon, p->layer[2], &A, NULL, NULL));
+  if (Is(wrong, "state_frozen")) PetscCall(TestGetEF21State(p->muon, p->layer[2], &A, NULL, NULL));
   if (last) {
     PetscCall(ProblemGetArray(p, 1, PETSC_FALSE, &w));
     w[0] += 1;
   }
   if (Is(wrong, "weights_changed")) PetscCall(MuonWeightsChanged(p->muon));
   /* Each rank would go on from weights of its own: seen where all compute the new ones */
-  if (Is(wrong, "sharp_rate") && last) PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.75));
+  if (Is(wrong, "late_rate") && last) PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.75));
   if (Is(wrong, "rank_last_step") && last) PetscCall(MuonSetMaxSteps(p->muon, 2));
-  if (Is(wrong, "replicas") || Is(wrong, "sharp_rate") || Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) PetscCall(MuonStep(p->muon));
+  if (Is(wrong, "replicas") || Is(wrong, "late_rate") || Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) PetscCall(MuonStep(p->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,37 +393,42 @@ int main(int argc, char **argv)
       error: -muon_momentum_at server
     test:
       suffix: mode_star
-      args: -muon_exchange_type {{star sharded}} -muon_exchange_mode allreduce
+      args: -muon_exchange_type {{star layerwise}} -muon_exchange_mode allreduce
       error: legal here: reduce, gather
     test:
       suffix: mode_replicated
       args: -muon_exchange_type replicated -muon_exchange_mode reduce
       error: legal here: allreduce, gather
-    # Steps as messages: the first layer whose norm has none, a rule that makes none, the way up, a norm that comes late
+    # Steps as messages: the first layer whose norm has none, a rule that makes none, a norm that comes late
     test:
-      suffix: sharp
-      args: -ef21_server_compressor sharp -muon_exchange_type {{star sharded replicated}}
-      error: -muon_layer_embed_ef21_server_compressor identity sends
+      suffix: downlink
+      args: -ef21_downlink step -muon_exchange_type {{star layerwise replicated}}
+      error: -muon_layer_embed_ef21_downlink weights sends
     test:
-      suffix: sharp_norms
-      args: -ef21_server_compressor sharp -muon_layer_embed_lmo_type l1
+      suffix: downlink_norms
+      args: -ef21_downlink step -muon_layer_embed_lmo_type l1
       error: its norm spectral have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
     test:
-      suffix: sharp_layer
-      args: -muon_layer_h0.qkv_ef21_server_compressor sharp
-      error: -muon_layer_h0.qkv_ef21_server_compressor identity sends
+      suffix: downlink_layer
+      args: -muon_layer_h0.qkv_ef21_downlink step
+      error: -muon_layer_h0.qkv_ef21_downlink weights sends
     test:
-      suffix: sharp_rule
-      args: -ef21_server_compressor sharp -lmo_type colsum
-      error: -ef21_server_compressor sharp of layer "gain": its rule is adamw, expected lmo
+      suffix: downlink_rule
+      args: -ef21_downlink step -lmo_type colsum
+      error: -ef21_downlink step of layer "gain": its rule is adamw, expected lmo
     test:
-      suffix: sharp_up
-      args: -ef21_compressor sharp -lmo_type colsum
-      error: -ef21_compressor sharp of layer "embed": workers send no steps
+      suffix: downlink_late
+      args: -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm
+      error: -muon_layer_h0.qkv_ef21_downlink weights sends
     test:
-      suffix: sharp_late
-      args: -ef21_server_compressor sharp -lmo_type rowsum -muon_layer_gain_ef21_server_compressor identity -wrong late_norm
-      error: -muon_layer_h0.qkv_ef21_server_compressor identity sends
+      suffix: downlink_name
+      args: -ef21_downlink nosuch
+      error: ef21_downlink
+    # Workers send no steps, and steps are no type of a compressor
+    test:
+      suffix: step_up
+      args: {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum
+      error: compressor: unknown type step
     test:
       suffix: mode_topk
       args: -muon_exchange_mode reduce -ef21_compressor topk
@@ -557,8 +562,13 @@ int main(int argc, char **argv)
     # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
     test:
       suffix: rank_measure
-      args: -wrong {{rank_measure rank_interval}} -ef21_compressor topk
+      args: -wrong rank_measure -ef21_compressor topk
       error: some ranks measure what it does to the layers and others do not
+      requires: !debug
+    test:
+      suffix: rank_interval
+      args: -wrong rank_interval -ef21_compressor topk
+      error: options of the optimizer differ
       requires: !debug
     test:
       suffix: rank_last_step
@@ -681,8 +691,8 @@ int main(int argc, char **argv)
       args: -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}}
       error: ranks that are to compute the same weights computed different ones
     test:
-      suffix: sharp_rate
-      args: -wrong sharp_rate -lmo_type rowsum -muon_layer_gain_ef21_server_compressor identity -muon_exchange_type {{star sharded}} -ef21_server_compressor sharp
-      error: ranks that are to compute the same weights computed different ones
+      suffix: late_rate
+      args: -wrong late_rate -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -muon_exchange_type {{star layerwise replicated}} -ef21_downlink {{weights step}}
+      error: what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks
 
 TEST*/

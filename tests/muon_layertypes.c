@@ -47,9 +47,9 @@ int main(int argc, char **argv)
 
   test:
     nsize: 2
-    args: -ef21_compressor topk -ef21_compressor_line_norm 1 -lmo_type frobenius -lmo_p 3
+    args: -ef21_compressor topk -ef21_compressor_line_norm 1 -lmo_type frobenius -lmo_schatten_exponent 3
     args: -muon_layer_embed_ef21_compressor columntopk -muon_layer_embed_lmo_type schatten
-    args: -muon_layer_h0.qkv_ef21_compressor columntopk -muon_layer_h0.qkv_lmo_type schatten -muon_layer_h0.qkv_ef21_compressor_line_norm 4 -muon_layer_h0.qkv_lmo_p 5
+    args: -muon_layer_h0.qkv_ef21_compressor columntopk -muon_layer_h0.qkv_lmo_type schatten -muon_layer_h0.qkv_ef21_compressor_line_norm 4 -muon_layer_h0.qkv_lmo_schatten_exponent 5
 
   test:
     suffix: solver

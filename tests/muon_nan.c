@@ -82,6 +82,47 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Finite gradients, and choices that are finite: what becomes of them is not, in all layers or in one, which is one server's or everybody's. Number 0 is a decay, number 1 a scale */
+static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
+{
+  const PetscReal     large = PETSC_MAX_REAL / 16; /* 1e307 */
+  const PetscReal     rate  = (PetscReal)0.02;
+  MuonConvergedReason reason;
+  Problem             p, q;
+  State               before, after;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
+  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonStep(q.muon));
+  PetscCall(StateTake(&p, &before));
+  PetscCall(MuonSetLearningRate(p.muon, large));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
+  else PetscCall(MuonLayerSetScale(p.layer[layer], large));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetConvergedReason(p.muon, &reason));
+  PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a rate and a %s of %g give %s", way->name, which == 0 ? "decay" : "scale", (double)large, MuonConvergedReasons[reason]);
+  PetscCall(StateTake(&p, &after));
+  PetscCheck(StateIsSame(&before, &after) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights that are not finite left their traces", way->name);
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(MuonSetLearningRate(p.muon, rate));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
+  else PetscCall(MuonLayerSetScale(p.layer[layer], 1));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonStep(q.muon));
+  PetscCall(MuonGetConvergedReason(p.muon, &reason));
+  PetscCall(StateTake(&p, &after));
+  PetscCall(StateTake(&q, &before));
+  PetscCheck(reason == MUON_CONVERGED_ITERATING && StateIsSame(&before, &after) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the step after weights that are not finite differs, %s", way->name, MuonConvergedReasons[reason]);
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A solver stops at the step that fails, and goes on where such a step is left out */
 static PetscErrorCode CheckSolve(const Way *way)
 {
@@ -139,6 +180,8 @@ int main(int argc, char **argv)
         PetscCall(Check(&way, (MuonNaNPolicy)policy, TROUBLE_GRADIENT, (PetscScalar)bads[b], b == 0 ? 0 : b == 1 ? NLAYERS - 1 : (number % 2 == 0 ? 1 : 4)));
       }
     }
+    PetscCall(CheckOverflow(&way, 0, 0));
+    PetscCall(CheckOverflow(&way, 1, number % NLAYERS == 2 ? 0 : number % NLAYERS)); /* not the layer that is frozen */
     PetscCall(CheckSolve(&way));
   }
   PetscCall(PetscFinalize());
@@ -151,7 +194,7 @@ int main(int argc, char **argv)
     nsize: {{1 2 3}}
     test:
 
-  # ef21 and dense, star, sharded and replicated, messages and sums
+  # ef21 and dense, star, layerwise and replicated, messages and sums
   testset:
     nsize: 3
     args: -muon_error_if_not_converged

@@ -32,8 +32,8 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
                            {MUONEF21, "-ef21_compressor rankk ", "-ef21_compressor_rank", "2", SOME},
                            {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_bits", "3", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_block_length", "16", SOME},
-                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_block_norm", "l2", SOME},
+                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_length", "16", SOME},
+                           {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_norm", "l2", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
                            {MUONEF21, "", "-muon_exchange_type", "star", NONE},
                            {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
@@ -150,8 +150,8 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)
   INT("-ef21_compressor_rank", PetscInt, c, MuonCompressorSetRank, MuonCompressorGetRank)
   INT("-ef21_compressor_bits", PetscInt, c, MuonCompressorSetBits, MuonCompressorGetBits)
-  INT("-ef21_compressor_block_length", PetscInt, c, MuonCompressorQSGDSetBlockLength, MuonCompressorQSGDGetBlockLength)
-  ENUM("-ef21_compressor_block_norm", MuonCompressorBlockNorm, c, MuonCompressorQSGDSetBlockNorm, MuonCompressorQSGDGetBlockNorm, MuonCompressorBlockNorms)
+  INT("-ef21_compressor_qsgd_block_length", PetscInt, c, MuonCompressorQSGDSetBlockLength, MuonCompressorQSGDGetBlockLength)
+  ENUM("-ef21_compressor_qsgd_block_norm", MuonCompressorBlockNorm, c, MuonCompressorQSGDSetBlockNorm, MuonCompressorQSGDGetBlockNorm, MuonCompressorBlockNorms)
   ENUM("-ef21_compressor_values", MuonCompressorValues, c, MuonCompressorSetValues, MuonCompressorGetValues, MuonCompressorValuesTypes)
   PetscCall(MuonEF21GetServerCompressor(muon, &c));
   STRING("-ef21_server_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
@@ -239,15 +239,21 @@ typedef struct {
 
 static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  Rows       *rows = (Rows *)ctx;
-  double     *row  = rows->row[rows->n++];
-  PetscReal   rate, dual;
-  MuonTraffic traffic;
-  double      mine[2], sum[2];
-  PetscMPIInt size;
+  Rows            *rows = (Rows *)ctx;
+  double          *row  = rows->row[rows->n++];
+  PetscReal        rate, dual;
+  PetscInt         most;
+  MuonScheduleType schedule;
+  MuonTraffic      traffic;
+  double           mine[2], sum[2];
+  PetscMPIInt      size;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetRate(muon, &rate));
+  /* The step is counted: MuonGetRate() is of the next one */
+  PetscCall(MuonGetLearningRate(muon, &rate));
+  PetscCall(MuonGetSchedule(muon, &schedule));
+  PetscCall(MuonGetMaxSteps(muon, &most));
+  if (schedule == MUON_SCHEDULE_LINEAR) rate *= (PetscReal)(most - step) / (PetscReal)most;
   PetscCall(MuonGetGradientDualNorm(muon, &dual));
   PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -463,7 +469,7 @@ int main(int argc, char **argv)
     args: -what monitors -muon_monitor ascii:run.txt -muon_monitor_csv run.csv -muon_max_steps 6 -muon_schedule linear
     test:
       suffix: monitors
-      args: -muon_exchange_type {{star sharded replicated}} -ef21_compressor topk -ef21_server_compressor topk
+      args: -muon_exchange_type {{star layerwise replicated}} -ef21_compressor topk -ef21_server_compressor topk
     test:
       suffix: interval
       args: -muon_monitor_interval 4
@@ -480,7 +486,7 @@ int main(int argc, char **argv)
     filter: grep -v "memory\|buffers\|load" | sed "s/rank [0-9]/a rank/"
     test:
       suffix: view_ef21
-      args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type sharded
+      args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
     test:
       suffix: view_lowrank
       args: -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 2 -muon_layer_h0.qkv_ef21_compressor_powersgd_oversampling 4 -ef21_server_compressor topsvd -ef21_server_compressor_rank 2
@@ -526,9 +532,9 @@ int main(int argc, char **argv)
 
   # The events of servers are not the same number on all ranks
   test:
-    suffix: log_sharded
+    suffix: log_layerwise
     nsize: 3
-    args: -what solve -log_view -muon_exchange_type sharded -ef21_compressor {{identity topk}} -muon_type {{ef21 dense}}
+    args: -what solve -log_view -muon_exchange_type layerwise -ef21_compressor {{identity topk}} -muon_type {{ef21 dense}}
     requires: defined(PETSC_USE_LOG)
     unused: -ef21_compressor
     filter: grep -c "^MuonAggregate "

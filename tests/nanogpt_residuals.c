@@ -34,11 +34,26 @@ static PetscErrorCode Compare(MuonCompressor c, Mat residual, const char what[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct {
+  TestProblem *problem;
+  Residuals    residuals;
+} Context;
+
+static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Context *context = (Context *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(TestObjective(muon, loss, context->problem));
+  PetscCall(ResidualsGradient(context->residuals, muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt wanted[] = {0, 2, 3}; /* the last is left out */
   TestProblem    p;
-  Residuals      residuals;
+  Context        context;
   PetscViewer    viewer;
   PetscReal     *Gj[TEST_LAYERS][2][2], *W[TEST_LAYERS][2][2]; /* layer, saved step, before and after */
   PetscInt       saved = 0, end;
@@ -51,13 +66,15 @@ int main(int argc, char **argv)
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 4, TestShapes, -1, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonSetUp(p.muon));
-  PetscCall(ResidualsCreate("residuals.bin", 3, wanted, p.muon, &residuals));
+  PetscCall(ResidualsCreate("residuals.bin", 3, wanted, p.muon, &context.residuals));
+  context.problem = &p;
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, Objective, &context));
   for (PetscInt s = 0; saved < 2; s++) {
     for (PetscInt after = 0; after < 2; after++) {
-      if (after == 0) PetscCall(ResidualsBefore(residuals, p.muon));
+      if (after == 0) PetscCall(ResidualsBefore(context.residuals, p.muon));
       else {
         PetscCall(MuonStep(p.muon));
-        PetscCall(ResidualsAfter(residuals, p.muon, s));
+        PetscCall(ResidualsAfter(context.residuals, p.muon, s));
       }
       for (PetscInt l = 0; l < p.n && s == wanted[saved]; l++) {
         const PetscInt d = TestEntries(&p.shape[l]);
@@ -65,7 +82,7 @@ int main(int argc, char **argv)
 
         PetscCall(PetscMalloc2(d, &Gj[l][saved][after], d, &W[l][saved][after]));
         PetscCall(TestGetWeights(&p, l, W[l][saved][after]));
-        PetscCall(MuonEF21GetLayerState(p.muon, p.layer[l], NULL, &A, NULL));
+        PetscCall(TestGetEF21State(p.muon, p.layer[l], NULL, &A, NULL));
         PetscCall(TestMatGetRows(A, Gj[l][saved][after]));
       }
     }
@@ -74,12 +91,12 @@ int main(int argc, char **argv)
   /* A step whose loss is infinite for one worker is not made */
   PetscCall(MuonSetNaNPolicy(p.muon, MUON_NAN_SKIP));
   if (p.rank == 0) p.scale = PETSC_MAX_REAL;
-  PetscCall(ResidualsBefore(residuals, p.muon));
+  PetscCall(ResidualsBefore(context.residuals, p.muon));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetNaNCount(p.muon, &left));
   PetscCheck(left == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " steps were left out", left);
-  PetscCall(ResidualsAfter(residuals, p.muon, 3));
-  PetscCall(ResidualsDestroy(&residuals));
+  PetscCall(ResidualsAfter(context.residuals, p.muon, 3));
+  PetscCall(ResidualsDestroy(&context.residuals));
   if (p.rank == 0) {
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "residuals.bin", FILE_MODE_READ, &viewer));
     for (PetscInt k = 0; k < 2; k++) {
@@ -121,7 +138,7 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
-    args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values {{native natural}} -ef21_server_compressor natural -muon_exchange_type {{sharded replicated}}
+    args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values {{native natural}} -ef21_server_compressor natural -muon_exchange_type {{layerwise replicated}}
     args: -muon_momentum {{0.7 0}}
 
 TEST*/

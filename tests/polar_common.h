@@ -6,6 +6,7 @@
 
 #include <petscmuonpolar.h>
 #include <petscmuonretro.h>
+#include <petscmuon/private/muonarray.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,47 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
   PetscCall(MatDenseRestoreArray(*M, &a));
   PetscCall(MatDestroy(M));
   PetscCall(PetscFree(array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows first ... first + rows - 1 of A (m x n, column-major, all on this rank) as an array of that precision and order, with padding that is NaN; 7 where A is NULL. To be freed */
+static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmajor, int first, int rows, int m, int n, int pad, const double *A, MuonArray *array)
+{
+  PetscFunctionBeginUser;
+  array->m         = (size_t)(rowmajor ? n : rows);
+  array->n         = (size_t)(rowmajor ? rows : n);
+  array->ld        = array->m + (size_t)pad;
+  array->precision = precision;
+  array->memory    = MUON_HOST;
+  array->rowmajor  = rowmajor;
+  PetscCall(PetscMalloc(array->ld * array->n * MuonArrayEntryBytes(array) + 1, &array->data));
+  for (size_t k = 0; k < array->ld * array->n; k++) {
+    const int    i = (int)(k % array->ld), j = (int)(k / array->ld), padding = i >= (int)array->m;
+    const double x = padding ? NAN : (A == NULL ? 7.0 : A[rowmajor ? first + j + i * m : first + i + j * m]);
+
+    if (precision == MUON_SINGLE) ((float *)array->data)[k] = (float)x;
+    else ((double *)array->data)[k] = x;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED double TestArrayGet(const MuonArray *array, int i, int j)
+{
+  const void *entry = MuonArrayAt(array, (size_t)i, (size_t)j);
+
+  return array->precision == MUON_SINGLE ? (double)*(const float *)entry : *(const double *)entry;
+}
+
+/* Sees that the padding is as it was, and frees the entries */
+static PETSC_UNUSED PetscErrorCode TestArrayDestroy(MuonArray *array)
+{
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < array->ld * array->n; k++) {
+    const double x = array->precision == MUON_SINGLE ? (double)((float *)array->data)[k] : ((double *)array->data)[k];
+
+    PetscCheck(k % array->ld < array->m || x != x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %d is padding and was written", (int)k);
+  }
+  PetscCall(PetscFree(array->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

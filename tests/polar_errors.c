@@ -34,6 +34,19 @@ int main(int argc, char **argv)
     PetscCall(MuonPolarApply(polar, G, D));
     PetscCall(MatDestroy(&D));
   }
+  /* Every rank sees it, though none has a matrix yet */
+  PetscCall(PetscStrcmp(which, "setup", &is));
+  if (is == PETSC_TRUE) {
+    PetscErrorCode ierr;
+    int            refused;
+
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MuonPolarSetUp(polar);
+    PetscCall(PetscPopErrorHandler());
+    refused = ierr != PETSC_SUCCESS;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+    if (refused) PetscCall(MuonPolarSetUp(polar));
+  }
   PetscCall(PetscStrcmp(which, "tolerance0", &is));
   if (is == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, 0.0));
   PetscCall(PetscStrcmp(which, "tolerance1", &is));
@@ -136,14 +149,45 @@ int main(int argc, char **argv)
       error: Option -net_lmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double
 
     test:
+      suffix: setup_onednn
+      requires: !onednn
+      args: -net_lmo_polar_type {{newtonschulz gram}} -net_lmo_polar_precision bf16 -use setup
+      error: Option -net_lmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double
+
+    test:
+      suffix: setup_precision
+      args: -net_lmo_polar_type {{svd qdwh}} -net_lmo_polar_precision bf16 -use setup
+      error: Option -net_lmo_polar_precision is bf16, expected
+
+    test:
+      suffix: setup_svdtype
+      args: -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus -use setup
+      error: Unknown type bogus of option -net_lmo_polar_svd_type, expected one of: cross
+
+    test:
+      suffix: setup_svdnsv
+      args: -net_lmo_polar_type svd -net_lmo_polar_svd_nsv {{1 3}} -use setup
+      error: Option -net_lmo_polar_svd_nsv asks for
+
+    test:
+      suffix: setup_svdkey
+      args: -net_lmo_polar_type svd -net_lmo_polar_svd_tol tiny -use setup
+      error: Input string tiny has no numeric value
+
+    test:
+      suffix: monitor
+      args: -net_lmo_polar_monitor {{draw binary:/dev/null}}
+      error: Option -net_lmo_polar_monitor names a viewer of type
+
+    test:
       suffix: poles
-      args: -net_lmo_polar_type zolotarev -net_lmo_polar_poles {{0 13}}
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_zolotarev_poles {{0 13}}
       error: expected 1 to 12
 
     test:
       suffix: interval
-      args: -net_lmo_polar_type zolotarev -net_lmo_polar_interval {{0 1 1e-13}}
-      error: Option -net_lmo_polar_interval is
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_zolotarev_interval {{0 1 1e-13}}
+      error: Option -net_lmo_polar_zolotarev_interval is
 
     test:
       suffix: zolotarevbf16
@@ -167,8 +211,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: restarts
-      args: -net_lmo_polar_type gram -net_lmo_polar_restart 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33
-      error: Option -net_lmo_polar_restart has more than 32 numbers
+      args: -net_lmo_polar_type gram -net_lmo_polar_gram_restart 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33
+      error: Option -net_lmo_polar_gram_restart has more than 32 numbers
 
     test:
       suffix: shape

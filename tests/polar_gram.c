@@ -188,14 +188,14 @@ int main(int argc, char **argv)
       args: -net_lmo_polar_type gram
     test:
       suffix: none
-      args: -net_lmo_polar_type gram -net_lmo_polar_restart 0
+      args: -net_lmo_polar_type gram -net_lmo_polar_gram_restart 0
     test:
       suffix: some
-      args: -net_lmo_polar_type gram -net_lmo_polar_coefficients quintic -net_lmo_polar_restart 2,4,7
+      args: -net_lmo_polar_type gram -net_lmo_polar_coefficients quintic -net_lmo_polar_gram_restart 2,4,7
 
   test:
     suffix: error
-    args: -net_lmo_polar_type gram -net_lmo_polar_restart 2,2
-    error: Number 1 of option -net_lmo_polar_restart is 2, expected increasing numbers of steps
+    args: -net_lmo_polar_type gram -net_lmo_polar_gram_restart 2,2
+    error: Number 1 of option -net_lmo_polar_gram_restart is 2, expected increasing numbers of steps
 
 TEST*/

@@ -1,41 +1,46 @@
-static char help[] = "The wrapper of SLEPc's SVD: few and all triples of hard spectra, solvers by options behind two prefixes, input that SLEPc must not see.\n\n";
+static char help[] = "The wrapper of SLEPc's SVD: few and all triples of hard spectra, arrays of both precisions and orders, solvers by options behind two prefixes, input that SLEPc must not see.\n\n";
 
 #include "polar_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
-static PetscErrorCode Check(MuonSVD svd, int m, int n, int spectrum, int nsv)
+static PetscErrorCode Check(MuonSVD svd, MuonPrecision precision, int rowmajor, int m, int n, int spectrum, int nsv)
 {
-  const int    s = PetscMin(m, n), l = PetscMax(m, n);
-  const double eps = PETSC_MACHINE_EPSILON;
+  const int s = PetscMin(m, n), l = PetscMax(m, n);
+  /* Of PetscScalar, in which SLEPc computes, or of the array, whichever has fewer digits */
+  const double eps = precision == MUON_SINGLE ? ldexp(1.0, -23) : PETSC_MACHINE_EPSILON;
   double      *A, *B, *U, *V, *sigma, largest = 0.0, inner, error, best = 0.0;
   PetscReal   *values, *again;
   PetscScalar *left, *right, *left2;
   PetscInt     count, count2;
   MuonStatus   status;
-  Mat          G;
+  MuonArray    array;
+  MuonMatrix   G;
   int          rank = 0, wanted;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc5(m * n, &A, m * n, &B, m * s, &U, n * s, &V, s, &sigma));
   PetscCall(PetscMalloc5(s, &values, s, &again, m * s, &left, n * s, &right, m * s, &left2));
   TestMatrix(m, n, spectrum, A);
+  PetscCall(TestArray(precision, rowmajor, 0, m, m, n, 2, A, &array));
+  G = MuonMatrixOfArray(&array);
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < m; i++) A[i + j * m] = TestArrayGet(&array, i, j);
+  }
   TestSVD(m, n, A, sigma, U, V);
-  PetscCall(TestMat(m, n, 2, A, &G));
-  PetscCall(MuonSVDCompute(svd, G, nsv, values, left, right, &count, &status));
+  PetscCall(MuonSVDCompute(svd, &G, nsv, values, left, right, &count, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: status %d", testspectra[spectrum], m, n, nsv, (int)status);
   /* The same bits again, whatever the solver draws at random, and without vectors */
-  PetscCall(MuonSVDCompute(svd, G, nsv, again, left2, NULL, &count2, &status));
+  PetscCall(MuonSVDCompute(svd, &G, nsv, again, left2, NULL, &count2, &status));
   PetscCheck(count2 == count, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: ranks %" PetscInt_FMT " and %" PetscInt_FMT, testspectra[spectrum], m, n, nsv, count, count2);
   for (PetscInt i = 0; i < count; i++) PetscCheck(again[i] == values[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular value %" PetscInt_FMT " differs between two runs", testspectra[spectrum], m, n, i);
   for (PetscInt i = 0; i < count * m; i++) PetscCheck(left2[i] == left[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular vectors differ between two runs", testspectra[spectrum], m, n);
-  PetscCall(MuonSVDCompute(svd, G, nsv, again, NULL, NULL, &count2, &status));
+  PetscCall(MuonSVDCompute(svd, &G, nsv, again, NULL, NULL, &count2, &status));
   for (PetscInt i = 0; i < count; i++) PetscCheck(again[i] == values[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: singular value %" PetscInt_FMT " differs without vectors", testspectra[spectrum], m, n, i);
 
   while (rank < s && sigma[rank] > l * eps * sigma[0]) rank++;
   wanted = PetscMin(rank, nsv);
   PetscCheck(count == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: %" PetscInt_FMT " above the tolerance, expected %d", testspectra[spectrum], m, n, nsv, count, wanted);
-  /* Backward stability: the singular values of a matrix at a distance of a modest multiple of (m + n) eps sigma_1. An iteration that stops at a residual of
-     r sigma has them to r^2 sigma or, where they cluster, to r sigma: the square root of eps is SLEPc's tolerance in double and finer than it in single */
+  /* Backward stability: the singular values of a matrix at a distance of a modest multiple of (m + n) eps sigma_1 */
   for (int i = 0; i < count; i++) largest = PetscMax(largest, fabs((double)values[i] - sigma[i]));
   PetscCheck(largest <= 8.0 * (m + n) * eps * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: singular values off by %g sigma_1", testspectra[spectrum], m, n, nsv, largest / sigma[0]);
   for (int p = 0; p < count; p++) {
@@ -46,6 +51,24 @@ static PetscErrorCode Check(MuonSVD svd, int m, int n, int spectrum, int nsv)
       for (int i = 0; i < n; i++) b += (double)right[i + p * n] * (double)right[i + q * n];
       PetscCheck(fabs(a) <= 8.0 * (m + n) * eps && fabs(b) <= 8.0 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: vectors %d and %d are off by %g and %g", testspectra[spectrum], m, n, nsv, p, q, a, b);
     }
+  }
+  /* Iterations go on until the residual is a rounding, which says more than their singular values do */
+  for (int p = 0; p < count; p++) {
+    double square = 0.0;
+
+    for (int i = 0; i < m; i++) {
+      double r = -(double)values[p] * (double)left[i + p * m];
+
+      for (int j = 0; j < n; j++) r += A[i + j * m] * (double)right[j + p * n];
+      square += r * r;
+    }
+    for (int j = 0; j < n; j++) {
+      double r = -(double)values[p] * (double)right[j + p * n];
+
+      for (int i = 0; i < m; i++) r += A[i + j * m] * (double)left[i + p * m];
+      square += r * r;
+    }
+    PetscCheck(sqrt(square) <= 8.0 * (m + n) * eps * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: the residual of number %d is %g sigma_1", testspectra[spectrum], m, n, nsv, p, sqrt(square) / sigma[0]);
   }
   /* No approximation of that rank is better, and this one is as good */
   for (int j = 0; j < n; j++) {
@@ -59,9 +82,57 @@ static PetscErrorCode Check(MuonSVD svd, int m, int n, int spectrum, int nsv)
   best  = sqrt(best);
   error = TestDistance(m * n, B, NULL);
   PetscCheck(error <= best + 1e-7 * best + 8.0 * (m + n) * eps * s * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: error %g, the best is %g", testspectra[spectrum], m, n, nsv, error, best);
-  PetscCall(TestMatDestroy(&G));
+  PetscCall(TestArrayDestroy(&array));
   PetscCall(PetscFree5(A, B, U, V, sigma));
   PetscCall(PetscFree5(values, again, left, right, left2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A tolerance ends the iteration earlier, and not too early; by default it goes as far as the entries have digits */
+static PetscErrorCode CheckTolerance(void)
+{
+  enum {
+    SIDE = 60
+  };
+  const double tolerance[] = {1e-3, -1.0};
+  double       A[SIDE * SIDE];
+  PetscReal    sigma[4];
+  PetscScalar  left[4 * SIDE], right[4 * SIDE];
+  PetscInt     count;
+  MuonStatus   status;
+  MuonArray    array;
+  MuonMatrix   G;
+  MuonSVD      svd;
+
+  PetscFunctionBeginUser;
+  TestMatrix(SIDE, SIDE, TEST_GAUSSIAN, A);
+  PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &svd));
+  for (int precision = 0; precision < 2; precision++) {
+    PetscCall(TestArray((MuonPrecision)precision, 0, 0, SIDE, SIDE, SIDE, 0, A, &array));
+    G = MuonMatrixOfArray(&array);
+    for (int k = 0; k < 2; k++) {
+      const double eps  = PetscMax((double)PETSC_MACHINE_EPSILON, precision == MUON_SINGLE ? ldexp(1.0, -23) : ldexp(1.0, -52));
+      double       most = 0.0;
+
+      PetscCall(MuonSVDSetTolerance(svd, (PetscReal)tolerance[k]));
+      PetscCall(MuonSVDCompute(svd, &G, 4, sigma, left, right, &count, &status));
+      PetscCheck(count == 4 && status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " triples, status %d", count, (int)status);
+      for (int p = 0; p < 4; p++) {
+        double square = 0.0;
+
+        for (int j = 0; j < SIDE; j++) {
+          double r = -(double)sigma[p] * (double)right[j + p * SIDE];
+
+          for (int i = 0; i < SIDE; i++) r += TestArrayGet(&array, i, j) * (double)left[i + p * SIDE];
+          square += r * r;
+        }
+        most = PetscMax(most, sqrt(square) / (double)sigma[0]);
+      }
+      PetscCheck(tolerance[k] > 0.0 ? most > 1e-6 && most <= 2e-3 : most <= 1e3 * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d, tolerance %g: the residual is %g sigma_1", precision, tolerance[k], most);
+    }
+    PetscCall(TestArrayDestroy(&array));
+  }
+  PetscCall(MuonSVDDestroy(&svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +147,8 @@ int main(int argc, char **argv)
   PetscScalar      left[4], right[4];
   PetscInt         count;
   double           B[4], error;
-  Mat              G;
+  MuonArray        G;
+  MuonMatrix       M;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -91,35 +163,45 @@ int main(int argc, char **argv)
     const int s = PetscMin(shapes[k][0], shapes[k][1]);
 
     for (int spectrum = 0; spectrum < TEST_ZERO; spectrum++) {
-      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, 1));
-      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, PetscMax(1, s / 12)));
-      PetscCall(Check(svd, shapes[k][0], shapes[k][1], spectrum, s));
+      for (int kind = 0; kind < 4; kind++) {
+        const MuonPrecision precision = kind % 2 ? MUON_SINGLE : MUON_DOUBLE;
+
+        /* The order and the other precision change no more than how entries are read */
+        if (kind > 0 && spectrum != TEST_GAUSSIAN && spectrum != TEST_DEFICIENT) continue;
+        if (kind == 0) PetscCall(Check(svd, precision, kind / 2, shapes[k][0], shapes[k][1], spectrum, 1));
+        PetscCall(Check(svd, precision, kind / 2, shapes[k][0], shapes[k][1], spectrum, PetscMax(1, s / 12)));
+        PetscCall(Check(svd, precision, kind / 2, shapes[k][0], shapes[k][1], spectrum, s));
+      }
     }
   }
   PetscCall(MuonSVDView(svd, PETSC_VIEWER_STDOUT_SELF));
+  PetscCall(CheckTolerance());
 
   /* What SLEPc never sees */
   for (int bad = 0; bad < 3; bad++) {
     for (int i = 0; i < 4; i++) B[i] = bad == 0 ? 0.0 : special[i];
     if (bad > 0) B[3] = bad == 1 ? NAN : -INFINITY;
-    PetscCall(TestMat(2, 2, 1, B, &G));
-    PetscCall(MuonSVDCompute(svd, G, 2, values, left, right, &count, &status));
+    PetscCall(TestArray(MUON_PETSCSCALAR, 0, 0, 2, 2, 2, 1, B, &G));
+    M = MuonMatrixOfArray(&G);
+    PetscCall(MuonSVDCompute(svd, &M, 2, values, left, right, &count, &status));
     PetscCheck(count == 0 && status == (bad == 0 ? MUON_STATUS_OK : MUON_STATUS_NANORINF), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %d: count %" PetscInt_FMT ", status %d", bad, count, (int)status);
-    PetscCall(TestMatDestroy(&G));
+    PetscCall(TestArrayDestroy(&G));
   }
-  PetscCall(TestMat(0, 5, 0, NULL, &G));
-  PetscCall(MuonSVDCompute(svd, G, 0, values, left, right, &count, &status));
+  PetscCall(TestArray(MUON_PETSCSCALAR, 0, 0, 0, 0, 5, 0, NULL, &G));
+  M = MuonMatrixOfArray(&G);
+  PetscCall(MuonSVDCompute(svd, &M, 0, values, left, right, &count, &status));
   PetscCheck(count == 0 && status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Empty matrix: count %" PetscInt_FMT ", status %d", count, (int)status);
-  PetscCall(TestMatDestroy(&G));
+  PetscCall(TestArrayDestroy(&G));
   /* Singular values of any magnitude */
   for (int e = PetscDefined(USE_REAL_SINGLE) ? -120 : -1000; e <= 1000; e += PetscDefined(USE_REAL_SINGLE) ? 240 : 2000) {
     if (PetscDefined(USE_REAL_SINGLE) && e > 120) break;
     for (int i = 0; i < 4; i++) B[i] = ldexp(special[i], e);
-    PetscCall(TestMat(2, 2, 1, B, &G));
-    PetscCall(MuonSVDCompute(svd, G, 2, values, left, right, &count, &status));
+    PetscCall(TestArray(MUON_PETSCSCALAR, 0, 0, 2, 2, 2, 1, B, &G));
+    M = MuonMatrixOfArray(&G);
+    PetscCall(MuonSVDCompute(svd, &M, 2, values, left, right, &count, &status));
     error = fabs(ldexp((double)values[0], -e) - 4.0) + fabs(ldexp((double)values[1], -e) - 3.0);
     PetscCheck(count == 2 && error < 40.0 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "2^%d diag(3,4): %" PetscInt_FMT " singular values %g %g", e, count, (double)values[0], (double)values[1]);
-    PetscCall(TestMatDestroy(&G));
+    PetscCall(TestArrayDestroy(&G));
   }
   PetscCall(MuonSVDDestroy(&svd));
   PetscCall(MuonPolarDestroy(&parent));
@@ -149,6 +231,11 @@ int main(int argc, char **argv)
     suffix: takeover
     args: -all_svd_type trlanczos -all_svd_max_it 1
     filter: grep "took over" | sed -e "s/over [0-9]* times/over/"
+
+  test:
+    suffix: unknown
+    args: -all_svd_type {{bogus lapak}}
+    error: of option -all_svd_type, expected one of: cross
 
   test:
     suffix: nsv

@@ -209,12 +209,12 @@ int main(int argc, char **argv)
 
   test:
     suffix: single
-    args: -lmo_polar_precision single -lmo_polar_poles {{1 3 4 7}} -lmo_polar_interval 1e-3
+    args: -lmo_polar_precision single -lmo_polar_zolotarev_poles {{1 3 4 7}} -lmo_polar_zolotarev_interval 1e-3
     output_file: output/kernels_ok.out
 
   test:
     suffix: double
-    args: -lmo_polar_precision double -lmo_polar_poles {{2 4 7 10 12}} -lmo_polar_interval {{1e-5 0.1}}
+    args: -lmo_polar_precision double -lmo_polar_zolotarev_poles {{2 4 7 10 12}} -lmo_polar_zolotarev_interval {{1e-5 0.1}}
     output_file: output/kernels_ok.out
 
 TEST*/

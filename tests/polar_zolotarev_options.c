@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    args: -net_lmo_polar_poles 6 -net_lmo_polar_interval 2e-4 -net_lmo_polar_precision single
+    args: -net_lmo_polar_zolotarev_poles 6 -net_lmo_polar_zolotarev_interval 2e-4 -net_lmo_polar_precision single
     filter: grep -v scratch
 
 TEST*/

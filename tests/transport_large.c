@@ -64,12 +64,12 @@ int MPI_Alltoallv(const void *send, const int sendcounts[], const int sendstarts
   return MPI_SUCCESS;
 }
 
-/* The size that arrives is another one than was sent where the test says so */
+/* The size that arrives is another one than was sent where the test says so, in all its copies: with a check that passes, or in place of the word */
 int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
   const int err = PMPI_Allgather(send, count, type, recv, recvcount, recvtype, comm);
 
-  if (claimed != 0) *(uint64_t *)recv = claimed;
+  for (int k = 0; k < count && claimed != 0; k++) ((uint64_t *)recv)[k] = claimed < (uint64_t)1 << 40 ? claimed | ((claimed + 1) * 0x9E3779B97F4A7C15u) >> 40 << 40 : claimed;
   return err;
 }
 
@@ -90,14 +90,14 @@ int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, M
 
 int main(int argc, char **argv)
 {
-  const uint64_t     large = 3 * (uint64_t)INT_MAX, start = large / 64 * 64; /* 6 GiB, and its last whole unit */
-  MuonTransport      t;
-  MuonTransportInbox inbox;
-  unsigned char     *send;
+  const uint64_t      large = 3 * (uint64_t)INT_MAX, start = large / 64 * 64; /* 6 GiB, and its last whole unit */
+  MuonTransport       t;
+  MuonTransportBuffer inbox;
+  unsigned char      *send;
 
   MPI_Init(&argc, &argv);
   Check(MuonTransportInit(&t, MPI_COMM_SELF) == MPI_SUCCESS);
-  Check(MuonTransportInboxInit(&t, &inbox) == MPI_SUCCESS);
+  Check(MuonTransportBufferInit(&t, &inbox) == MPI_SUCCESS);
   send = (unsigned char *)malloc((size_t)(start + large + 64));
   if (send == NULL) {
     fprintf(stderr, "12 GiB of address space are needed, and none of it is used\n");
@@ -106,22 +106,22 @@ int main(int argc, char **argv)
 
   Check(MuonTransportGather(&t, 0, send, large, &inbox) == MPI_SUCCESS);
   Check(sent == MuonTransportPadded(large) && received == sent && inbox.bytes[0] == large && inbox.capacity == sent);
-  Check(MuonTransportAllGather(&t, send, large, &inbox) == MPI_SUCCESS);
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, send, large, &inbox) == MPI_SUCCESS);
   Check(sent == MuonTransportPadded(large) && received == sent);
   Check(MuonTransportBroadcast(&t, 0, send, large, &inbox) == MPI_SUCCESS);
   Check(sent == MuonTransportPadded(large));
   Check(MuonTransportAllToAll(&t, send, &start, &large, &inbox) == MPI_SUCCESS);
   Check(sent == MuonTransportPadded(large) && received == sent);
   Check(moved == 4);
-  Check(t.bytes == 4 * (8 + MuonTransportPadded(large)));
+  Check(t.bytes == 4 * (24 + MuonTransportPadded(large)));
 
   /* 2^31 units are one more than an int counts: an error before the call, from the size that is sent and from those that arrive */
-  Check(MuonTransportAllGather(&t, NULL, (uint64_t)INT_MAX * 64 + 1, &inbox) == MUON_TRANSPORT_TOOLARGE);
-  Check(MuonTransportAllGather(&t, NULL, UINT64_MAX, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, (uint64_t)INT_MAX * 64 + 1, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, UINT64_MAX, &inbox) == MUON_TRANSPORT_TOOLARGE);
   claimed = (uint64_t)INT_MAX * 64 + 1;
-  Check(MuonTransportAllGather(&t, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
   claimed = UINT64_MAX;
-  Check(MuonTransportAllGather(&t, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_CORRUPT);
   Check(moved == 4);
 
   moved   = 0;
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
   Check(moved == 4 && summed == large + 5 && t.bytes == large + 5);
 
   free(send);
-  MuonTransportInboxFree(&inbox);
+  MuonTransportBufferFree(&inbox);
   MuonTransportFree(&t);
   if (failures == 0) printf("ok\n");
   MPI_Finalize();

@@ -44,7 +44,7 @@ static uint64_t Units(uint64_t bytes)
   return 64 * ((bytes + 63) / 64);
 }
 
-static void CheckMessage(const MuonTransportInbox *inbox, int round, int from, int to)
+static void CheckMessage(const MuonTransportBuffer *inbox, int round, int from, int to)
 {
   const uint64_t bytes = Size(round, from, to);
   uint64_t       wrong = 0;
@@ -60,12 +60,12 @@ int main(int argc, char **argv)
   enum {
     LENGTH = 1000
   };
-  MuonTransport      t;
-  MuonTransportInbox inbox;
-  unsigned char     *send;
-  uint64_t          *offset, *bytes;
-  double             in[2][LENGTH], out[2][LENGTH], record[3], *records;
-  int                rank, size, all;
+  MuonTransport       t;
+  MuonTransportBuffer inbox;
+  unsigned char      *send;
+  uint64_t           *offset, *bytes;
+  double              in[2][LENGTH], out[2][LENGTH], record[3], *records;
+  int                 rank, size, all;
 
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
   bytes   = (uint64_t *)malloc((size_t)size * sizeof(uint64_t));
   records = (double *)malloc((size_t)size * sizeof(record));
   Check(MuonTransportInit(&t, MPI_COMM_WORLD) == MPI_SUCCESS);
-  Check(MuonTransportInboxInit(&t, &inbox) == MPI_SUCCESS);
+  Check(MuonTransportBufferInit(&t, &inbox) == MPI_SUCCESS);
   mpicount_reset();
 
   for (int round = 0; round < 40; round++) {
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
       for (uint64_t i = 0; i < bytes[r]; i++) send[at + i] = Byte(round, rank, r, i);
       memset(send + at + bytes[r], 0xAA, (size_t)(Units(bytes[r]) - bytes[r]));
       at += Units(bytes[r]) + (round % 3 == 0 ? 64 : 0);
-      expected += 8 + Units(bytes[r]);
+      expected += 24 + Units(bytes[r]);
     }
     t.bytes = t.calls = 0;
     mpicount_reset();
@@ -103,15 +103,15 @@ int main(int argc, char **argv)
     bytes[0] = Size(round, rank, 0);
     for (uint64_t i = 0; i < bytes[0]; i++) send[i] = Byte(round, rank, 0, i);
     Check(MuonTransportGather(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
-    expected += 8 + Units(bytes[0]);
+    expected += 24 + Units(bytes[0]);
     for (int r = 0; r < size && rank == root; r++) CheckMessage(&inbox, round, r, 0);
     memset(send + bytes[0], 0xAA, 64);
-    Check(MuonTransportAllGather(&t, send, bytes[0], &inbox) == MPI_SUCCESS);
-    expected += 8 + Units(bytes[0]);
+    Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, send, bytes[0], &inbox) == MPI_SUCCESS);
+    expected += 24 + Units(bytes[0]);
     for (int r = 0; r < size; r++) CheckMessage(&inbox, round, r, 0);
     memset(send + bytes[0], 0xAA, 64);
     Check(MuonTransportBroadcast(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
-    if (rank == root) expected += 8 + Units(bytes[0]);
+    if (rank == root) expected += 24 + Units(bytes[0]);
     else CheckMessage(&inbox, round, root, 0);
     for (int r = 0; r < size && rank != root; r++) Check(r == root || inbox.bytes[r] == 0);
     calls += 6;
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
   for (int r = 0; r < size; r++) offset[r] = bytes[r] = 8;
   Check(MuonTransportAllToAll(&t, send, offset, bytes, &inbox) == MUON_TRANSPORT_ARGUMENT);
 
-  MuonTransportInboxFree(&inbox);
+  MuonTransportBufferFree(&inbox);
   MuonTransportFree(&t);
   free(records);
   free(bytes);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 
 #define Check(condition, ...) \
   do { \

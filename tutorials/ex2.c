@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     test:
       suffix: exchange
       nsize: {{2 4}}
-      args: -muon_exchange_type {{star sharded replicated}}
+      args: -muon_exchange_type {{star layerwise replicated}}
 
   # every norm trains
   testset:
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     test:
       suffix: lmo_exponents
       nsize: 2
-      args: -lmo_type mixed -lmo_p 3 -lmo_q inf -muon_layer_output_lmo_type schatten -muon_layer_output_lmo_p 1.5
+      args: -lmo_type mixed -lmo_mixed_exponent_p 3 -lmo_mixed_exponent_q inf -muon_layer_output_lmo_type schatten -muon_layer_output_lmo_schatten_exponent 1.5
 
   test:
     suffix: single

@@ -1,12 +1,13 @@
-#include "muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
+#include "../kernels/muonkernels.h"
 #include <math.h>
 
 /* Values converted at once; a multiple of 8, because eight natural codes fill whole bytes */
 enum {
   CHUNK = 512
 };
-/* Rows that get their entries together */
-#define ROWS ((size_t)64)
+/* Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of the processor */
+#define STRIP ((size_t)16384)
 
 PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
 {
@@ -25,7 +26,7 @@ MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)
   MuonKernelStream stream;
 
   stream.seed      = (uint64_t)c->seed;
-  stream.layer     = (uint32_t)c->parthash;
+  stream.layer     = (uint32_t)c->blockhash;
   stream.step      = (uint32_t)c->step;
   stream.sender    = (uint32_t)c->sender;
   stream.direction = (uint32_t)c->direction;
@@ -40,10 +41,12 @@ void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
   MuonKernelStreamBlocks(&stream, 1, &last, words);
 }
 
-PetscErrorCode MuonCompressorZero_Private(PetscInt m, PetscInt n, PetscScalar Y[], PetscInt ldy)
+PetscErrorCode MuonCompressorZero_Private(const MuonArray *Y)
 {
+  const size_t bytes = MuonArrayEntryBytes(Y);
+
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArrayzero(Y + (size_t)j * (size_t)ldy, m));
+  for (size_t j = 0; j < Y->n; j++) PetscCall(PetscMemzero((char *)Y->data + j * Y->ld * bytes, Y->m * bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,7 +57,7 @@ PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor c, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
+MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values, const MuonArray *A)
 {
   switch (values) {
   case MUON_COMPRESSOR_VALUES_DOUBLE:
@@ -66,13 +69,13 @@ MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values)
   case MUON_COMPRESSOR_VALUES_NATURAL:
     return MUON_WIRE_VALUES_NATURAL;
   default:
-    return PetscDefined(USE_REAL_SINGLE) ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
+    return A->precision == MUON_SINGLE ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
   }
 }
 
-PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, double *nearest, double *variance)
+PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, MuonPrecision precision, double *nearest, double *variance)
 {
-  const double single = PetscDefined(USE_REAL_SINGLE) ? 0.0 : 1.0 / 16777216.0;
+  const double single = precision == MUON_SINGLE ? 0.0 : 1.0 / 16777216.0;
 
   PetscFunctionBegin;
   *nearest  = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 256.0 : single);
@@ -80,11 +83,11 @@ PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, double *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec)
+PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec, MuonPrecision precision)
 {
   double u, variance;
 
-  (void)MuonCompressorCodecErrors_Private(codec, &u, &variance);
+  (void)MuonCompressorCodecErrors_Private(codec, precision, &u, &variance);
   return MuonCompressorRoundDown_Private(1.0 - variance * (1.0 + u) * (1.0 + u) - u * u);
 }
 
@@ -96,50 +99,56 @@ PetscReal MuonCompressorRoundDown_Private(double alpha)
 }
 
 /* From the middle between the largest number and what would be the next one on, rounding gives no number; bfloat16 is rounded from binary32, where its middle begins half a unit early */
-PetscScalar MuonCompressorCodecLimit_Private(MuonWireValues codec)
+double MuonCompressorCodecLimit_Private(MuonWireValues codec, MuonPrecision precision)
 {
-  const double half = PetscDefined(USE_REAL_SINGLE) ? 0.0 : ldexp(1.0, 103); /* of the last place of the largest binary32 */
+  const double half = precision == MUON_SINGLE ? 0.0 : ldexp(1.0, 103); /* of the last place of the largest binary32 */
 
-  if (codec == MUON_WIRE_VALUES_BF16) return (PetscScalar)(ldexp(1.0, 128) - ldexp(1.0, 119) - half);
-  return codec == MUON_WIRE_VALUES_DOUBLE || half == 0.0 ? (PetscScalar)HUGE_VAL : (PetscScalar)(ldexp(1.0, 128) - half);
+  if (codec == MUON_WIRE_VALUES_BF16) return ldexp(1.0, 128) - ldexp(1.0, 119) - half;
+  return codec == MUON_WIRE_VALUES_DOUBLE || half == 0.0 ? HUGE_VAL : ldexp(1.0, 128) - half;
 }
 
-PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 count, const PetscScalar x[], PetscInt64 first, unsigned char to[])
+/* y = x, of one precision and another */
+static void Convert(size_t count, MuonPrecision from, const void *x, MuonPrecision to, void *y)
+{
+  const MuonKernels *kernels = MuonKernelsGet(to, MUON_HOST);
+
+  if (from == to) kernels->Axpby(count, 1, 1.0, x, count, 0.0, y, count);
+  else kernels->AxpbyOther(count, 1, 1.0, x, count, 0.0, y, count);
+}
+
+PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const void *x, PetscInt64 first, unsigned char to[])
 {
   const MuonKernelStream stream   = MuonCompressorStream_Private(c);
+  const MuonKernels     *kernels  = MuonKernelsGet(precision, MUON_HOST);
   int                    infinite = 0;
 
   PetscFunctionBegin;
   for (PetscInt64 k = 0; k < count && infinite == 0; k += CHUNK) {
-    const size_t some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
+    const size_t some = (size_t)PetscMin(count - k, CHUNK);
+    const void  *from = (const char *)x + (size_t)k * kernels->size;
 
     switch (codec) {
     case MUON_WIRE_VALUES_DOUBLE: {
       double y[CHUNK];
 
-      infinite = MuonKernelIsFinite(some, 1, x + k, some) == 0;
-      for (size_t i = 0; i < some; i++) y[i] = (double)x[k + i];
+      infinite = kernels->IsBelow(some, 1, from, some, HUGE_VAL) == 0;
+      Convert(some, precision, from, MUON_DOUBLE, y);
       MuonWireDoublesEncode(some, y, to + 8 * k);
       break;
     }
-    case MUON_WIRE_VALUES_SINGLE: {
-      float y[CHUNK];
-
-      infinite = MuonKernelToSingle(some, x + k, y);
-      MuonWireSinglesEncode(some, y, to + 4 * k);
-      break;
-    }
+    case MUON_WIRE_VALUES_SINGLE:
     case MUON_WIRE_VALUES_BF16: {
       float y[CHUNK];
 
-      infinite = MuonKernelToBF16(some, x + k, y);
-      MuonWireBF16Encode(some, y, to + 2 * k);
+      infinite = codec == MUON_WIRE_VALUES_SINGLE ? kernels->ToSingle(some, from, y) : kernels->ToBF16(some, from, y);
+      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(some, y, to + 4 * k);
+      else MuonWireBF16Encode(some, y, to + 2 * k);
       break;
     }
     default: {
       uint16_t codes[CHUNK];
 
-      infinite = MuonKernelNatural(some, x + k, &stream, (uint64_t)(first + k), codes);
+      infinite = kernels->Natural(some, from, &stream, (uint64_t)(first + k), 1, codes);
       MuonWireNaturalEncode(some, codes, to + k / 8 * 9);
     }
     }
@@ -148,19 +157,22 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, PetscInt64 count, const unsigned char from[], PetscInt64 first, PetscScalar x[])
+PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x)
 {
+  const MuonKernels *kernels = MuonKernelsGet(precision, MUON_HOST);
+
   PetscFunctionBegin;
   for (PetscInt64 k = 0; k < count; k += CHUNK) {
-    const size_t   some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
+    const size_t   some = (size_t)PetscMin(count - k, CHUNK);
     const uint64_t at   = (uint64_t)(first + k);
+    void          *to   = (char *)x + (size_t)k * kernels->size;
 
     switch (codec) {
     case MUON_WIRE_VALUES_DOUBLE: {
       double y[CHUNK];
 
       MuonWireDoublesDecode(some, from, at, y);
-      for (size_t i = 0; i < some; i++) x[k + i] = (PetscScalar)y[i];
+      Convert(some, MUON_DOUBLE, y, precision, to);
       break;
     }
     case MUON_WIRE_VALUES_SINGLE:
@@ -169,85 +181,86 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, PetscInt
 
       if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(some, from, at, y);
       else MuonWireBF16Decode(some, from, at, y);
-      for (size_t i = 0; i < some; i++) x[k + i] = (PetscScalar)y[i];
+      Convert(some, MUON_SINGLE, y, precision, to);
       break;
     }
     default: {
       uint16_t codes[CHUNK];
 
       MuonWireNaturalDecode(some, from, at, codes);
-      MuonKernelNaturalValues(some, codes, x + k);
+      kernels->NaturalValues(some, codes, to);
     }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positions as numbers: few entries */
-static PetscErrorCode MuonCompressorKeptDecodeRaw_Private(MuonWireValues codec, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
 {
-  uint64_t row = 0, end = (uint64_t)n;
+  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+  float                 *singles;
+  uint16_t              *codes;
 
   PetscFunctionBegin;
-  for (PetscInt64 k = 0; k < kept; k += CHUNK) {
-    const PetscInt64 some = PetscMin(CHUNK, kept - k);
-    PetscScalar      x[CHUNK];
-
-    PetscCall(MuonCompressorValuesDecode_Private(codec, some, from, k, x));
-    for (PetscInt64 i = 0; i < some; i++) {
-      const uint64_t position = MuonWireIndexReaderNext(reader);
-      PetscScalar   *y;
-
-      /* Positions increase: the row is found without a division, but where rows were skipped */
-      if (position >= end) {
-        row = position - end < (uint64_t)n ? row + 1 : position / (uint64_t)n;
-        end = (row + 1) * (uint64_t)n;
-      }
-      y = Y + row + (size_t)(position - row * (uint64_t)n) * (size_t)ldy;
-      if (add == PETSC_TRUE) *y += scale * x[i];
-      else *y = x[i];
-    }
+  if (codec != MUON_WIRE_VALUES_NATURAL) {
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, precision, kept, x, 0, to));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+  PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
+  codes = (uint16_t *)(singles + kept);
+  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+  else MuonWireNaturalEncode((uint64_t)kept, codes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
 {
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       entries = MuonArrayEntries(Y);
+
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
+  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
-    /* A column without gaps is a row */
-    const size_t rows = n == 1 ? 1 : (size_t)m, columns = n == 1 ? (size_t)m : (size_t)n, ld = n == 1 ? 1 : (size_t)ldy;
-    size_t       first = 0;
-    PetscScalar *x;
+    char  *x;
+    size_t done = 0;
 
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, ROWS * columns) + 8) * sizeof(PetscScalar), &x));
-    for (size_t i = 0; i < rows; i += ROWS) {
-      const size_t some = PetscMin(ROWS, rows - i), count = MuonKernelCountBits(reader->from, i * columns, some * columns), skip = first % 8;
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, STRIP) + 8) * kernels->size, &x));
+    for (size_t first = 0; first < entries; first += STRIP) {
+      const size_t some = PetscMin(STRIP, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 
       /* Values are read from one whose number is a multiple of 8 on */
-      PetscCall(MuonCompressorValuesDecode_Private(codec, (PetscInt64)(skip + count), from, (PetscInt64)(first - skip), x));
-      MuonKernelScatter(some, columns, reader->from, i * columns, x + skip, add == PETSC_TRUE, scale, Y + i, ld);
-      first += count;
+      PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
+      kernels->Scatter(Y->m, Y->n, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
+      done += count;
     }
-  } else PetscCall(MuonCompressorKeptDecodeRaw_Private(codec, n, kept, reader, from, add, scale, Y, ldy));
+  } else {
+    /* Positions as numbers: few entries */
+    for (PetscInt64 k = 0; k < kept; k += CHUNK) {
+      const PetscInt64 some = PetscMin(CHUNK, kept - k);
+      double           x[CHUNK];
+
+      PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, some, from, k, x));
+      for (PetscInt64 i = 0; i < some; i++) kernels->Spread(Y->m, Y->n, (size_t)MuonWireIndexReaderNext(reader), 1, (const char *)x + (size_t)i * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
+    }
+  }
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues codec, PetscInt64 count, const unsigned char from[], PetscBool *fit)
+PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const unsigned char from[], PetscBool *fit)
 {
   PetscFunctionBegin;
   *fit = PETSC_TRUE;
-  if (PetscDefined(USE_REAL_SINGLE) && codec == MUON_WIRE_VALUES_DOUBLE) {
-    for (PetscInt64 k = 0; k < count && *fit == PETSC_TRUE; k += CHUNK) {
-      const size_t some = (size_t)(count - k < CHUNK ? count - k : CHUNK);
-      double       y[CHUNK];
+  if (precision == MUON_DOUBLE || codec != MUON_WIRE_VALUES_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt64 k = 0; k < count && *fit == PETSC_TRUE; k += CHUNK) {
+    const size_t some = (size_t)PetscMin(count - k, CHUNK);
+    double       y[CHUNK];
 
-      MuonWireDoublesDecode(some, from, (uint64_t)k, y);
-      for (size_t i = 0; i < some; i++) {
-        if ((double)(PetscScalar)y[i] != y[i]) *fit = PETSC_FALSE;
-      }
+    MuonWireDoublesDecode(some, from, (uint64_t)k, y);
+    for (size_t i = 0; i < some; i++) {
+      if ((double)(float)y[i] != y[i]) *fit = PETSC_FALSE;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

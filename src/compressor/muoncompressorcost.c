@@ -1,7 +1,7 @@
 /*
    What a message costs: by the formula of the paper, and by the information that it holds.
 */
-#include "muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 #include <math.h>
 
 enum {
@@ -114,57 +114,37 @@ static PetscLogDouble NumberBits(PetscInt64 things)
   return bits;
 }
 
-PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor c, PetscInt m, PetscInt n, PetscLogDouble *bits)
+PetscLogDouble MuonCompressorPaperBits_Private(const MuonWireMessage *message, PetscInt64 rows, PetscInt64 columns, PetscInt indexbits)
 {
-  MuonCompressorLayout layout;
-  PetscLogDouble       value, indexbits;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetUp_Private(c));
-  PetscCall(PetscMemzero(&layout, sizeof(layout)));
-  PetscUseTypeMethod(c, layout, m, n, &layout);
+  const PetscLogDouble m = (PetscLogDouble)rows, n = (PetscLogDouble)columns, count = (PetscLogDouble)message->count;
   /* The paper knows two widths: a float is 32 bits, a compressed one 16 */
-  value = layout.values == MUON_WIRE_VALUES_NATURAL || layout.values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;
-  switch (layout.form) {
+  const PetscLogDouble value = message->values == MUON_WIRE_VALUES_NATURAL || message->values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;
+  unsigned             width, lengthlog;
+
+  switch (message->form) {
   case MUON_WIRE_SPARSE:
   case MUON_WIRE_SEEDED:
-    indexbits = c->paperbits != PETSC_DETERMINE && layout.ownindex == PETSC_FALSE ? (double)c->paperbits : NumberBits((PetscInt64)m * n);
-    *bits     = (double)layout.count * (value + indexbits);
-    break;
+    return count * (value + (indexbits != PETSC_DETERMINE ? (PetscLogDouble)indexbits : NumberBits(rows * columns)));
   case MUON_WIRE_LOWRANK:
-    *bits = (double)layout.count * ((double)m + (double)n) * value;
-    break;
+    return count * (m + n) * value;
   case MUON_WIRE_TRIPLES:
-    *bits = (double)layout.count * (1.0 + (double)m + (double)n) * value;
-    break;
-  case MUON_WIRE_BLOCKS: {
-    unsigned width, lengthlog;
-
-    (void)MuonWireBlocksOfParameter((uint8_t)layout.parameter, &width, &lengthlog);
-    *bits = (double)layout.count * (double)width + (double)((layout.count + ((PetscInt64)1 << lengthlog) - 1) >> lengthlog) * value;
-    break;
-  }
+    return count * (1.0 + m + n) * value;
+  case MUON_WIRE_BLOCKS:
+    (void)MuonWireBlocksOfParameter(message->parameter, &width, &lengthlog);
+    return count * (PetscLogDouble)width + (PetscLogDouble)((message->count + ((uint64_t)1 << lengthlog) - 1) >> lengthlog) * value;
   case MUON_WIRE_SIGNS:
-    *bits = layout.count > 0 ? (double)layout.count + value : 0.0;
-    break;
+    return message->count > 0 ? count + value : 0.0;
   case MUON_WIRE_PERROW:
-    *bits = (double)layout.count * (1.0 + NumberBits(n)) + value;
-    break;
+    return count * (1.0 + NumberBits(columns)) + value;
   case MUON_WIRE_PERCOLUMN:
-    *bits = (double)layout.count * (1.0 + NumberBits(m)) + value;
-    break;
+    return count * (1.0 + NumberBits(rows)) + value;
   case MUON_WIRE_COLUMNS:
-    *bits = (double)layout.count * (NumberBits(n) + (1.0 + (double)m) * value);
-    break;
+    return count * (NumberBits(columns) + (1.0 + m) * value);
   case MUON_WIRE_WHOLECOLUMNS:
-    *bits = (double)layout.count * (NumberBits(n) + (double)m * value);
-    break;
+    return count * (NumberBits(columns) + m * value);
   case MUON_WIRE_WHOLEROWS:
-    *bits = (double)layout.count * (NumberBits(m) + (double)n * value);
-    break;
+    return count * (NumberBits(rows) + n * value);
   default:
-    *bits = (double)layout.count * value;
+    return count * value;
   }
-  if (layout.chance > 0.0) *bits *= (double)layout.chance;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }

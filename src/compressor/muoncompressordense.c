@@ -1,142 +1,127 @@
 /*
-   Messages with every entry of a matrix.
+   Messages with every entry of a matrix, in the order of memory.
 */
-#include "muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
+#include "../kernels/muonkernels.h"
 
 enum {
-  ROWS  = 64, /* rounded or decoded at once: they begin on a byte because their entries are a multiple of 8 */
-  CHUNK = 512 /* codes made at once; a multiple of 8 */
+  STRIP = 4096, /* entries rounded or decoded at once: they begin on a byte */
+  CHUNK = 512   /* codes made at once; a multiple of 8 */
 };
 
-/* A section of powers of two: addend is what goes to every mantissa */
-static PetscErrorCode MuonCompressorPowersEncode_Private(MuonCompressor c, uint32_t addend, PetscInt64 count, const PetscScalar x[], unsigned char to[])
+/* Entries first ... first + count - 1 of factor (T - R): in scratch, or where they are. In floating point that is no combination of T and R */
+static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, size_t first, size_t count, void *scratch)
 {
-  int infinite = 0;
+  const MuonKernels *kernels = MuonArrayKernels(T);
 
-  PetscFunctionBegin;
-  for (PetscInt64 k = 0; k < count && infinite == 0; k += CHUNK) {
-    const size_t some = (size_t)PetscMin(CHUNK, count - k);
-    uint16_t     codes[CHUNK];
-
-    infinite = MuonKernelPowers(some, x + k, addend, codes);
-    MuonWireNaturalEncode(some, codes, to + k / 8 * 9);
-  }
-  if (infinite != 0) c->status = MUON_STATUS_NANORINF;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (R == NULL && factor == 1.0 && (T->ld == T->m || T->n < 2)) return (const char *)T->data + first * kernels->size;
+  kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, scratch);
+  if (factor != 1.0) kernels->Axpby(count, 1, factor, scratch, count, 0, scratch, count);
+  return scratch;
 }
 
-/* In floating point factor (T - R) is no combination of T and R */
-static PetscErrorCode MuonCompressorScale_Private(PetscReal factor, size_t count, PetscScalar x[])
+PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[])
 {
-  PetscFunctionBegin;
-  if (factor != 1.0) {
-    MuonKernelAxpby(count, 1, factor, x, count, 0, x, count);
-    PetscCall(PetscLogFlops((PetscLogDouble)count));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, PetscReal factor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr,
-                                                 unsigned char payload[])
-{
-  const size_t stride  = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
-  PetscScalar *scratch = NULL;
+  const size_t entries = MuonArrayEntries(T);
+  double       scratch[STRIP];
 
   PetscFunctionBegin;
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)PetscMin(ROWS, m) * (size_t)n * sizeof(PetscScalar), &scratch));
-    if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-    for (PetscInt i = 0; i < m && c->status == MUON_STATUS_OK; i += ROWS) {
-      const PetscInt   some  = PetscMin(ROWS, m - i);
-      const PetscInt64 first = (PetscInt64)i * n;
+  if (codec == MUON_WIRE_VALUES_NATURAL && rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  for (size_t first = 0; first < entries && c->status == MUON_STATUS_OK; first += STRIP) {
+    const size_t   some = PetscMin(STRIP, entries - first);
+    const char    *x    = (const char *)Strip(T, R, factor, first, some, scratch);
+    unsigned char *to   = payload + MuonWireValuesBytes(codec, first);
 
-      MuonKernelResidualRows((size_t)some, (size_t)n, T + i, (size_t)ldt, R != NULL ? R + i : NULL, (size_t)ldr, scratch);
-      PetscCall(MuonCompressorScale_Private(factor, (size_t)some * n, scratch));
-      if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(MuonCompressorValuesEncode_Private(c, codec, (PetscInt64)some * n, scratch, first, payload + first / 8 * 9));
-      else PetscCall(MuonCompressorPowersEncode_Private(c, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, (PetscInt64)some * n, scratch, payload + first / 8 * 9));
-    }
-  } else {
-    /* Columns that are sent as they are need no scratch memory */
-    if (R != NULL || factor != 1.0) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &scratch));
-    for (PetscInt j = 0; j < n && c->status == MUON_STATUS_OK; j++) {
-      const PetscScalar *t = T + (size_t)j * ldt;
+    if (codec != MUON_WIRE_VALUES_NATURAL || rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, (PetscInt64)some, x, (PetscInt64)first, to));
+    else {
+      for (size_t k = 0; k < some; k += CHUNK) {
+        const size_t count = PetscMin(CHUNK, some - k);
+        uint16_t     codes[CHUNK];
 
-      if (scratch != NULL) {
-        MuonKernelResidualRows((size_t)m, 1, t, (size_t)ldt, R != NULL ? R + (size_t)j * ldr : NULL, (size_t)ldr, scratch);
-        PetscCall(MuonCompressorScale_Private(factor, (size_t)m, scratch));
+        if (MuonArrayKernels(T)->Powers(count, x + k * MuonArrayEntryBytes(T), rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes) != 0) c->status = MUON_STATUS_NANORINF;
+        MuonWireNaturalEncode(count, codes, to + k / 8 * 9);
       }
-      PetscCall(MuonCompressorValuesEncode_Private(c, codec, m, scratch != NULL ? scratch : t, 0, payload + (size_t)j * stride));
     }
   }
-  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)m * n));
+  PetscCall(PetscLogFlops(((R != NULL ? 1.0 : 0.0) + (factor != 1.0 ? 1.0 : 0.0)) * (PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr)
+PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, const MuonArray *T, const MuonArray *R)
 {
-  PetscScalar *column;
+  const size_t entries = MuonArrayEntries(T);
+  double       scratch[STRIP];
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
-  for (PetscInt j = 0; j < n; j++) {
-    MuonKernelResidualRows((size_t)m, 1, T + (size_t)j * ldt, (size_t)ldt, R != NULL ? R + (size_t)j * ldr : NULL, (size_t)ldr, column);
-    if (!MuonKernelIsBelow((size_t)m, 1, column, (size_t)m, MuonCompressorCodecLimit_Private(codec))) c->status = MUON_STATUS_NANORINF;
+  for (size_t first = 0; first < entries; first += STRIP) {
+    const size_t some = PetscMin(STRIP, entries - first);
+
+    if (!MuonArrayKernels(T)->IsBelow(some, 1, Strip(T, R, 1.0, first, some, scratch), some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
   }
-  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)m * n));
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt m, PetscInt n, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValues codec, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const size_t stride  = (size_t)MuonWireValuesBytes(codec, (uint64_t)m);
-  PetscScalar *scratch = NULL;
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       entries = MuonArrayEntries(Y);
+  double             x[STRIP];
 
   PetscFunctionBegin;
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)PetscMin(ROWS, m) * (size_t)n * sizeof(PetscScalar), &scratch));
-    for (PetscInt i = 0; i < m; i += ROWS) {
-      const PetscInt some = PetscMin(ROWS, m - i);
+  for (size_t first = 0; first < entries; first += STRIP) {
+    const size_t some = PetscMin(STRIP, entries - first);
 
-      PetscCall(MuonCompressorValuesDecode_Private(codec, (PetscInt64)some * n, payload, (PetscInt64)i * n, scratch));
-      MuonKernelRowsAxpby((size_t)some, (size_t)n, add == PETSC_TRUE ? scale : (PetscScalar)1, scratch, add == PETSC_TRUE, Y + i, (size_t)ldy);
-    }
-  } else {
-    if (add == PETSC_TRUE) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &scratch));
-    for (PetscInt j = 0; j < n; j++) {
-      PetscScalar *y = Y + (size_t)j * ldy;
-
-      PetscCall(MuonCompressorValuesDecode_Private(codec, m, payload + (size_t)j * stride, 0, add == PETSC_TRUE ? scratch : y));
-      if (add == PETSC_TRUE) MuonKernelAxpby((size_t)m, 1, scale, scratch, (size_t)m, 1, y, (size_t)m);
-    }
+    PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, payload, (PetscInt64)first, x));
+    kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * m * n));
+  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+void MuonCompressorWholeLayout_Private(const MuonArray *shape, MuonWireForm form, MuonWireValues codec, MuonCompressorLayout *layout)
+{
+  layout->form   = form;
+  layout->values = codec;
+  layout->count  = (PetscInt64)MuonArrayEntries(shape);
+  layout->exact  = form == MUON_WIRE_DENSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = ((const MuonCompressorDense *)c->data)->codec;
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
+  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_DENSE, ((const MuonCompressorDense *)c->data)->codec, layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonCompressorDense *dense = (const MuonCompressorDense *)c->data;
 
   PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, dense->codec, dense->rounding, 1.0, m, n, T, ldt, R, ldr, payload));
+  *count = (PetscInt64)MuonArrayEntries(T);
+  PetscCall(MuonCompressorDenseEncode_Private(c, dense->codec, dense->rounding, 1.0, T, R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, ((const MuonCompressorDense *)c->data)->codec, m, n, payload, add, scale, Y, ldy));
+  PetscCall(MuonCompressorDenseDecode_Private(c, ((const MuonCompressorDense *)c->data)->codec, payload, add, scale, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  PetscFunctionBegin;
+  *alpha = MuonCompressorCodecAlpha_Private(((const MuonCompressorDense *)c->data)->codec, shape->precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorView_Dense(MuonCompressor c, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as %s: ratio, rank, values and bits have no meaning for this type\n", ((const MuonCompressorDense *)c->data)->as));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,5 +132,7 @@ PetscErrorCode MuonCompressorSetDense_Private(MuonCompressor c, const MuonCompre
   c->ops->layout = MuonCompressorLayout_Dense;
   c->ops->encode = MuonCompressorEncode_Dense;
   c->ops->decode = MuonCompressorDecode_Dense;
+  c->ops->alpha  = MuonCompressorAlpha_Dense;
+  c->ops->view   = MuonCompressorView_Dense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

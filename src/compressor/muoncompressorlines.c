@@ -1,56 +1,55 @@
 #include "muoncompressorlines.h" /*I "petscmuoncompressor.h" I*/
+#include "../kernels/muonkernels.h"
 
 enum {
-  ROWS  = 32, /* rows that are taken out of a matrix at once: some cache lines of each column */
-  CHUNK = 512 /* values decoded at once; a multiple of 8 */
+  TOGETHER = 32, /* lines that are taken out of an array at once where they cross its own: some cache lines of each of these */
+  CHUNK    = 512 /* values decoded at once; a multiple of 8 */
 };
 
 typedef struct {
-  MuonWireForm form;
-  PetscReal    p;
+  PetscBool rows; /* of the matrix are kept, else columns */
+  PetscReal p;
 } MuonCompressor_Lines;
 
-/* An m x n matrix as lines: so many, of such a length, of which some are read together; the entries of line k have the numbers first k, first k + stride, ... */
+/* What is kept, as lines: across those of the array or its own; so many, of such a length, of which some are read together; the entries of line k have the numbers first k, first k + stride, ... */
 typedef struct {
-  PetscBool  rows;
-  PetscInt64 lines, length, together, first, stride;
+  PetscBool across;
+  size_t    lines, length, together, first, stride;
 } Lines;
 
-static Lines MuonCompressorGetLines_Private(MuonCompressor c, PetscInt m, PetscInt n)
+static Lines MuonCompressorGetLines_Private(MuonCompressor c, const MuonArray *A)
 {
   Lines lines;
 
-  lines.rows     = ((MuonCompressor_Lines *)c->data)->form == MUON_WIRE_WHOLEROWS ? PETSC_TRUE : PETSC_FALSE;
-  lines.lines    = lines.rows == PETSC_TRUE ? m : n;
-  lines.length   = lines.rows == PETSC_TRUE ? n : m;
-  lines.together = lines.rows == PETSC_TRUE ? PetscMin(ROWS, m) : 1;
-  lines.first    = lines.rows == PETSC_TRUE ? n : 1;
-  lines.stride   = lines.rows == PETSC_TRUE ? 1 : n;
+  lines.across   = (((MuonCompressor_Lines *)c->data)->rows == PETSC_TRUE) != (A->rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
+  lines.lines    = lines.across == PETSC_TRUE ? A->m : A->n;
+  lines.length   = lines.across == PETSC_TRUE ? A->n : A->m;
+  lines.together = lines.across == PETSC_TRUE ? PetscMin(TOGETHER, A->m) : 1;
+  lines.first    = lines.across == PETSC_TRUE ? 1 : A->m;
+  lines.stride   = lines.across == PETSC_TRUE ? A->m : 1;
   return lines;
 }
 
-static PetscErrorCode MuonCompressorLayout_Lines(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_Lines(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
+  const Lines lines = MuonCompressorGetLines_Private(c, shape);
+
   PetscFunctionBegin;
-  layout->form   = ((MuonCompressor_Lines *)c->data)->form;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = MuonCompressorKept_Private(c->ratio, MuonCompressorGetLines_Private(c, m, n).lines);
+  layout->form   = lines.across == PETSC_TRUE ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
+  layout->values = MuonCompressorCodec_Private(c->values, shape);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
   layout->exact  = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* x = lines first ... first + count - 1 of T - R, one after the other */
-static PetscErrorCode MuonCompressorReadLines_Private(const Lines *lines, PetscInt64 first, PetscInt64 count, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscScalar x[])
+static void ReadLines(const Lines *lines, size_t first, size_t count, const MuonArray *T, const MuonArray *R, void *x)
 {
-  const size_t length = (size_t)lines->length;
+  const void  *r   = R != NULL ? R->data : NULL;
+  const size_t ldr = R != NULL ? R->ld : 0;
 
-  PetscFunctionBegin;
-  if (lines->rows == PETSC_TRUE) MuonKernelResidualRows((size_t)count, length, T + first, (size_t)ldt, R != NULL ? R + first : NULL, (size_t)ldr, x);
-  else {
-    MuonKernelAxpby(length, 1, 1, T + (size_t)first * (size_t)ldt, length, 0, x, length);
-    if (R != NULL) MuonKernelAxpby(length, 1, -1, R + (size_t)first * (size_t)ldr, length, 1, x, length);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (lines->across == PETSC_TRUE) MuonArrayKernels(T)->ResidualAcross(T->n, T->data, T->ld, r, ldr, first, count, x);
+  else MuonArrayKernels(T)->Residual(T->m, T->n, T->data, T->ld, r, ldr, first * T->m, count * T->m, x);
 }
 
 /* PETSC_INFINITY is a finite number */
@@ -59,102 +58,97 @@ static double MuonCompressorExponent_Private(PetscReal p)
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
-static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonCompressor_Lines *data    = (const MuonCompressor_Lines *)c->data;
-  const Lines                 lines   = MuonCompressorGetLines_Private(c, m, n);
-  const PetscInt64            kept    = MuonCompressorKept_Private(c->ratio, lines.lines);
-  const MuonWireValues        codec   = MuonCompressorCodec_Private(c->values);
+  const Lines                 lines   = MuonCompressorGetLines_Private(c, T);
+  const PetscInt64            kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
+  const MuonWireValues        codec   = MuonCompressorCodec_Private(c->values, T);
   const MuonKernelStream      stream  = MuonCompressorStream_Private(c);
-  const MuonWireIndices       indices = MuonWireFormIndices(data->form, (uint64_t)m, (uint64_t)n, (uint64_t)kept);
-  PetscScalar                *x;
+  const MuonWireIndices       indices = MuonWireChooseIndices(lines.lines, (uint64_t)kept);
+  const MuonKernels          *kernels = MuonArrayKernels(T);
+  const size_t                bytes   = lines.length * kernels->size;
+  char                       *x;
   MuonKernelLength           *lengths;
   unsigned char              *bitmap;
   void                       *work;
-  PetscInt64                  at = 0;
+  size_t                      at = 0;
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)(lines.together * lines.length) * sizeof(PetscScalar), &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)lines.lines * sizeof(MuonKernelLength) + ((size_t)lines.lines + 7) / 8, &lengths));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax((size_t)lines.lines * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)(kept * lines.length) * sizeof(uint16_t) : 0), &work));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, lines.together * bytes, &x));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, lines.lines * sizeof(MuonKernelLength) + (lines.lines + 7) / 8, &lengths));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(lines.lines * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * lines.length * sizeof(uint16_t) : 0), &work));
   bitmap = (unsigned char *)(lengths + lines.lines);
-  for (PetscInt64 first = 0; first < lines.lines; first += lines.together) {
-    const PetscInt64 some = PetscMin(lines.together, lines.lines - first);
+  for (size_t first = 0; first < lines.lines; first += lines.together) {
+    const size_t some = PetscMin(lines.together, lines.lines - first);
 
-    PetscCall(MuonCompressorReadLines_Private(&lines, first, some, T, ldt, R, ldr, x));
-    for (PetscInt64 k = 0; k < some; k++) {
-      if (MuonKernelLineLength((size_t)lines.length, x + k * lines.length, MuonCompressorExponent_Private(data->p), &lengths[first + k]) != 0) {
+    ReadLines(&lines, first, some, T, R, x);
+    for (size_t k = 0; k < some; k++) {
+      if (kernels->LineLength(lines.length, x + k * bytes, MuonCompressorExponent_Private(data->p), &lengths[first + k]) != 0) {
         c->status = MUON_STATUS_NANORINF;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
     }
   }
-  PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)m * (PetscLogDouble)n));
-  MuonKernelSelectLines((size_t)lines.lines, lengths, (size_t)kept, bitmap, (size_t *)work);
-  MuonWireIndicesEncode(indices, (uint64_t)lines.lines, (uint64_t)kept, bitmap, payload);
-  payload += MuonWireIndicesBytes(indices, (uint64_t)lines.lines, (uint64_t)kept);
+  PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)MuonArrayEntries(T)));
+  MuonKernelSelectLines(lines.lines, lengths, (size_t)kept, bitmap, (size_t *)work);
+  MuonWireIndicesEncode(indices, lines.lines, (uint64_t)kept, bitmap, payload);
+  payload += MuonWireIndicesBytes(indices, lines.lines, (uint64_t)kept);
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   /* The few lines that are kept are read once more: no copy of the matrix is needed */
-  for (PetscInt64 first = 0; first < lines.lines; first += lines.together) {
-    const PetscInt64 some = PetscMin(lines.together, lines.lines - first);
-    PetscBool        read = PETSC_FALSE;
+  for (size_t first = 0; first < lines.lines; first += lines.together) {
+    const size_t some = PetscMin(lines.together, lines.lines - first);
+    PetscBool    read = PETSC_FALSE;
 
-    for (PetscInt64 k = 0; k < some; k++) {
-      const PetscInt64   line = first + k;
-      const PetscScalar *y    = x + k * lines.length;
+    for (size_t k = 0; k < some; k++) {
+      const size_t line = first + k;
 
       if ((bitmap[line / 8] >> line % 8 & 1) == 0) continue;
-      if (read == PETSC_FALSE) PetscCall(MuonCompressorReadLines_Private(&lines, first, some, T, ldt, R, ldr, x));
+      if (read == PETSC_FALSE) ReadLines(&lines, first, some, T, R, x);
       read = PETSC_TRUE;
       /* An entry has the random number of its place in the matrix, whatever else is kept */
       if (codec == MUON_WIRE_VALUES_NATURAL) {
-        if (MuonKernelNaturalStrided((size_t)lines.length, y, &stream, (uint64_t)(line * lines.first), (uint64_t)lines.stride, (uint16_t *)work + at) != 0) c->status = MUON_STATUS_NANORINF;
-      } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, lines.length, y, 0, payload + MuonWireValuesBytes(codec, (uint64_t)at)));
+        if (kernels->Natural(lines.length, x + k * bytes, &stream, line * lines.first, lines.stride, (uint16_t *)work + at) != 0) c->status = MUON_STATUS_NANORINF;
+      } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, (PetscInt64)lines.length, x + k * bytes, 0, payload + MuonWireValuesBytes(codec, at)));
       at += lines.length;
     }
   }
-  if (codec == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode((uint64_t)at, (const uint16_t *)work, payload);
+  if (codec == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(at, (const uint16_t *)work, payload);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonCompressor_Lines *data    = (const MuonCompressor_Lines *)c->data;
-  const Lines                 lines   = MuonCompressorGetLines_Private(c, m, n);
-  const PetscInt64            all     = count * lines.length;
-  const MuonWireValues        codec   = MuonCompressorCodec_Private(c->values);
-  const MuonWireIndices       indices = MuonWireFormIndices(data->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
-  const unsigned char        *values  = payload + MuonWireIndicesBytes(indices, (uint64_t)lines.lines, (uint64_t)count);
-  const size_t                step = lines.rows == PETSC_TRUE ? (size_t)ldy : 1, begin = lines.rows == PETSC_TRUE ? 1 : (size_t)ldy;
-  MuonWireIndexReader         reader;
-  PetscScalar                *y    = NULL;
-  PetscInt64                  left = 0; /* of the line */
+  const Lines           lines   = MuonCompressorGetLines_Private(c, Y);
+  const size_t          all     = (size_t)count * lines.length;
+  const MuonWireValues  codec   = MuonCompressorCodec_Private(c->values, Y);
+  const MuonWireIndices indices = MuonWireChooseIndices(lines.lines, (uint64_t)count);
+  const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, lines.lines, (uint64_t)count);
+  const MuonKernels    *kernels = MuonArrayKernels(Y);
+  MuonWireIndexReader   reader;
+  size_t                line = 0, left = 0; /* of the line */
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
-  MuonWireIndexReaderInit(&reader, indices, (uint64_t)lines.lines, (uint64_t)count, payload);
-  for (PetscInt64 k = 0; k < all; k += CHUNK) {
-    const PetscInt64 some = PetscMin(CHUNK, all - k);
-    PetscScalar      x[CHUNK];
+  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+  MuonWireIndexReaderInit(&reader, indices, lines.lines, (uint64_t)count, payload);
+  for (size_t k = 0; k < all; k += CHUNK) {
+    const size_t some = PetscMin(CHUNK, all - k);
+    double       x[CHUNK];
 
-    PetscCall(MuonCompressorValuesDecode_Private(codec, some, values, k, x));
-    for (PetscInt64 i = 0; i < some;) {
-      PetscInt64 run;
+    PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, values, (PetscInt64)k, x));
+    for (size_t i = 0, run; i < some; i += run) {
+      const void *from = (const char *)x + i * kernels->size;
 
       if (left == 0) {
-        y    = Y + (size_t)MuonWireIndexReaderNext(&reader) * begin;
+        line = (size_t)MuonWireIndexReaderNext(&reader);
         left = lines.length;
       }
       run = PetscMin(left, some - i);
-      if (add == PETSC_TRUE) {
-        for (PetscInt64 e = 0; e < run; e++) y[(size_t)e * step] += scale * x[i + e];
-      } else {
-        for (PetscInt64 e = 0; e < run; e++) y[(size_t)e * step] = x[i + e];
-      }
-      y += (size_t)run * step;
+      /* The entries of a line that crosses those of the array are lines of one entry */
+      if (lines.across == PETSC_TRUE) kernels->Spread(1, Y->n, lines.length - left, run, from, add == PETSC_TRUE, scale, (char *)Y->data + line * kernels->size, Y->ld);
+      else kernels->Spread(Y->m, Y->n, line * Y->m + lines.length - left, run, from, add == PETSC_TRUE, scale, Y->data, Y->ld);
       left -= run;
-      i += run;
     }
   }
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)all));
@@ -165,30 +159,14 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt m, P
    No line that is left out is longer than a kept one in the p-norm, so that none has a square sum of more than c times that of a kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with
    a = max(1, length^(1/2 - 1/p)), b = max(1, length^(1/p - 1/2)), and c is the square of a b. Of N lines the N - K have then at most (N - K) c / K of what the K have, which is at least K / (K + (N - K) c) of all
 */
-static PetscErrorCode MuonCompressorAlpha_Lines(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Lines(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const double p     = (double)((MuonCompressor_Lines *)c->data)->p;
-  const Lines  lines = MuonCompressorGetLines_Private(c, m, n);
-  const double kept = (double)MuonCompressorKept_Private(c->ratio, lines.lines), ratio = pow((double)lines.length, fabs(1.0 - 2.0 / p));
+  const Lines  lines = MuonCompressorGetLines_Private(c, shape);
+  const double kept = (double)MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines), ratio = pow((double)lines.length, fabs(1.0 - 2.0 / p));
 
   PetscFunctionBegin;
-  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * kept / (kept + ((double)lines.lines - kept) * ratio));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorSetLineNorm_Lines(MuonCompressor c, PetscReal p)
-{
-  PetscFunctionBegin;
-  /* NaN is not at least 1 */
-  MuonCompressorCheck(c, p >= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_line_norm", "%g, expected a number of at least 1, or inf", (double)p);
-  ((MuonCompressor_Lines *)c->data)->p = PetscMin(p, PETSC_INFINITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorGetLineNorm_Lines(MuonCompressor c, PetscReal *p)
-{
-  PetscFunctionBegin;
-  *p = ((MuonCompressor_Lines *)c->data)->p;
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision) * kept / (kept + ((double)lines.lines - kept) * ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +202,7 @@ static PetscErrorCode MuonCompressorView_Lines(MuonCompressor c, PetscViewer vie
 
   PetscFunctionBegin;
   PetscCall(MuonExponentWrite_Private(data->p, sizeof(p), p));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the %s, by their l%s norms, values: %s\n", (double)c->ratio, data->form == MUON_WIRE_WHOLEROWS ? "rows" : "columns", p, MuonCompressorValuesTypes[c->values]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "ratio: %g of the %s, by their l%s norms, values: %s\n", (double)c->ratio, data->rows == PETSC_TRUE ? "rows" : "columns", p, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,22 +223,13 @@ static PetscErrorCode MuonCompressorDescribe_Lines(MuonCompressor c, size_t leng
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDestroy_Lines(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorSetLineNorm_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorGetLineNorm_C", NULL));
-  PetscCall(PetscFree(c->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor c, MuonWireForm form)
+PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor c, PetscBool rows)
 {
   MuonCompressor_Lines *data;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  data->form             = form;
+  data->rows             = rows;
   data->p                = 2.0;
   c->data                = data;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_Lines;
@@ -272,9 +241,7 @@ PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor c, MuonWireForm 
   c->ops->choices        = MuonCompressorChoices_Lines;
   c->ops->view           = MuonCompressorView_Lines;
   c->ops->describe       = MuonCompressorDescribe_Lines;
-  c->ops->destroy        = MuonCompressorDestroy_Lines;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorSetLineNorm_C", MuonCompressorSetLineNorm_Lines));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorGetLineNorm_C", MuonCompressorGetLineNorm_Lines));
+  c->ops->destroy        = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,7 +269,11 @@ PetscErrorCode MuonCompressorSetLineNorm(MuonCompressor c, PetscReal p)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveReal(c, p, 2);
-  PetscTryMethod(c, "MuonCompressorSetLineNorm_C", (MuonCompressor, PetscReal), (c, p));
+  if (c->ops->layout != MuonCompressorLayout_Lines) PetscFunctionReturn(PETSC_SUCCESS);
+  /* NaN is not at least 1 */
+  MuonCompressorCheck(c, p >= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_line_norm", "%g, expected a number of at least 1, or inf", (double)p);
+  ((MuonCompressor_Lines *)c->data)->p = PetscMin(p, PETSC_INFINITY);
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,6 +297,7 @@ PetscErrorCode MuonCompressorGetLineNorm(MuonCompressor c, PetscReal *p)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(p, 2);
-  PetscUseMethod(c, "MuonCompressorGetLineNorm_C", (MuonCompressor, PetscReal *), (c, p));
+  PetscCheck(c->ops->layout == MuonCompressorLayout_Lines, PetscObjectComm((PetscObject)c), PETSC_ERR_SUP, "MuonCompressor of type %s keeps no lines", ((PetscObject)c)->type_name != NULL ? ((PetscObject)c)->type_name : "(none)");
+  *p = ((MuonCompressor_Lines *)c->data)->p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-/* Fills the operations of a type whose messages have that form, MUON_WIRE_WHOLECOLUMNS or MUON_WIRE_WHOLEROWS */
-PETSC_INTERN PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor, MuonWireForm);
+/* Fills the operations of a type that keeps rows, or columns */
+PETSC_INTERN PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor, PetscBool rows);

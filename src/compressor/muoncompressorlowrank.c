@@ -1,65 +1,101 @@
 #include "muoncompressorlowrank.h"
-#include "../kernels/muonpolarkernels.h"
 #include <petscblaslapack.h>
+#include <float.h>
 
-PetscInt MuonCompressorRank_Private(MuonCompressor c, PetscInt m, PetscInt n)
+PetscInt MuonCompressorRank_Private(MuonCompressor c, const MuonArray *shape)
 {
-  const PetscInt most = PetscMin(m, n);
+  const PetscInt most = (PetscInt)PetscMin(shape->m, shape->n);
 
   return c->rank == PETSC_DETERMINE ? (PetscInt)MuonCompressorKept_Private(c->ratio, most) : PetscMin(c->rank, most);
 }
 
-PetscErrorCode MuonCompressorRankLayout_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+PetscErrorCode MuonCompressorRankLayout_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, MuonCompressorLayout *layout)
 {
+  PetscBLASInt size;
+
   PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->m, shape->n), &size));
   layout->form   = form;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = MuonCompressorRank_Private(c, m, n);
+  layout->values = MuonCompressorCodec_Private(c->values, shape);
+  layout->count  = MuonCompressorRank_Private(c, shape);
   layout->exact  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, const PetscScalar **X, PetscInt *ldx)
+PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
-  PetscScalar *copy;
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_LOWRANK, shape, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed)
+{
+  const PetscReal alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - error * error) - mixed);
+
+  return alpha > 0.0 ? alpha : -1.0;
+}
+
+PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonArray *X)
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
 
   PetscFunctionBegin;
-  *X   = T;
-  *ldx = ldt;
-  if (R == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * (size_t)n * sizeof(PetscScalar), &copy));
-  for (PetscInt j = 0; j < n; j++) {
-    const PetscScalar *t = T + (size_t)j * (size_t)ldt, *r = R + (size_t)j * (size_t)ldr;
-    PetscScalar       *x = copy + (size_t)j * (size_t)m;
-
-    for (PetscInt i = 0; i < m; i++) x[i] = t[i] - r[i];
+  *X = *T;
+  if (R != NULL) {
+    PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, X));
+    kernels->Residual(T->m, T->n, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X->data);
+    PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(T)));
   }
-  PetscCall(PetscLogFlops((PetscLogDouble)m * (PetscLogDouble)n));
-  *X   = copy;
-  *ldx = PetscMax(m, 1);
+  X->rowmajor = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, MuonSVD svd, PetscInt m, PetscInt n, const PetscScalar X[], PetscInt ldx, PetscInt rank, PetscReal sigma[], PetscScalar P[], PetscInt *found)
+PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found, double *norm, int *scale)
 {
-  const size_t left = (size_t)rank * (size_t)m;
-  Mat          A;
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T);
+  PetscScalar       *U, *V, *room;
+  MuonArray          X;
+  MuonMatrix         matrix;
+  double             nearest, variance;
+  size_t             count;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
-  PetscCall(MatSetSizes(A, m, n, m, n));
-  PetscCall(MatSetType(A, MATSEQDENSE));
-  PetscCall(MatDenseSetLDA(A, ldx));
-  /* The decomposition works on a copy of its own */
-  PetscCall(MatSeqDenseSetPreallocation(A, (PetscScalar *)X));
-  PetscCall(MuonSVDSetWorkspace(svd, c->work));
-  PetscCall(MuonSVDCompute(svd, A, rank, sigma, P, P + left, found, &c->status));
-  PetscCall(MatDestroy(&A));
-  if (c->status == MUON_STATUS_OK && *found > 0) PetscCall(PetscArraymove(P + (size_t)*found * (size_t)m, P + left, (size_t)*found * (size_t)n));
+  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, rank * (1 + n + m) * sizeof(PetscScalar), &room));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, rank * sizeof(PetscReal), sigma));
+  V = room + rank;
+  U = V + rank * n;
+  PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
+  PetscCall(MuonSVDSetWorkspace(c->svd, c->work));
+  matrix = MuonMatrixOfArray(&X);
+  /* What is rounded coarsely need not be computed to the last digit */
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values, T), T->precision, &nearest, &variance));
+  PetscCall(MuonSVDSetTolerance(c->svd, nearest > 0 ? (PetscReal)(nearest / 8) : PETSC_DETERMINE));
+  PetscCall(MuonSVDCompute(c->svd, &matrix, (PetscInt)rank, *sigma, U, V, found, &c->status));
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  *norm = kernels->Norm(m, n, X.data, X.ld, scale);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n));
+  /* The factors stand where they are to be when all triples are found, else they move up */
+  count = (size_t)*found;
+  if (count < rank) {
+    PetscCall(PetscArraymove(room + count, V, count * n));
+    PetscCall(PetscArraymove(room + count + count * n, U, count * m));
+  }
+  *values = room;
+  if (T->precision != MUON_PETSCSCALAR) {
+    /* What is written are numbers that the array can hold */
+    const size_t all = count * (1 + n + m);
+
+    PetscCall(PetscArrayzero(room, count));
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMax(all, 1) * MuonArrayEntryBytes(T), values));
+    kernels->AxpbyOther(all, 1, 1.0, room, all, 0.0, *values, all);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 count, MuonWireLayout *layout)
+static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues codec, const MuonArray *shape, PetscInt64 count, MuonWireLayout *layout)
 {
   MuonWireMessage header;
 
@@ -68,139 +104,138 @@ static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues co
   header.form   = (uint8_t)form;
   header.values = (uint8_t)codec;
   header.count  = (uint64_t)count;
-  (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, layout);
+  (void)MuonWireMessageLayout(&header, shape->n, shape->m, layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many magnitudes and entries of the factors there are */
-static void Lengths(MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 count, PetscInt64 *magnitudes, PetscInt64 *values)
-{
-  *magnitudes = form == MUON_WIRE_TRIPLES ? count : 0;
-  *values     = *magnitudes + count * ((PetscInt64)m + n);
-}
-
 /* The sections of a payload, from and to values that stand behind one another */
-static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 count, const PetscScalar x[], unsigned char payload[])
+static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
   MuonWireLayout       layout;
   PetscInt64           first = 0;
 
   PetscFunctionBegin;
-  PetscCall(FactorsLayout_Private(form, codec, m, n, count, &layout));
+  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
   for (unsigned s = 0; s < layout.sections; s++) {
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, (PetscInt64)layout.section[s], x + first, first, payload + layout.sectionat[s]));
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, shape->precision, (PetscInt64)layout.section[s], x + (size_t)first * MuonArrayEntryBytes(shape), first, payload + layout.sectionat[s]));
     first += (PetscInt64)layout.section[s];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FactorsRead_Private(MuonWireForm form, MuonWireValues codec, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscScalar x[])
+/* In MUON_WORK_COMPRESSOR_B: magnitudes of them, P and Q */
+static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
 {
-  MuonWireLayout layout;
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
+  const size_t         size  = MuonArrayEntryBytes(shape);
+  MuonWireLayout       layout;
+  char                *x;
 
   PetscFunctionBegin;
-  PetscCall(FactorsLayout_Private(form, codec, m, n, count, &layout));
-  for (unsigned s = 0; s < layout.sections; s++) {
-    PetscCall(MuonCompressorValuesDecode_Private(codec, (PetscInt64)layout.section[s], payload + layout.sectionat[s], 0, x));
-    x += layout.section[s];
+  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)layout.values * size, s));
+  x = *s;
+  for (unsigned i = 0; i < layout.sections; i++) {
+    PetscCall(MuonCompressorValuesDecode_Private(codec, shape->precision, (PetscInt64)layout.section[i], payload + layout.sectionat[i], 0, x));
+    x += layout.section[i] * size;
   }
+  *magnitudes = (size_t)layout.magnitudes;
+  *P          = *s + *magnitudes * size;
+  *Q          = *P + (size_t)count * shape->n * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the product of the largest entries, and the columns of Q are multiplied by their magnitudes first. Half of the
-   range is left for roundings. Only codecs that reach as far as the scalars can fail: the product of three binary32 numbers is far from the largest binary64
+   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
+   range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three binary32 numbers is far from the largest binary64
 */
-static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
+static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  const size_t         left = (size_t)count * (size_t)m, right = (size_t)count * (size_t)n;
-  PetscInt64           magnitudes, all;
-  PetscScalar         *x;
-  double               p, q, s;
+  const MuonKernels *kernels = MuonArrayKernels(shape);
+  const size_t       lines = (size_t)count * shape->n, entries = (size_t)count * shape->m;
+  size_t             magnitudes;
+  char              *s, *P, *Q;
+  double             most, p, q;
 
   PetscFunctionBegin;
   *fit = PETSC_TRUE;
-  if (count == 0 || (!PetscDefined(USE_REAL_SINGLE) && codec != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  Lengths(form, m, n, count, &magnitudes, &all);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)all * sizeof(PetscScalar), &x));
-  PetscCall(FactorsRead_Private(form, codec, m, n, count, payload, x));
-  s = magnitudes > 0 ? MuonKernelMaxAbs((size_t)magnitudes, 1, x, (size_t)magnitudes) : 1.0;
-  p = MuonKernelMaxAbs(left, 1, x + magnitudes, left);
-  q = MuonKernelMaxAbs(right, 1, x + (size_t)magnitudes + left, right);
-  if (!((double)count * PetscMax(p, 1.0) * (s * q) <= (double)PETSC_MAX_REAL / 2)) *fit = PETSC_FALSE;
+  if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c->values, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FactorsRead_Private(c, form, shape, count, payload, &magnitudes, &s, &P, &Q));
+  most = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
+  p    = kernels->MaxAbs(lines, 1, P, lines);
+  q    = kernels->MaxAbs(entries, 1, Q, entries);
+  if (!((double)count * PetscMax(q, 1.0) * (most * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) *fit = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireForm form, PetscInt m, PetscInt n, PetscInt64 *count, PetscScalar values[], unsigned char payload[])
+PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[])
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
+  const size_t         size  = MuonArrayEntryBytes(shape);
   PetscInt64           kept  = *count;
   PetscBool            fit;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(FactorsWrite_Private(c, form, m, n, *count, values, payload));
+  PetscCall(FactorsWrite_Private(c, form, shape, *count, (const char *)values, payload));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none either */
   if (form == MUON_WIRE_TRIPLES) {
     for (kept = 0; kept < *count; kept++) {
-      PetscScalar some[8];
+      double some[8];
 
-      PetscCall(MuonCompressorValuesDecode_Private(codec, PetscMin(*count - kept / 8 * 8, 8), payload, kept / 8 * 8, some));
+      PetscCall(MuonCompressorValuesDecode_Private(codec, MUON_DOUBLE, PetscMin(*count - kept / 8 * 8, 8), payload, kept / 8 * 8, some));
       if (some[kept % 8] == 0.0) break;
     }
   }
   if (kept < *count) {
-    PetscScalar *P = values + *count, *Q = P + (size_t)*count * (size_t)m;
+    char *x = (char *)values, *P = x + (size_t)*count * size, *Q = P + (size_t)*count * shape->n * size;
 
-    PetscCall(PetscArraymove(values + kept, P, (size_t)kept * (size_t)m));
-    PetscCall(PetscArraymove(values + kept + (size_t)kept * (size_t)m, Q, (size_t)kept * (size_t)n));
+    PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->n * size));
+    PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->n) * size, Q, (size_t)kept * shape->m * size));
     *count = kept;
-    PetscCall(FactorsWrite_Private(c, form, m, n, *count, values, payload));
+    PetscCall(FactorsWrite_Private(c, form, shape, *count, x, payload));
   }
-  PetscCall(FactorsFit_Private(c, form, m, n, *count, payload, &fit));
+  PetscCall(FactorsFit_Private(c, form, shape, *count, payload, &fit));
   if (fit == PETSC_FALSE) c->status = MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const PetscScalar    one = 1.0, zero = 0.0, a = add == PETSC_TRUE ? scale : one;
+  const MuonKernels   *kernels = MuonArrayKernels(Y);
   MuonCompressorLayout layout;
-  PetscScalar         *s, *P, *Q;
-  PetscInt64           magnitudes, all;
-  PetscBLASInt         bm, bn, bk, bld;
+  PetscBLASInt         ld;
+  size_t               magnitudes;
+  char                *s, *P, *Q;
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
+    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscUseTypeMethod(c, layout, m, n, &layout);
-  Lengths((MuonWireForm)layout.form, m, n, count, &magnitudes, &all);
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast((PetscInt)count, &bk));
-  PetscCall(PetscBLASIntCast(ldy, &bld));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)all * sizeof(PetscScalar), &s));
-  PetscCall(FactorsRead_Private((MuonWireForm)layout.form, (MuonWireValues)layout.values, m, n, count, payload, s));
-  P = s + magnitudes;
-  Q = P + (size_t)count * (size_t)m;
-  for (PetscInt64 k = 0; k < magnitudes; k++) MuonKernelAxpby((size_t)n, 1, s[k], Q + (size_t)k * (size_t)n, (size_t)n, 0, Q + (size_t)k * (size_t)n, (size_t)n);
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &a, P, &bm, Q, &bn, add == PETSC_TRUE ? &one : &zero, Y, &bld));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * m * n + (PetscLogDouble)magnitudes * n));
+  PetscUseTypeMethod(c, layout, Y, &layout);
+  PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
+  PetscCall(FactorsRead_Private(c, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
+  for (size_t k = 0; k < magnitudes; k++) {
+    char        *column = P + k * Y->n * kernels->size;
+    const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
+
+    kernels->Axpby(Y->n, 1, factor, column, Y->n, 0.0, column, Y->n);
+  }
+  kernels->Multiply(0, 1, Y->m, Y->n, (size_t)count, add == PETSC_TRUE ? scale : 1.0, Q, Y->m, P, Y->n, add == PETSC_TRUE ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->m));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorValidate_Factors(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
+PetscErrorCode MuonCompressorValidate_Factors(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
 {
   MuonCompressorLayout layout;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(c, layout, m, n, &layout);
-  PetscCall(FactorsFit_Private(c, (MuonWireForm)layout.form, m, n, count, payload, valid));
+  PetscUseTypeMethod(c, layout, shape, &layout);
+  PetscCall(FactorsFit_Private(c, (MuonWireForm)layout.form, shape, count, payload, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,11 +243,11 @@ PetscErrorCode MuonCompressorDescribe_Factors(MuonCompressor c, size_t length, c
 {
   PetscFunctionBegin;
   if (c->rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->rank, MuonCompressorValuesTypes[c->values]));
-  else PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  else PetscCall(MuonCompressorDescribe_Ratio(c, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorViewRank_Private(MuonCompressor c, PetscViewer viewer)
+PetscErrorCode MuonCompressorView_Factors(MuonCompressor c, PetscViewer viewer)
 {
   PetscFunctionBegin;
   if (c->rank == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "rank: %g of the smaller size, values: %s\n", (double)c->ratio, MuonCompressorValuesTypes[c->values]));

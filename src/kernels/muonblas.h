@@ -1,10 +1,11 @@
 /*
-   The BLAS and LAPACK by their Fortran names, since PETSc's header that knows them stays outside this room. A source declares the routines that it calls with
-   MUON_BLAS(s, syrk, SYRK), where the first argument is the letter of the precision.
+   The BLAS and LAPACK by their Fortran names, since PETSc's header that knows them stays outside this room: MUON_BLAS(s, syrk, SYRK), where the first argument is the letter of the precision. Sources that are read
+   for each precision, see muontwice.h, call REAL_SYRK.
 */
 #pragma once
 
 #include <petscmuonconf.h>
+#include <petscmuon/private/muonexport.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,3 +24,41 @@ typedef int MuonBLASInt;
 #else
   #define MUON_BLAS(precision, lower, upper) precision##lower
 #endif
+
+#define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
+#define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
+#define REAL_GEMM                             REAL_BLAS(gemm, GEMM)
+#define REAL_GEMMT                            REAL_BLAS(gemmt, GEMMT)
+#define REAL_GEMV                             REAL_BLAS(gemv, GEMV)
+#define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
+#define REAL_SYMM                             REAL_BLAS(symm, SYMM)
+#define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
+#define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
+#define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
+#define REAL_POCON                            REAL_BLAS(pocon, POCON)
+#define REAL_LAUUM                            REAL_BLAS(lauum, LAUUM)
+#define REAL_GEQRF                            REAL_BLAS(geqrf, GEQRF)
+#define REAL_ORGQR                            REAL_BLAS(orgqr, ORGQR)
+#define REAL_GESVD                            REAL_BLAS(gesvd, GESVD)
+
+#define MUON_BLAS_DECLARE(letter, real) \
+  void MUON_BLAS(letter, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, \
+                                     const MuonBLASInt *); \
+  void MUON_BLAS(letter, gemmt, GEMMT)(const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, \
+                                       const MuonBLASInt *); \
+  void MUON_BLAS(letter, gemv, GEMV)(const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, symm, SYMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, trmm, TRMM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, trsm, TRSM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, pocon, POCON)(const char *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, real *, MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, lauum, LAUUM)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, gesvd, GESVD)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *);
+
+MUON_C_BEGIN
+MUON_BLAS_DECLARE(s, float)
+MUON_BLAS_DECLARE(d, double)
+MUON_C_END

@@ -1,72 +1,17 @@
-#include "muonlmokernels.h"
-#include <float.h>
-#include <math.h>
+#if !defined(REAL)
+/*
+   Norms of slices of arrays, their largest entries, and the matrices made of them. This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
+*/
+  #include "muonlmokernels.h"
+  #include "muonclones.h"
+  #include <math.h>
 
-/* Independent partial results: what a compiler needs to make vector code of a sum or a maximum without reordering it itself */
-#define LANES 8
-/* Rows of a strip: its results, one a row, stay in the first cache while the columns pass */
-#define STRIP 1024
-/* Entries whose largest is taken before it is compared with what came before */
-#define GROUP 64
-
-void MuonKernelColumnSums(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int power, double *sum)
-{
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x        = X + j * ldx;
-    double                  s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
-    size_t                  i        = 0;
-
-    if (power == 1) {
-      for (; i + LANES <= m; i += LANES) {
-        for (size_t k = 0; k < LANES; k++) s[k] += fabs((double)x[i + k]);
-      }
-      for (; i < m; i++) s[i % LANES] += fabs((double)x[i]);
-    } else {
-      for (; i + LANES <= m; i += LANES) {
-        for (size_t k = 0; k < LANES; k++) s[k] += (double)x[i + k] * (double)x[i + k];
-      }
-      for (; i < m; i++) s[i % LANES] += (double)x[i] * (double)x[i];
-    }
-    sum[j] = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
-  }
-}
-
-int MuonKernelSumInRange(int power, double sum)
-{
-#if defined(MUON_KERNEL_SINGLE)
-  /* The square of any single, down to the denormal ones, is a normal double */
-  (void)power;
-  (void)sum;
-  return 1;
-#else
-  /* A square that underflows is off by 2^-1075 at most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished */
-  return sum <= DBL_MAX && (power == 1 || sum >= ldexp(1.0, -900));
-#endif
-}
-
-void MuonKernelColumnMost(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double *most)
-{
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x        = X + j * ldx;
-    MuonKernelScalar        s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
-    size_t                  i        = 0;
-
-    for (; i + LANES <= m; i += LANES) {
-      for (size_t k = 0; k < LANES; k++) {
-        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i + k]);
-
-        s[k] = a > s[k] ? a : s[k];
-      }
-    }
-    for (; i < m; i++) {
-      const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
-
-      s[0] = a > s[0] ? a : s[0];
-    }
-    for (size_t k = 1; k < LANES; k++) s[0] = s[k] > s[0] ? s[k] : s[0];
-    most[j] = (double)s[0];
-  }
-}
+  /* Independent partial results: what a compiler needs to make vector code of a sum or a maximum without reordering it itself */
+  #define LANES 8
+  /* Slices across the lines whose partial results stay in the first cache while the lines pass */
+  #define STRIP 256
+  /* Entries whose largest is taken before it is compared with what came before */
+  #define GROUP 64
 
 /* t^p for t in [0, 1] */
 static double Power(double t, double p)
@@ -74,77 +19,8 @@ static double Power(double t, double p)
   return p == 2.0 ? t * t : (p == 1.0 ? t : pow(t, p));
 }
 
-void MuonKernelColumnPowers(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double p, const double *most, double *sum)
-{
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-
-    sum[j] = 0;
-    if (most[j] == 0) continue;
-    for (size_t i = 0; i < m; i++) sum[j] += Power(fabs((double)x[i]) / most[j], p);
-  }
-}
-
-void MuonKernelColumnArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double *most, int64_t *row)
-{
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x     = X + j * ldx;
-    MuonKernelScalar        best  = 0;
-    size_t                  where = 0, i;
-
-    for (size_t top = 0; top < m; top += GROUP) {
-      const size_t     bottom   = m - top < GROUP ? m : top + GROUP;
-      MuonKernelScalar s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
-
-      for (i = top; i + LANES <= bottom; i += LANES) {
-        for (size_t k = 0; k < LANES; k++) {
-          const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i + k]);
-
-          s[k] = a > s[k] ? a : s[k];
-        }
-      }
-      for (; i < bottom; i++) {
-        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
-
-        s[0] = a > s[0] ? a : s[0];
-      }
-      for (size_t k = 1; k < LANES; k++) s[0] = s[k] > s[0] ? s[k] : s[0];
-      /* Groups come in order: among equals the first stays */
-      if (s[0] > best) {
-        best  = s[0];
-        where = top;
-      }
-    }
-    most[j] = (double)best;
-    row[j]  = -1;
-    for (i = where; i < m && row[j] < 0 && best > 0; i++) {
-      if (x[i] == best || x[i] == -best) row[j] = (int64_t)i;
-    }
-  }
-}
-
-void MuonKernelRowArgMax(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar *most, int64_t *column)
-{
-  for (size_t i = 0; i < m; i++) {
-    most[i]   = 0;
-    column[i] = -1;
-  }
-  for (size_t top = 0; top < m; top += STRIP) {
-    const size_t bottom = m - top < STRIP ? m : top + STRIP;
-
-    for (size_t j = 0; j < n; j++) {
-      const MuonKernelScalar *x = X + j * ldx;
-
-      for (size_t i = top; i < bottom; i++) {
-        const MuonKernelScalar a = (MuonKernelScalar)fabs((double)x[i]);
-
-        /* Columns come in order: among equals the first stays */
-        column[i] = a > most[i] ? (int64_t)j : column[i];
-        most[i]   = a > most[i] ? a : most[i];
-      }
-    }
-  }
-}
+  #define TWICE "muonlmokernels.c"
+  #include "muontwice.h"
 
 void MuonKernelSliceNorms(size_t count, double p, const double *most, const double *sum, double *size, int *exponent)
 {
@@ -156,73 +32,6 @@ void MuonKernelSliceNorms(size_t count, double p, const double *most, const doub
     size[k]     = frexp(size[k], &second);
     exponent[k] = first + second;
   }
-}
-
-/* A strip of rows whose sums are out of range: those are computed again, scaled by their largest entry */
-static void RowNormsScaled(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int power, double *size, int *exponent)
-{
-  double most[STRIP], sum[STRIP];
-  int    any = 0;
-
-  for (size_t i = 0; i < m; i++) most[i] = sum[i] = 0;
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-
-    for (size_t i = 0; i < m; i++) most[i] = fabs((double)x[i]) > most[i] ? fabs((double)x[i]) : most[i];
-  }
-  for (size_t i = 0; i < m; i++) {
-    if (MuonKernelSumInRange(power, size[i])) most[i] = 0;
-    any |= most[i] != 0;
-  }
-  /* Most often they are rows of zeros */
-  for (size_t j = 0; any && j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-
-    for (size_t i = 0; i < m; i++) {
-      if (most[i] != 0) sum[i] += Power(fabs((double)x[i]) / most[i], power);
-    }
-  }
-  for (size_t i = 0; i < m; i++) {
-    if (most[i] != 0) MuonKernelSliceNorms(1, power, most + i, sum + i, size + i, exponent + i);
-    else MuonKernelSliceNorms(1, power, NULL, size + i, size + i, exponent + i);
-  }
-}
-
-void MuonKernelRowNorms(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int power, double *size, int *exponent)
-{
-  for (size_t top = 0; top < m; top += STRIP) {
-    const size_t count = m - top < STRIP ? m - top : STRIP;
-    double      *s     = size + top;
-    int          good  = 1;
-
-    for (size_t i = 0; i < count; i++) s[i] = 0;
-    for (size_t j = 0; j < n; j++) {
-      const MuonKernelScalar *x = X + top + j * ldx;
-
-      if (power == 1) {
-        for (size_t i = 0; i < count; i++) s[i] += fabs((double)x[i]);
-      } else {
-        for (size_t i = 0; i < count; i++) s[i] += (double)x[i] * (double)x[i];
-      }
-    }
-    for (size_t i = 0; i < count; i++) good &= MuonKernelSumInRange(power, s[i]);
-    if (good) MuonKernelSliceNorms(count, power, NULL, s, s, exponent + top);
-    else RowNormsScaled(count, n, X + top, ldx, power, s, exponent + top);
-  }
-}
-
-double MuonKernelScaledSum(size_t count, const MuonKernelScalar *x, int *exponent)
-{
-  double sum = 0;
-
-  for (size_t k = 0; k < count; k++) sum += x[k];
-  if (sum <= DBL_MAX) return frexp(sum, exponent);
-  /* There are fewer than 2^64 of them */
-  sum = 0;
-  for (size_t k = 0; k < count; k++) sum += ldexp((double)x[k], -64);
-  sum = frexp(sum, exponent);
-  *exponent += 64;
-  return sum;
 }
 
 /* The largest of c, and whether there is one that is not 0 */
@@ -297,96 +106,214 @@ void MuonKernelSliceFactors(size_t count, const double *size, const int *exponen
     const int half = exponent[k] / 2;
 
     f0[k] = size[k] != 0 ? ldexp(1.0, -half) : 0;
-    f1[k] = size[k] != 0 ? ldexp(-(weight != NULL ? weight[k] : 1.0) / size[k], -(exponent[k] - half)) : 0;
+    f1[k] = size[k] != 0 ? ldexp(-weight[k] / size[k], -(exponent[k] - half)) : 0;
   }
 }
 
-void MuonKernelColumnsScale(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *f0, const double *f1, MuonKernelScalar *Y, size_t ldy)
-{
-  for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-    MuonKernelScalar       *y = Y + j * ldy;
-    const double            a = f0[j], b = f1[j];
+#else
 
-    if (b == 0) {
-      for (size_t i = 0; i < m; i++) y[i] = 0;
+/* |x| or its square, one for each entry of a piece of a line */
+MUON_KERNEL_INLINE void REAL_NAME(AddPowers)(size_t count, const REAL *x, int power, double *sum)
+{
+  if (power == 1) {
+    for (size_t i = 0; i < count; i++) sum[i] += fabs((double)x[i]);
+  } else {
+    for (size_t i = 0; i < count; i++) sum[i] += (double)x[i] * (double)x[i];
+  }
+}
+
+/* Entry number k of a slice goes to partial sum k % LANES, whichever way the slice lies */
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSliceSums)(size_t m, size_t n, const void *X, size_t ldx, int across, int power, double *sum)
+{
+  if (across) {
+    for (size_t top = 0; top < m; top += STRIP) {
+      const size_t count           = m - top < STRIP ? m - top : STRIP;
+      double       s[LANES][STRIP] = {{0}};
+
+      for (size_t j = 0; j < n; j++) REAL_NAME(AddPowers)(count, (const REAL *)X + j * ldx + top, power, s[j % LANES]);
+      for (size_t i = 0; i < count; i++) sum[top + i] = ((s[0][i] + s[4][i]) + (s[1][i] + s[5][i])) + ((s[2][i] + s[6][i]) + (s[3][i] + s[7][i]));
+    }
+    return;
+  }
+  for (size_t j = 0; j < n; j++) {
+    const REAL *x        = (const REAL *)X + j * ldx;
+    double      s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
+    size_t      i        = 0;
+
+    if (power == 1) {
+      for (; i + LANES <= m; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) s[k] += fabs((double)x[i + k]);
+      }
     } else {
-      for (size_t i = 0; i < m; i++) y[i] = (MuonKernelScalar)(x[i] * a * b);
+      for (; i + LANES <= m; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) s[k] += (double)x[i + k] * (double)x[i + k];
+      }
+    }
+    REAL_NAME(AddPowers)(m - i, x + i, power, s);
+    sum[j] = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
+  }
+}
+
+void REAL_NAME(MuonKernelSlicePowers)(size_t m, size_t n, const void *X, size_t ldx, int across, double p, const double *most, double *sum)
+{
+  for (size_t k = 0; k < (across ? m : n); k++) sum[k] = 0;
+  for (size_t j = 0; j < n; j++) {
+    const REAL *x = (const REAL *)X + j * ldx;
+
+    for (size_t i = 0; i < m; i++) {
+      const size_t k = across ? i : j;
+
+      if (most[k] != 0) sum[k] += Power(fabs((double)x[i]) / most[k], p);
     }
   }
 }
 
-void MuonKernelRowsScale(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *f0, const double *f1, MuonKernelScalar *Y, size_t ldy)
+/* Of the lines: the largest of a group first, then whether it is larger than what came before */
+static void REAL_NAME(LineArgMax)(size_t m, size_t n, const REAL *X, size_t ldx, double *most, int64_t *place)
+{
+  for (size_t j = 0; j < n; j++) {
+    const REAL *x     = X + j * ldx;
+    REAL        best  = 0;
+    size_t      where = 0, i;
+
+    for (size_t top = 0; top < m; top += GROUP) {
+      const size_t bottom   = m - top < GROUP ? m : top + GROUP;
+      REAL         s[LANES] = {0, 0, 0, 0, 0, 0, 0, 0};
+
+      for (i = top; i + LANES <= bottom; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+          const REAL a = (REAL)fabs((double)x[i + k]);
+
+          s[k] = a > s[k] ? a : s[k];
+        }
+      }
+      for (; i < bottom; i++) {
+        const REAL a = (REAL)fabs((double)x[i]);
+
+        s[0] = a > s[0] ? a : s[0];
+      }
+      for (size_t k = 1; k < LANES; k++) s[0] = s[k] > s[0] ? s[k] : s[0];
+      /* Groups come in order: among equals the first stays */
+      if (s[0] > best) {
+        best  = s[0];
+        where = top;
+      }
+    }
+    most[j]  = (double)best;
+    place[j] = -1;
+    for (i = where; i < m && place[j] < 0 && best > 0; i++) {
+      if (x[i] == best || x[i] == -best) place[j] = (int64_t)i;
+    }
+  }
+}
+
+void REAL_NAME(MuonKernelSliceArgMax)(size_t m, size_t n, const void *X, size_t ldx, int across, double *most, int64_t *place)
+{
+  if (!across) {
+    REAL_NAME(LineArgMax)(m, n, (const REAL *)X, ldx, most, place);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) {
+    most[i]  = 0;
+    place[i] = -1;
+  }
+  for (size_t top = 0; top < m; top += STRIP) {
+    const size_t bottom = m - top < STRIP ? m : top + STRIP;
+
+    for (size_t j = 0; j < n; j++) {
+      const REAL *x = (const REAL *)X + j * ldx;
+
+      for (size_t i = top; i < bottom; i++) {
+        const double a = fabs((double)x[i]);
+
+        /* Lines come in order: among equals the first stays */
+        place[i] = a > most[i] ? (int64_t)j : place[i];
+        most[i]  = a > most[i] ? a : most[i];
+      }
+    }
+  }
+}
+
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSliceScale)(size_t m, size_t n, const void *X, size_t ldx, int across, const double *f0, const double *f1, void *Y, size_t ldy)
 {
   for (size_t top = 0; top < m; top += STRIP) {
     const size_t bottom = m - top < STRIP ? m : top + STRIP;
 
     for (size_t j = 0; j < n; j++) {
-      const MuonKernelScalar *x = X + j * ldx;
-      MuonKernelScalar       *y = Y + j * ldy;
+      const REAL *x = (const REAL *)X + j * ldx;
+      REAL       *y = (REAL *)Y + j * ldy;
 
-      for (size_t i = top; i < bottom; i++) y[i] = (MuonKernelScalar)(x[i] * f0[i] * f1[i]);
+      if (across) {
+        for (size_t i = top; i < bottom; i++) y[i] = f1[i] == 0 ? (REAL)0 : (REAL)(x[i] * f0[i] * f1[i]);
+      } else if (f1[j] == 0) {
+        for (size_t i = top; i < bottom; i++) y[i] = 0;
+      } else {
+        const double a = f0[j], b = f1[j];
+
+        for (size_t i = top; i < bottom; i++) y[i] = (REAL)(x[i] * a * b);
+      }
     }
   }
 }
 
-/* No branch on the sign of an entry, which no processor predicts */
-static int Sign(MuonKernelScalar x)
+/* No branch on the sign of an entry, which no processor predicts; and no negative zero */
+MUON_KERNEL_INLINE REAL REAL_NAME(SignTimes)(REAL x, double f)
 {
-  return (x > 0) - (x < 0);
+  return (REAL)fabs(f) * (REAL)((f < 0 ? -1 : 1) * ((x > 0) - (x < 0)));
 }
 
-void MuonKernelColumnsSign(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const double *f, MuonKernelScalar *Y, size_t ldy)
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSliceSign)(size_t m, size_t n, const void *X, size_t ldx, int across, const double *f, void *Y, size_t ldy)
 {
   for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x    = X + j * ldx;
-    MuonKernelScalar       *y    = Y + j * ldy;
-    const MuonKernelScalar  size = (MuonKernelScalar)fabs(f[j]);
-    const int               sign = f[j] < 0 ? -1 : 1;
+    const REAL *x = (const REAL *)X + j * ldx;
+    REAL       *y = (REAL *)Y + j * ldy;
 
-    for (size_t i = 0; i < m; i++) y[i] = size * (MuonKernelScalar)(sign * Sign(x[i]));
+    if (across) {
+      for (size_t i = 0; i < m; i++) y[i] = REAL_NAME(SignTimes)(x[i], f[i]);
+    } else {
+      const double factor = f[j];
+
+      for (size_t i = 0; i < m; i++) y[i] = REAL_NAME(SignTimes)(x[i], factor);
+    }
   }
 }
 
-void MuonKernelColumnsPower(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double power, const double *most, const double *f, MuonKernelScalar *Y, size_t ldy)
+void REAL_NAME(MuonKernelSlicePower)(size_t m, size_t n, const void *X, size_t ldx, int across, double power, const double *most, const double *f, void *Y, size_t ldy)
 {
   for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-    MuonKernelScalar       *y = Y + j * ldy;
+    const REAL *x = (const REAL *)X + j * ldx;
+    REAL       *y = (REAL *)Y + j * ldy;
 
-    for (size_t i = 0; i < m; i++) y[i] = x[i] == 0 ? (MuonKernelScalar)0 : (MuonKernelScalar)((x[i] > 0 ? f[j] : -f[j]) * Power(fabs((double)x[i]) / most[j], power));
+    for (size_t i = 0; i < m; i++) {
+      const size_t k = across ? i : j;
+
+      y[i] = x[i] == 0 ? (REAL)0 : (REAL)((x[i] > 0 ? f[k] : -f[k]) * Power(fabs((double)x[i]) / most[k], power));
+    }
   }
 }
 
-void MuonKernelColumnsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const int64_t *row, const double *f, MuonKernelScalar *Y, size_t ldy)
+void REAL_NAME(MuonKernelSlicePick)(size_t m, size_t n, const void *X, size_t ldx, int across, const int64_t *place, const double *f, void *Y, size_t ldy)
 {
   for (size_t j = 0; j < n; j++) {
-    const MuonKernelScalar *x = X + j * ldx;
-    MuonKernelScalar       *y = Y + j * ldy;
-
-    for (size_t i = 0; i < m; i++) y[i] = 0;
-    if (row[j] >= 0) y[row[j]] = (MuonKernelScalar)(x[row[j]] > 0 ? f[j] : -f[j]);
-  }
-}
-
-void MuonKernelRowsPick(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const int64_t *column, double f, MuonKernelScalar *Y, size_t ldy)
-{
-  for (size_t j = 0; j < n; j++) {
-    MuonKernelScalar *y = Y + j * ldy;
+    REAL *y = (REAL *)Y + j * ldy;
 
     for (size_t i = 0; i < m; i++) y[i] = 0;
   }
-  for (size_t i = 0; i < m; i++) {
-    if (column[i] >= 0) Y[i + (size_t)column[i] * ldy] = (MuonKernelScalar)(X[i + (size_t)column[i] * ldx] > 0 ? f : -f);
+  for (size_t k = 0; k < (across ? m : n); k++) {
+    const size_t i = across ? k : (size_t)place[k], j = across ? (size_t)place[k] : k;
+
+    if (place[k] >= 0) ((REAL *)Y)[i + j * ldy] = (REAL)(((const REAL *)X)[i + j * ldx] > 0 ? f[k] : -f[k]);
   }
 }
 
-void MuonKernelRankOne(size_t m, size_t n, double a, const MuonKernelScalar *u, const MuonKernelScalar *v, MuonKernelScalar *Y, size_t ldy)
+void REAL_NAME(MuonKernelRankOne)(size_t m, size_t n, double a, const double *u, const double *v, void *Y, size_t ldy)
 {
   for (size_t j = 0; j < n; j++) {
-    MuonKernelScalar *y = Y + j * ldy;
-    const double      b = a * v[j];
+    REAL        *y = (REAL *)Y + j * ldy;
+    const double b = a * v[j];
 
-    for (size_t i = 0; i < m; i++) y[i] = (MuonKernelScalar)(b * u[i]);
+    for (size_t i = 0; i < m; i++) y[i] = (REAL)(b * u[i]);
   }
 }
+
+#endif

@@ -54,7 +54,6 @@ static struct {
   Entry         entry[CACHE];
   void         *buffer[BUFFERS];
   size_t        bytes[BUFFERS];
-  const void   *held; /* whose rounded copy is in the buffer SQUARE, until it is let go */
 } bf16;
 
   #define TRY(call) \
@@ -286,27 +285,22 @@ static int Matmul(size_t M, size_t N, size_t K, double a, const uint16_t *A, int
   return Run(&key, A, (void *)B, C);
 }
 
-/* A symmetric operand as a whole from its lower triangle, unless it is already there */
-static int Square(size_t s, const void *B, uint16_t **whole)
+/* A symmetric operand as a whole from its lower triangle; NULL where that fails */
+static const uint16_t *Square(size_t s, const void *B)
 {
   const size_t block = 64;
+  uint16_t    *whole = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*whole));
 
-  if (B == bf16.held) {
-    *whole = (uint16_t *)bf16.buffer[SQUARE];
-    return 0;
-  }
-  bf16.held = NULL;
-  *whole    = (uint16_t *)Buffer(SQUARE, s * s * sizeof(**whole));
-  if (*whole == NULL || Round(s, s, (const float *)B, s, *whole)) return 1;
+  if (whole == NULL || Round(s, s, (const float *)B, s, whole)) return NULL;
   /* By rows the lower triangle is the upper one: the lower one follows by blocks that stay in cache */
   for (size_t I = 0; I < s; I += block) {
     for (size_t J = I; J < s; J += block) {
       for (size_t i = I; i < I + block && i < s; i++) {
-        for (size_t j = J > i ? J : i + 1; j < J + block && j < s; j++) (*whole)[j * s + i] = (*whole)[i * s + j];
+        for (size_t j = J > i ? J : i + 1; j < J + block && j < s; j++) whole[j * s + i] = whole[i * s + j];
       }
     }
   }
-  return 0;
+  return whole;
 }
 
 static void Spoil(size_t rows, size_t columns, float *Z, size_t ld)
@@ -316,14 +310,14 @@ static void Spoil(size_t rows, size_t columns, float *Z, size_t ld)
   }
 }
 
-static void Load(size_t m, size_t n, const MuonKernelScalar *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
+static void Load(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
 {
-  MuonKernelRealSingle.load(m, n, G, ldg, norm, exponent, Y, ldy);
+  MuonKernelRealSingle.load(m, n, precision, G, ldg, norm, exponent, Y, ldy);
 }
 
-static void Store(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonKernelScalar *Q, size_t ldq)
+static void Store(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
 {
-  MuonKernelRealSingle.store(m, n, scale, Y, ldy, Q, ldq);
+  MuonKernelRealSingle.store(m, n, scale, Y, ldy, precision, Q, ldq);
 }
 
 static void Mirror(size_t s, void *A)
@@ -331,12 +325,9 @@ static void Mirror(size_t s, void *A)
   MuonKernelRealSingle.mirror(s, A);
 }
 
-static void Hold(size_t s, const void *B)
+static const void *Hold(size_t s, const void *B)
 {
-  uint16_t *whole;
-
-  bf16.held = NULL;
-  if (B != NULL && s > 0 && !Square(s, B, &whole)) bf16.held = B;
+  return s > 0 ? Square(s, B) : NULL;
 }
 
 /* So many extents of the long side that a strip has about that many entries */
@@ -374,20 +365,22 @@ static void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t l
   if (failed) Spoil(s, s, (float *)A, s);
 }
 
-static void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+static void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
-  const float *y = (const float *)Y;
-  float       *z = (float *)Z, *result = NULL;
-  size_t       strip;
-  int          failed, padded;
-  uint16_t    *buffer, *whole = NULL;
+  const uint16_t *whole = (const uint16_t *)held;
+  const float    *y     = (const float *)Y;
+  float          *z = (float *)Z, *result = NULL;
+  size_t          strip;
+  int             failed, padded;
+  uint16_t       *buffer;
 
   if (s == 0 || l == 0) return;
   strip  = Strip(s, l, MULTIPLY);
   padded = left ? ldz != s : ldz != strip;
   buffer = (uint16_t *)Buffer(STRIP, s * strip * sizeof(*buffer));
   if (padded) result = (float *)Buffer(RESULT, s * strip * sizeof(*result));
-  failed = buffer == NULL || (padded && result == NULL) || Square(s, B, &whole);
+  if (whole == NULL) whole = Square(s, B);
+  failed = buffer == NULL || (padded && result == NULL) || whole == NULL;
   for (size_t k = 0; k < l && !failed; k += strip) {
     const size_t length = l - k < strip ? l - k : strip, rows = left ? length : s, columns = left ? s : length;
     float       *to = left ? z + k * ldz : z + k;
@@ -413,9 +406,8 @@ static void Product(size_t s, double a, const void *A, const void *B, double b, 
   uint16_t *left, *right;
 
   if (s == 0) return;
-  bf16.held = NULL;
-  left      = (uint16_t *)Buffer(STRIP, s * s * sizeof(*left));
-  right     = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*right));
+  left  = (uint16_t *)Buffer(STRIP, s * s * sizeof(*left));
+  right = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*right));
   if (left == NULL || right == NULL || Round(s, s, (const float *)A, s, left) || Round(s, s, (const float *)B, s, right) || Matmul(s, s, s, a, left, 0, right, 0, b, (float *)C)) Spoil(s, s, (float *)C, s);
 }
 
@@ -425,10 +417,9 @@ int MuonKernelBF16Usable(void)
   enum {
     SIDE = 64
   };
-  static float Y[SIDE * SIDE], A[SIDE * SIDE];
-  int          found = 0;
+  float Y[SIDE * SIDE] = {3}, A[SIDE * SIDE];
+  int   found          = 0;
 
-  Y[0] = 3;
   Gram(1, SIDE, SIDE, 1.0, Y, SIDE, 0.0, A);
   for (int i = 0; i < CACHE; i++) found = found || (bf16.entry[i].key.kind == MATMUL && bf16.entry[i].used == bf16.clock && !bf16.entry[i].reference);
   return found && A[0] == 9.0f;

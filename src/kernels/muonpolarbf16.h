@@ -6,9 +6,7 @@
 
 #include "muonpolarreal.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 /* 1 where the library was built with oneDNN and oneDNN multiplies bfloat16 matrices on this processor */
 int MuonKernelBF16Usable(void);
@@ -17,6 +15,4 @@ size_t MuonKernelBF16Bytes(void);
 /* Frees all; the next product starts anew */
 void MuonKernelBF16Free(void);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

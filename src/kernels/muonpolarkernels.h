@@ -7,9 +7,7 @@
 
 #include "muonkernels.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 /*
    A set of odd polynomials p(x) = c1 x + c2 x^3 + c3 x^5, one for each step. The table keeps them as their authors print them; MuonKernelPolynomialRow() gives those of a
@@ -34,22 +32,7 @@ void                        MuonKernelPolynomialRow(const MuonKernelPolynomial *
 /* p(x) becomes p(x / divisor) */
 void MuonKernelPolynomialDivide(double divisor, double c[3]);
 
-/* Largest absolute entry */
-double MuonKernelMaxAbs(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
-/* 1 where the sum of squares neither overflows nor vanishes, which one look at the entries tells: X is finite and not zero. 0 tells nothing */
-int MuonKernelIsOrdinary(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx);
-/* r with ||X||_F = r 2^*exponent, without overflow or underflow on the way; 0 when X is zero */
-double MuonKernelNorm(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, int *exponent);
-/* Y = X / (norm 2^exponent) */
-void MuonKernelDivide(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, double norm, int exponent, MuonKernelScalar *Y, size_t ldy);
-/* Y = s sign(X), where sign(0) is 0 */
-void MuonKernelSign(size_t m, size_t n, MuonKernelScalar s, const MuonKernelScalar *X, size_t ldx, MuonKernelScalar *Y, size_t ldy);
-/* sum of X_ij Y_ij */
-double MuonKernelDot(size_t m, size_t n, const MuonKernelScalar *X, size_t ldx, const MuonKernelScalar *Y, size_t ldy);
-
 /* The operations of one step by symmetric products, the square of the Gram matrix included */
 double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3]);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

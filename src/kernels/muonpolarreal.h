@@ -7,41 +7,43 @@
 #pragma once
 
 #include "muonkernels.h"
+#include <petscmuon/private/muonarray.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 typedef struct {
   const char *name; /* as an option says it: single, double, bf16 */
   size_t      size; /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
   double      unit; /* roundoff of a product: 2^-24, 2^-53, 2^-8 */
-  /* Y = G / (norm 2^exponent); Q = scale Y */
-  void (*load)(size_t m, size_t n, const MuonKernelScalar *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy);
-  void (*store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonKernelScalar *Q, size_t ldq);
+  /* Y = G / (norm 2^exponent); Q = scale Y; G and Q have entries of the precision that is given */
+  void (*load)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy);
+  void (*store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq);
   /* A = a Y Y^T + b A (left: Y is s x l) or a Y^T Y + b A (Y is l x s) */
   void (*gram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A);
-  /* Z = a B Y + b Z (left: Y is s x l) or a Y B + b Z (Y is l x s); B is symmetric; b == 0 overwrites */
-  void (*multiply)(int left, size_t s, size_t l, double a, const void *B, const void *Y, size_t ldy, double b, void *Z, size_t ldz);
+  /* Z = a B Y + b Z (left: Y is s x l) or a Y B + b Z (Y is l x s); B is symmetric, and held what hold() made of it or NULL; b == 0 overwrites */
+  void (*multiply)(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz);
   /* A becomes whole: the upper triangle from the lower one */
   void (*mirror)(size_t s, void *A);
   /* C = a A B + b C, where A and B are symmetric, whole and commute, so that C is symmetric too; b == 0 overwrites */
   void (*product)(size_t s, double a, const void *A, const void *B, double b, void *C);
-  /* The B of the calls of multiply() that follow stays as it is until hold(0, NULL): what they make of it is made once */
-  void (*hold)(size_t s, const void *B);
+  /* What multiply() makes of B, for several calls: it is there until the next hold(), product(), or multiply() without it. NULL where that is nothing */
+  const void *(*hold)(size_t s, const void *B);
 } MuonKernelReal;
 
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
 /* NULL where the library was built without oneDNN */
 extern const MuonKernelReal *const MuonKernelRealBF16;
 
-/* What the arrays of a precision need beside products: sums[i] = sum_j |a_ij| of a symmetric matrix, diag(d) on the short side of Y (left: s x l) or Y of l x s, and the sum of squares in double */
+/* The kernels for arrays of its entries */
+static inline const MuonKernels *MuonKernelRealArrays(const MuonKernelReal *real)
+{
+  return MuonKernelsGet(real->size == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, MUON_HOST);
+}
+
+/* What the arrays of a precision need beside products: sums[i] = sum_j |a_ij| of a symmetric matrix, and diag(d) on the short side of Y (left: s x l) or Y of l x s */
 void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums);
 void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
 /* A + shift I */
-void   MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A);
-double MuonKernelRealSumSquares(const MuonKernelReal *real, size_t count, const void *x);
+void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

@@ -5,21 +5,8 @@
   #include <string.h>
 
   /* As in muonpolarreal.c: this file includes itself once for each precision */
-  #define REAL            float
-  #define REAL_LETTER     s
-  #define REAL_NAME(name) name##Single
-  #include "muonpolarsolve.c"
-  #undef REAL
-  #undef REAL_LETTER
-  #undef REAL_NAME
-
-  #define REAL            double
-  #define REAL_LETTER     d
-  #define REAL_NAME(name) name##Double
-  #include "muonpolarsolve.c"
-  #undef REAL
-  #undef REAL_LETTER
-  #undef REAL_NAME
+  #define TWICE "muonpolarsolve.c"
+  #include "muontwice.h"
 
 int MuonKernelRealCholesky(const MuonKernelReal *real, size_t s, void *A)
 {
@@ -46,12 +33,6 @@ void MuonKernelRealTimes(const MuonKernelReal *real, int left, int transposed, s
 {
   if (real->size == sizeof(float)) TimesSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
   else TimesDouble(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
-}
-
-void MuonKernelRealAxpby(const MuonKernelReal *real, size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy)
-{
-  if (real->size == sizeof(float)) AxpbySingle(m, n, (float)a, (const float *)X, ldx, (float)b, (float *)Y, ldy);
-  else AxpbyDouble(m, n, a, (const double *)X, ldx, b, (double *)Y, ldy);
 }
 
 void MuonKernelRealSetIdentity(const MuonKernelReal *real, size_t s, double a, void *A)
@@ -85,24 +66,6 @@ void MuonKernelHalley(double l, double weight[3], double *next)
 }
 
 #else
-
-  #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
-  #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
-  #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
-  #define REAL_POCON                            REAL_BLAS(pocon, POCON)
-  #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
-  #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
-
-  #if defined(__cplusplus)
-extern "C" {
-  #endif
-void REAL_POTRF(const char *, const MuonBLASInt *, REAL *, const MuonBLASInt *, MuonBLASInt *);
-void REAL_POCON(const char *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, REAL *, MuonBLASInt *, MuonBLASInt *);
-void REAL_TRSM(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, REAL *, const MuonBLASInt *);
-void REAL_TRMM(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, REAL *, const MuonBLASInt *);
-  #if defined(__cplusplus)
-}
-  #endif
 
 static int REAL_NAME(Cholesky)(size_t s, REAL *A)
 {
@@ -146,13 +109,6 @@ static void REAL_NAME(Times)(int left, int transposed, size_t s, size_t l, const
   REAL_TRMM(left ? "L" : "R", "L", !transposed == !left ? "T" : "N", "N", &rows, &columns, &one, L, &side, Y, &ld);
 }
 
-static void REAL_NAME(Axpby)(size_t m, size_t n, REAL a, const REAL *X, size_t ldx, REAL b, REAL *Y, size_t ldy)
-{
-  for (size_t j = 0; j < n; j++) {
-    for (size_t i = 0; i < m; i++) Y[i + j * ldy] = a * X[i + j * ldx] + b * Y[i + j * ldy];
-  }
-}
-
 static double REAL_NAME(Distance)(size_t s, const REAL *A, double scale)
 {
   double sum = 0.0;
@@ -165,11 +121,4 @@ static double REAL_NAME(Distance)(size_t s, const REAL *A, double scale)
   }
   return sqrt(sum);
 }
-
-  #undef REAL_BLAS
-  #undef REAL_BLAS_OF
-  #undef REAL_POTRF
-  #undef REAL_POCON
-  #undef REAL_TRSM
-  #undef REAL_TRMM
 #endif

@@ -8,9 +8,7 @@
 
 #include "muonpolarreal.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 /* L L^T = A in place of the lower triangle; 0, or 1 where A is not positive definite: then A is lost */
 int MuonKernelRealCholesky(const MuonKernelReal *real, size_t s, void *A);
@@ -24,8 +22,6 @@ size_t MuonKernelRealInverseNormScratch(const MuonKernelReal *real, size_t s);
 void MuonKernelRealSolve(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
 /* Y = L Y, or L^T Y */
 void MuonKernelRealTimes(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
-/* Y = a X + b Y, m x n */
-void MuonKernelRealAxpby(const MuonKernelReal *real, size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy);
 /* A = a I, all of it */
 void MuonKernelRealSetIdentity(const MuonKernelReal *real, size_t s, double a, void *A);
 /* ||A / scale - I||_F of a symmetric A */
@@ -35,6 +31,4 @@ double MuonKernelRealTrace(const MuonKernelReal *real, size_t s, const void *A);
 /* The weights of X (a I + b X^T X) (I + c X^T X)^-1 that are best for singular values in [l,1], and the new l, at most 1. (3, 1, 3) is Halley's own */
 void MuonKernelHalley(double l, double weight[3], double *next);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

@@ -91,21 +91,8 @@ size_t MuonKernelInverseStrip(size_t s)
 }
 
   /* This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function */
-  #define REAL            float
-  #define REAL_LETTER     s
-  #define REAL_NAME(name) name##Single
-  #include "muonpolarzolotarev.c"
-  #undef REAL
-  #undef REAL_LETTER
-  #undef REAL_NAME
-
-  #define REAL            double
-  #define REAL_LETTER     d
-  #define REAL_NAME(name) name##Double
-  #include "muonpolarzolotarev.c"
-  #undef REAL
-  #undef REAL_LETTER
-  #undef REAL_NAME
+  #define TWICE "muonpolarzolotarev.c"
+  #include "muontwice.h"
 
 const MuonKernelInverse MuonKernelInverseSingle = {&MuonKernelRealSingle, BoundSingle, CombineSingle, InvertSingle, MirrorSingle, ProductSingle, RootSingle, CongruenceSingle,
                                                    NormalSingle,          DotSingle,   AxpbySingle,   DrawSingle,   StowSingle,   FetchSingle,   PackSingle, UnpackSingle};
@@ -113,26 +100,6 @@ const MuonKernelInverse MuonKernelInverseDouble = {&MuonKernelRealDouble, BoundD
                                                    NormalDouble,          DotDouble,   AxpbyDouble,   DrawDouble,   StowDouble,   FetchDouble,   PackDouble, UnpackDouble};
 
 #else
-
-  #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
-  #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
-  #define REAL_GEMM                             REAL_BLAS(gemm, GEMM)
-  #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
-  #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
-  #define REAL_LAUUM                            REAL_BLAS(lauum, LAUUM)
-  #define REAL_GEMV                             REAL_BLAS(gemv, GEMV)
-
-  #if defined(__cplusplus)
-extern "C" {
-  #endif
-void REAL_GEMM(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
-void REAL_SYRK(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
-void REAL_TRMM(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, REAL *, const MuonBLASInt *);
-void REAL_LAUUM(const char *, const MuonBLASInt *, REAL *, const MuonBLASInt *, MuonBLASInt *);
-void REAL_GEMV(const char *, const MuonBLASInt *, const MuonBLASInt *, const REAL *, const REAL *, const MuonBLASInt *, const REAL *, const MuonBLASInt *, const REAL *, REAL *, const MuonBLASInt *);
-  #if defined(__cplusplus)
-}
-  #endif
 
 /* Sums of chunks of a column stay in the precision of the entries, and those of chunks are in double */
 static double REAL_NAME(Bound)(size_t s, const void *A, size_t ld, double *rows)
@@ -516,12 +483,4 @@ static void REAL_NAME(Fetch)(size_t s, void *P, double c)
   }
   for (size_t i = 0; i < s; i++) W[i + i * ld] += z;
 }
-
-  #undef REAL_BLAS
-  #undef REAL_BLAS_OF
-  #undef REAL_GEMM
-  #undef REAL_SYRK
-  #undef REAL_TRMM
-  #undef REAL_LAUUM
-  #undef REAL_GEMV
 #endif

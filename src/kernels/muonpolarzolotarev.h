@@ -10,9 +10,7 @@
 
 #include "muonpolarreal.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 enum {
   MAXMUONKERNELPOLES = 12
@@ -69,6 +67,4 @@ extern const MuonKernelInverse MuonKernelInverseSingle, MuonKernelInverseDouble;
 size_t                         MuonKernelInverseStrip(size_t s);
 double                         MuonKernelInverseFlops(size_t s);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

@@ -3,24 +3,13 @@
    Linear combinations and norms of arrays. This file includes itself once for each precision: REAL is the type of an entry, OTHER the type of the other precision, BITS the integers of the width of REAL, REAL_NAME(name) the
    name of a function.
 */
-  #include <petscmuon/private/muonarray.h>
-  #include "muonclones.h"
+  #include "muonstretch.h"
   #include <math.h>
-  #include <string.h>
 
   /* Independent partial sums: what a compiler needs to make vector code of a sum without reordering it itself */
-  #define SUMS  8
+  #define SUMS 8
   /* Entries of a block whose partial sums are added up before the next one begins */
   #define BLOCK 1024
-
-/* A matrix without gaps is one line */
-static void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2, size_t ld3)
-{
-  if (*m == ld1 && *m == ld2 && *m == ld3) {
-    *m *= *n;
-    *n = *m > 0;
-  }
-}
 
 /* 2^-exponent as the product of two factors: one alone may not be representable */
 static void PowerOfTwo(int exponent, double factor[2])
@@ -35,25 +24,8 @@ static int InRange(double sum)
   return sum > 1e-200 && sum < 1e300;
 }
 
-  #define REAL            float
-  #define OTHER           double
-  #define BITS            uint32_t
-  #define REAL_NAME(name) name##Single
-  #include "passes.c"
-  #undef REAL
-  #undef OTHER
-  #undef BITS
-  #undef REAL_NAME
-
-  #define REAL            double
-  #define OTHER           float
-  #define BITS            uint64_t
-  #define REAL_NAME(name) name##Double
-  #include "passes.c"
-  #undef REAL
-  #undef OTHER
-  #undef BITS
-  #undef REAL_NAME
+  #define TWICE "passes.c"
+  #include "muontwice.h"
 
 #else
 
@@ -194,7 +166,8 @@ size_t REAL_NAME(MuonKernelMomentumMend)(size_t m, size_t n, double previous, co
   return count;
 }
 
-MUON_KERNEL_CLONES double REAL_NAME(MuonKernelSumSquares)(size_t m, size_t n, const void *X, size_t ldx)
+/* The sum of the squares of all entries, or of their absolute values */
+MUON_KERNEL_INLINE double REAL_NAME(Sum)(int squares, size_t m, size_t n, const void *X, size_t ldx)
 {
   double total = 0;
 
@@ -208,36 +181,23 @@ MUON_KERNEL_CLONES double REAL_NAME(MuonKernelSumSquares)(size_t m, size_t n, co
       size_t       k         = 0;
 
       for (; k + SUMS <= count; k += SUMS) {
-        for (size_t s = 0; s < SUMS; s++) sum[s] += (double)x[i + k + s] * (double)x[i + k + s];
+        for (size_t s = 0; s < SUMS; s++) sum[s] += squares ? (double)x[i + k + s] * (double)x[i + k + s] : fabs((double)x[i + k + s]);
       }
-      for (; k < count; k++) sum[k % SUMS] += (double)x[i + k] * (double)x[i + k];
+      for (; k < count; k++) sum[k % SUMS] += squares ? (double)x[i + k] * (double)x[i + k] : fabs((double)x[i + k]);
       total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
     }
   }
   return total;
 }
 
+MUON_KERNEL_CLONES double REAL_NAME(MuonKernelSumSquares)(size_t m, size_t n, const void *X, size_t ldx)
+{
+  return REAL_NAME(Sum)(1, m, n, X, ldx);
+}
+
 MUON_KERNEL_CLONES double REAL_NAME(MuonKernelSumAbs)(size_t m, size_t n, const void *X, size_t ldx)
 {
-  double total = 0;
-
-  Flatten(&m, &n, ldx, ldx, ldx);
-  for (size_t j = 0; j < n; j++) {
-    const REAL *x = (const REAL *)X + j * ldx;
-
-    for (size_t i = 0; i < m; i += BLOCK) {
-      const size_t count     = m - i < BLOCK ? m - i : BLOCK;
-      double       sum[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
-      size_t       k         = 0;
-
-      for (; k + SUMS <= count; k += SUMS) {
-        for (size_t s = 0; s < SUMS; s++) sum[s] += fabs((double)x[i + k + s]);
-      }
-      for (; k < count; k++) sum[k % SUMS] += fabs((double)x[i + k]);
-      total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
-    }
-  }
-  return total;
+  return REAL_NAME(Sum)(0, m, n, X, ldx);
 }
 
 /* The chains of a sum or a maximum are four, so that no addition waits for the one before it */
@@ -358,8 +318,8 @@ double REAL_NAME(MuonKernelDot)(size_t m, size_t n, const void *X, size_t ldx, c
   return sum;
 }
 
-MUON_KERNEL_CLONES int REAL_NAME(MuonKernelAdamW)(size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, const void *X, size_t ldx,
-                                                  void *Mnew, void *Vnew, void *Xnew, size_t ldn)
+MUON_KERNEL_CLONES int REAL_NAME(MuonKernelAdamW)(size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, const void *X,
+                                                  size_t ldx, void *Mnew, void *Vnew, void *Xnew, size_t ldn)
 {
   const REAL b1 = (REAL)beta1, b2 = (REAL)beta2, a1 = (REAL)(1 - beta1), a2 = (REAL)(1 - beta2), e = (REAL)epsilon, r1 = (REAL)c1, r2 = (REAL)c2, r = (REAL)rate, k = (REAL)keep;
   const BITS infinite = REAL_NAME(Image)(HUGE_VAL);

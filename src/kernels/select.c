@@ -2,19 +2,16 @@
 /*
    The entries of T - R of largest absolute value, exactly.
 
-   One pass over the matrices lists, in row-major order, every entry that reaches a bound; a sample puts the bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
+   One pass over the arrays lists, in the order of memory, every entry that reaches a bound; a sample puts the bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
    that fills up before the end, because the sample misled or entries are equal, is cut in between, and the bound rises to what is left: an entry that as many earlier ones reach is not wanted any more. Where the
    list comes out too short a second pass does without a bound. So two passes are the most, the result never depends on the sample, and no copy of the residual is kept.
 
    The bits of |x| order as |x| does: numbers are compared as integers.
 */
   #include "muonkernels.h"
-  #include "muonsquare.h"
+  #include "muonstretch.h"
   #include <math.h>
 
-  /* Rows that are walked together: squares of 64, up to pieces of columns that a processor fetches ahead by itself, and so many entries at most */
-  #define SQUARES       8
-  #define PANEL_ENTRIES ((size_t)1048576)
   /* One entry in so many is sampled */
   #define SAMPLED       ((size_t)64)
   #define SAMPLES_LEAST ((size_t)64)
@@ -22,90 +19,114 @@
   #define BIN_BITS      12
   #define BINS          ((size_t)1 << BIN_BITS)
 
-/* What the routine needs beside its list, in this order */
-typedef struct {
-  size_t   *histogram, *used;
-  uint64_t *squares;
-  void     *tiles, *lines;
-  size_t    rows, samples;
-} Scratch;
-
 static size_t Most(size_t a, size_t b)
 {
   return a > b ? a : b;
 }
 
-static size_t PanelRows(size_t m, size_t n)
+static size_t SampleSize(size_t entries)
 {
-  size_t squares = PANEL_ENTRIES / (SQUARE * Most(n, 1));
-
-  if (m == 1 || n == 1) return 0;
-  if (squares > SQUARES) squares = SQUARES;
-  if (squares > (m + SQUARE - 1) / SQUARE) squares = (m + SQUARE - 1) / SQUARE;
-  return SQUARE * Most(squares, 1);
-}
-
-static size_t SampleSize(size_t m, size_t n)
-{
-  const size_t samples = m * n / SAMPLED;
+  const size_t samples = entries / SAMPLED;
 
   return samples < SAMPLES_LEAST ? 0 : samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
 }
 
-size_t MuonKernelTopRoom(size_t m, size_t n, size_t count)
+size_t MuonKernelTopRoom(size_t entries, size_t count)
 {
-  const size_t room = count + Most(count / 4, BINS) + n;
+  const size_t room = count + Most(count / 4, BINS);
 
-  return room < m * n ? room : m * n;
+  return room < entries ? room : entries;
 }
 
-size_t MuonKernelTopScratch(size_t m, size_t n, size_t size)
+size_t MuonKernelTopScratch(size_t entries, size_t size)
 {
-  const size_t rows = PanelRows(m, n);
-
-  return (BINS + rows) * sizeof(size_t) + Most(rows, SQUARE) * sizeof(uint64_t) + Most(Most(rows, 1) * SQUARE + (rows < m ? rows : m) * n, SampleSize(m, n)) * size;
+  return BINS * sizeof(size_t) + SampleSize(entries) * size;
 }
 
-static Scratch ScratchOf(size_t m, size_t n, size_t size, void *memory)
+  #if defined(MUON_KERNEL_CLONES_X86)
+    #include <immintrin.h>
+    /* Words looked at together */
+    #define WORDS 16
+
+static int IsWide(void)
 {
-  Scratch scratch;
-
-  scratch.rows      = PanelRows(m, n);
-  scratch.samples   = SampleSize(m, n);
-  scratch.histogram = (size_t *)memory;
-  scratch.used      = scratch.histogram + BINS;
-  scratch.squares   = (uint64_t *)(scratch.used + scratch.rows);
-  scratch.tiles     = scratch.squares + Most(scratch.rows, SQUARE);
-  scratch.lines     = (char *)scratch.tiles + Most(scratch.rows, 1) * SQUARE * size;
-  return scratch;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
 }
+  #endif
 
-  /* This file includes itself for each type that entries are compared in */
-  #define REAL            float
-  #define REAL_NAME(name) name##Single
-  #define KEY             uint32_t
-  #define KEY_BITS        31
-  #define EXPONENT_BITS   8
+  /* This file includes itself for each pair of the type of an entry and that in which entries are compared */
+  #define ENTRY                      float
+  #define REAL                       float
+  #define REAL_NAME(name)            name##Single
+  #define TOP                        MuonKernelTopSingle
+  #define KEPT                       void
+  #define KEY                        uint32_t
+  #define KEY_BITS                   31
+  #define EXPONENT_BITS              8
+  #define WIDE                       16
+  #define WideReal                   __m512
+  #define WideKey                    __m512i
+  #define WideMask                   __mmask16
+  #define WIDE_KEY(x)                _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
+  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
+  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_ps(to, mask, x)
+  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_ps(mask, from)
+  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
+  #include "select.c"
+  #undef ENTRY
+  #undef REAL_NAME
+  #undef TOP
+  #undef KEPT
+
+  #undef LOAD_WIDE
+
+  #define ENTRY                  double
+  #define REAL_NAME(name)        name##Rounded
+  #define TOP                    MuonKernelTopRoundedDouble
+  #define KEPT                   float
+  #define HALF_WIDE(t, r, at)    _mm512_cvtpd_ps(r == NULL ? _mm512_loadu_pd(t + (at)) : _mm512_sub_pd(_mm512_loadu_pd(t + (at)), _mm512_loadu_pd(r + (at))))
+  #define LOAD_WIDE(x, t, r, at) x = _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(HALF_WIDE(t, r, at))), _mm256_castps_pd(HALF_WIDE(t, r, at + 8)), 1))
   #include "select.c"
   #undef REAL
   #undef REAL_NAME
+  #undef TOP
+  #undef KEPT
   #undef KEY
   #undef KEY_BITS
   #undef EXPONENT_BITS
 
-  #if defined(MUON_KERNEL_SINGLE)
-int MuonKernelTop(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, MuonKernelScalar *kept, void *scratch)
+  #undef WIDE
+  #undef WideReal
+  #undef WideKey
+  #undef WideMask
+  #undef WIDE_KEY
+  #undef WIDE_REACHES
+  #undef WIDE_COMPRESS
+  #undef WIDE_LOAD
+  #undef LOAD_WIDE
+
+  #define REAL                       double
+  #define REAL_NAME(name)            name##Double
+  #define TOP                        MuonKernelTopDouble
+  #define KEPT                       void
+  #define KEY                        uint64_t
+  #define KEY_BITS                   63
+  #define EXPONENT_BITS              11
+  #define WIDE                       8
+  #define WideReal                   __m512d
+  #define WideKey                    __m512i
+  #define WideMask                   __mmask8
+  #define WIDE_KEY(x)                _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
+  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
+  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_pd(to, mask, x)
+  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_pd(mask, from)
+  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
+  #include "select.c"
+
+int MuonKernelTopRoundedSingle(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
 {
   return MuonKernelTopSingle(m, n, T, ldt, R, ldr, count, bitmap, kept, scratch);
 }
-  #else
-    #define REAL            double
-    #define REAL_NAME(name) name
-    #define KEY             uint64_t
-    #define KEY_BITS        63
-    #define EXPONENT_BITS   11
-    #include "select.c"
-  #endif
 
 #else
 
@@ -158,16 +179,50 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t 
   return low;
 }
 
+  #if defined(MUON_KERNEL_CLONES_X86)
+/* Keeps of the list what is above the threshold, and the first equal of what has reached it */
+__attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REAL_NAME(CutWide)(size_t listed, REAL *kept, KEY threshold, size_t equal, unsigned char *bitmap)
+{
+  REAL *to = kept;
+
+  for (size_t k = 0, first = 0; k < listed; first += WORD) {
+    const uint64_t word  = LoadWord(bitmap, first, WORD);
+    const size_t   there = CountOnes(word);
+    uint64_t       left  = 0;
+
+    for (size_t i = 0; i < there; i += WIDE) {
+      const WideMask some = (WideMask)(there - i < WIDE ? (1u << (there - i)) - 1 : (1u << WIDE) - 1);
+      const WideReal x    = WIDE_LOAD(some, kept + k + i);
+      const WideKey  key  = WIDE_KEY(x);
+      WideMask       keep = some & WIDE_REACHES(key, threshold + 1), tie = (WideMask)(some & WIDE_REACHES(key, threshold) & ~keep);
+
+      for (; tie != 0 && equal > 0; tie &= (WideMask)(tie - 1), equal--) keep |= tie & (WideMask)-tie;
+      WIDE_COMPRESS(to, keep, x);
+      to += CountOnes(keep);
+      left |= (uint64_t)keep << i;
+    }
+    StoreWord(bitmap, first, WORD, _pdep_u64(left, word));
+    k += there;
+  }
+}
+  #endif
+
 /* Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for those that may follow */
 MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
 {
   size_t    equal;
   const KEY threshold = REAL_NAME(Threshold)(listed, kept, count, histogram, &equal);
 
-  for (size_t k = 0, to = 0; k < listed; bitmap += 8) {
-    uint64_t word = LoadWord(bitmap), left = word;
+  #if defined(MUON_KERNEL_CLONES_X86)
+  if (IsWide()) {
+    REAL_NAME(CutWide)(listed, kept, threshold, equal, bitmap);
+    return threshold + 1;
+  }
+  #endif
+  for (size_t k = 0, to = 0, first = 0; k < listed; first += WORD) {
+    uint64_t word = LoadWord(bitmap, first, WORD), left = word;
 
-    for (uint64_t rest = word; rest != 0 && k < listed; rest &= rest - 1, k++) {
+    for (uint64_t rest = word; rest != 0; rest &= rest - 1, k++) {
       const KEY      key  = REAL_NAME(Magnitude)(kept[k]);
       const uint64_t tie  = (uint64_t)((key == threshold) & (equal > 0));
       const uint64_t keep = (uint64_t)(key > threshold) | tie;
@@ -177,123 +232,121 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, u
       equal -= (size_t)tie;
       left ^= (rest & (~rest + 1)) & (keep - 1);
     }
-    StoreWord(bitmap, left);
+    StoreWord(bitmap, first, WORD, left);
   }
   return threshold + 1;
 }
 
 /* x = t - r in 64 places, of which some are there, and one bit for each that reaches least. Keys leave the top bit free, so that it is the borrow of a subtraction */
-MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const MuonKernelScalar *t, size_t ldt, const MuonKernelScalar *r, size_t ldr, KEY least, REAL *x, KEY *infinite)
+MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const ENTRY *r, KEY least, REAL *x, KEY *infinite)
 {
   const KEY under = least - 1;
-  KEY       key[SQUARE], found = 0;
+  KEY       key[WORD], found = 0;
   uint64_t  word = 0;
 
   if (r == NULL) {
-    for (size_t i = 0; i < some; i++) x[i] = (REAL)t[i * ldt];
+    for (size_t i = 0; i < some; i++) x[i] = (REAL)t[i];
   } else {
-    for (size_t i = 0; i < some; i++) x[i] = (REAL)(t[i * ldt] - r[i * ldr]);
+    for (size_t i = 0; i < some; i++) x[i] = (REAL)(t[i] - r[i]);
   }
-  for (size_t i = some; i < SQUARE; i++) x[i] = 0;
+  for (size_t i = some; i < WORD; i++) x[i] = 0;
   memcpy(key, x, sizeof(key));
-  for (size_t i = 0; i < SQUARE; i++) {
+  for (size_t i = 0; i < WORD; i++) {
     key[i] &= ((KEY)1 << KEY_BITS) - 1;
     found |= key[i] + ((KEY)1 << (KEY_BITS - EXPONENT_BITS)); /* reaches the top bit exactly where the exponent is the largest */
   }
-  for (size_t i = 0; i < SQUARE; i++) word |= (uint64_t)((KEY)(under - key[i]) >> KEY_BITS) << i;
+  for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((KEY)(under - key[i]) >> KEY_BITS) << i;
   *infinite |= found;
-  return some < SQUARE ? word & (((uint64_t)1 << some) - 1) : word;
+  return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
 }
 
 /* The bound that a few more than the wanted entries should reach: four standard deviations more. Where in its stretch an entry is sampled is scattered, but always the same */
-static KEY REAL_NAME(Sample)(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, const Scratch *scratch)
+static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram)
 {
-  const size_t samples = scratch->samples, stretch = samples > 0 ? m * n / samples : 0;
+  const size_t samples = SampleSize(m * n), stretch = samples > 0 ? m * n / samples : 0;
   const double part = (double)count / ((double)m * (double)n), wanted = part * (double)samples + 4 * sqrt(part * (1 - part) * (double)samples) + 4;
-  REAL        *x = (REAL *)scratch->tiles;
+  REAL        *x = (REAL *)(histogram + BINS);
   size_t       equal;
 
   if (wanted >= (double)samples) return 0;
   for (size_t k = 0; k < samples; k++) {
-    const size_t at = k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24), j = at / m, i = at % m;
+    const Place  place = PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
+    const ENTRY *t     = T + place.line * ldt + place.at;
 
-    x[k] = (REAL)(R == NULL ? T[i + j * ldt] : T[i + j * ldt] - R[i + j * ldr]);
+    x[k] = (REAL)(R == NULL ? *t : *t - R[place.line * ldr + place.at]);
   }
-  return REAL_NAME(Threshold)(samples, x, (size_t)wanted, scratch->histogram, &equal);
+  return REAL_NAME(Threshold)(samples, x, (size_t)wanted, histogram, &equal);
 }
 
-/* One pass: lists what reaches least and cuts the list whenever the next row does not fit. Returns how long it is, or SIZE_MAX where an entry is not finite */
-MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, const Scratch *scratch)
+  #if defined(MUON_KERNEL_CLONES_X86)
+/* The same for whole words of entries without gaps, with the instructions that compilers do not find by themselves: a comparison gives the bits, which put what they name side by side. Returns how many are listed */
+__attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_NAME(ReachWide)(size_t words, const ENTRY *t, const ENTRY *r, KEY least, unsigned char *bitmap, REAL *kept, KEY *infinite)
 {
-  const size_t room = MuonKernelTopRoom(m, n, count), entries = m * n;
-  REAL        *tiles = (REAL *)scratch->tiles, *lines = (REAL *)scratch->lines;
-  uint64_t    *squares  = scratch->squares;
+  REAL    *to    = kept;
+  uint64_t found = 0;
+
+  for (size_t w = 0; w < words; w++) {
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < WORD; i += WIDE) {
+      const size_t at = w * WORD + i;
+      WideReal     x;
+      WideKey      key;
+      WideMask     reached;
+
+      LOAD_WIDE(x, t, r, at);
+      key     = WIDE_KEY(x);
+      reached = WIDE_REACHES(key, least);
+      found |= WIDE_REACHES(key, (KEY)(((KEY)1 << EXPONENT_BITS) - 1) << (KEY_BITS - EXPONENT_BITS));
+      WIDE_COMPRESS(to, reached, x);
+      to += CountOnes(reached);
+      word |= (uint64_t)reached << i;
+    }
+    StoreWord(bitmap, w * WORD, WORD, word);
+  }
+  if (found != 0) *infinite |= (KEY)1 << KEY_BITS;
+  return (size_t)(to - kept);
+}
+  #endif
+
+/* One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how long it is, or SIZE_MAX where an entry is not finite */
+MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, size_t *histogram)
+{
+  const size_t entries = m * n, room = MuonKernelTopRoom(entries, count);
+  Place        place    = {0, 0};
   KEY          infinite = 0;
   size_t       listed   = 0;
+  #if defined(MUON_KERNEL_CLONES_X86)
+  const int    wide     = IsWide();
+  #endif
 
-  memset(bitmap, 0, (entries + 63) / 64 * 8);
-  if (m == 1 || n == 1) {
-    /* A vector is in both orders at once */
-    for (size_t first = 0; first < entries; first += SQUARE) {
-      const size_t some = entries - first < SQUARE ? entries - first : SQUARE, step = m == 1 ? ldt : 1, back = m == 1 ? ldr : 1;
-      uint64_t     word = REAL_NAME(Reach)(some, T + first * step, step, R == NULL ? NULL : R + first * back, back, least, tiles, &infinite);
+  for (size_t first = 0; first < entries;) {
+    const size_t some = entries - first < WORD ? entries - first : WORD;
+    ENTRY        here[WORD], there[WORD];
+    const ENTRY *t = (const ENTRY *)Stretch(sizeof(ENTRY), m, T, ldt, place, some, here), *r = R == NULL ? NULL : (const ENTRY *)Stretch(sizeof(ENTRY), m, R, ldr, place, some, there);
+    REAL         x[WORD];
+    uint64_t     word;
 
-      if (listed + some > room) {
-        least  = REAL_NAME(Cut)(listed, kept, count, bitmap, scratch->histogram);
-        listed = count;
-      }
-      StoreWord(bitmap + first / 8, word);
-      for (; word != 0; word &= word - 1) kept[listed++] = tiles[LowestBit(word)];
+  #if defined(MUON_KERNEL_CLONES_X86)
+    if (wide && place.at + WORD * WORDS <= m && listed + WORD * WORDS <= room) {
+      listed += REAL_NAME(ReachWide)(WORDS, t, r, least, bitmap + first / 8, kept + listed, &infinite);
+      first += WORD * WORDS;
+      Advance(m, WORD * WORDS, &place);
+      continue;
     }
-    return infinite >> KEY_BITS != 0 ? SIZE_MAX : listed;
+  #endif
+    if (some < WORD) word = REAL_NAME(Reach)(some, t, r, least, x, &infinite);
+    else word = r == NULL ? REAL_NAME(Reach)(WORD, t, NULL, least, x, &infinite) : REAL_NAME(Reach)(WORD, t, r, least, x, &infinite);
+    if (listed + some > room) {
+      least  = REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
+      listed = count;
+    }
+    StoreWord(bitmap, first, WORD, word);
+    for (; word != 0; word &= word - 1) kept[listed++] = x[LowestBit(word)];
+    first += some;
+    Advance(m, some, &place);
   }
-  for (size_t top = 0; top < m; top += scratch->rows) {
-    const size_t tall = m - top < scratch->rows ? m - top : scratch->rows;
-
-    memset(scratch->used, 0, scratch->rows * sizeof(*scratch->used));
-    for (size_t left = 0; left < n; left += SQUARE) {
-      const size_t wide = n - left < SQUARE ? n - left : SQUARE;
-
-      for (size_t j = 0; j < wide; j++) {
-        const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R == NULL ? NULL : R + top + (left + j) * ldr;
-        size_t                  i = 0;
-
-        if (r == NULL) {
-          for (; i + SQUARE <= tall; i += SQUARE) squares[i + j] = REAL_NAME(Reach)(SQUARE, t + i, 1, NULL, 1, least, tiles + (i + j) * SQUARE, &infinite);
-        } else {
-          for (; i + SQUARE <= tall; i += SQUARE) squares[i + j] = REAL_NAME(Reach)(SQUARE, t + i, 1, r + i, 1, least, tiles + (i + j) * SQUARE, &infinite);
-        }
-        if (i < tall) squares[i + j] = REAL_NAME(Reach)(tall - i, t + i, 1, r == NULL ? NULL : r + i, 1, least, tiles + (i + j) * SQUARE, &infinite);
-      }
-      for (size_t q = 0; q < tall; q += SQUARE) {
-        const size_t some = tall - q < SQUARE ? tall - q : SQUARE;
-
-        for (size_t j = wide; j < SQUARE; j++) squares[q + j] = 0;
-        SquareTranspose(squares + q);
-        for (size_t i = 0; i < some; i++) {
-          const REAL *tile = tiles + q * SQUARE + i;
-          REAL       *to   = lines + (q + i) * n + scratch->used[q + i];
-
-          if (squares[q + i] == 0) continue;
-          PutBits(bitmap, (top + q + i) * n + left, wide, squares[q + i]);
-          for (uint64_t word = squares[q + i]; word != 0; word &= word - 1) *to++ = tile[LowestBit(word) * SQUARE];
-          scratch->used[q + i] = (size_t)(to - (lines + (q + i) * n));
-        }
-      }
-    }
-    if (infinite >> KEY_BITS != 0) return SIZE_MAX;
-    for (size_t i = 0; i < tall; i++) {
-      const size_t used = scratch->used[i];
-
-      if (listed + used > room) {
-        least  = REAL_NAME(Cut)(listed, kept, count, bitmap, scratch->histogram);
-        listed = count;
-      }
-      memcpy(kept + listed, lines + i * n, used * sizeof(*kept));
-      listed += used;
-    }
-  }
-  return listed;
+  return infinite >> KEY_BITS != 0 ? SIZE_MAX : listed;
 }
 
 MUON_KERNEL_CLONES static void REAL_NAME(Finish)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
@@ -301,18 +354,20 @@ MUON_KERNEL_CLONES static void REAL_NAME(Finish)(size_t listed, REAL *kept, size
   (void)REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
 }
 
-int REAL_NAME(MuonKernelTop)(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, size_t count, unsigned char *bitmap, REAL *kept, void *memory)
+int TOP(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, KEPT *values, void *scratch)
 {
-  const Scratch scratch = ScratchOf(m, n, sizeof(REAL), memory);
-  KEY           least;
-  size_t        listed;
+  REAL        *kept = (REAL *)values;
+  const ENTRY *t = (const ENTRY *)T, *r = (const ENTRY *)R;
+  size_t      *histogram = (size_t *)scratch, listed;
+  KEY          least;
 
+  Flatten(&m, &n, ldt, R != NULL ? ldr : ldt, ldt);
   if (m * n == 0) return 0;
-  least  = REAL_NAME(Sample)(m, n, T, ldt, R, ldr, count, &scratch);
-  listed = REAL_NAME(Pass)(m, n, T, ldt, R, ldr, count, least, bitmap, kept, &scratch);
-  if (listed < count) listed = REAL_NAME(Pass)(m, n, T, ldt, R, ldr, count, 0, bitmap, kept, &scratch);
+  least  = REAL_NAME(Sample)(m, n, t, ldt, r, ldr, count, histogram);
+  listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, least, bitmap, kept, histogram);
+  if (listed < count) listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, 0, bitmap, kept, histogram);
   if (listed == SIZE_MAX) return 1;
-  if (listed > count) REAL_NAME(Finish)(listed, kept, count, bitmap, scratch.histogram);
+  if (listed > count) REAL_NAME(Finish)(listed, kept, count, bitmap, histogram);
   return 0;
 }
 #endif

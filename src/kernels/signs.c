@@ -1,85 +1,103 @@
+#if !defined(REAL)
 /*
-   Signs as bits in row-major order, from matrices by columns and back: the signs of 64 rows and 64 columns are a square of bits, which is transposed in registers.
+   Signs as bits in the order of memory, and back.
+
+   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its width, REAL_NAME(name) the name of a function.
 */
-#include "muonkernels.h"
-#include "muonimage.h"
-#include "muonsquare.h"
-#include <math.h>
+  #include "muonstretch.h"
+  #include <math.h>
 
-/* Rows of a column read or written at once: a page of doubles */
-#define TALL 512
-/* Independent partial sums */
-#define SUMS 8
+  /* Independent partial sums, and stretches whose partial sums are added up before the next one begins */
+  #define SUMS  8
+  #define BLOCK 16
 
-/* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
-MUON_KERNEL_INLINE Bits Below(MuonKernelScalar x)
+  #if defined(MUON_KERNEL_CLONES_X86)
+    #include <immintrin.h>
+    #define WIDE_LOAD_Single(from)       _mm512_cvtps_pd(_mm256_loadu_ps(from))
+    #define WIDE_LOAD_Double(from)       _mm512_loadu_pd(from)
+    #define WIDE_DIFFERENCE_Single(t, r) _mm512_cvtps_pd(_mm256_sub_ps(_mm256_loadu_ps(t), _mm256_loadu_ps(r)))
+    #define WIDE_DIFFERENCE_Double(t, r) _mm512_sub_pd(_mm512_loadu_pd(t), _mm512_loadu_pd(r))
+  #endif
+
+  #define TWICE "signs.c"
+  #include "muontwice.h"
+
+#else
+
+/* One bit for each of so many numbers, 1 where it is not below zero, and their absolute values added to the partial sums. Simple loops, which compilers make vector code of */
+MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const REAL *r, double *sums)
 {
-  Bits image;
+  REAL     x[WORD];
+  BITS     below[WORD];
+  uint64_t word = 0;
 
-  memcpy(&image, &x, sizeof(image));
-  return image & (image - 1);
-}
-
-/* One bit for each of 64 numbers, 1 where it is not below zero, and their absolute values added to the partial sums. Simple loops, which compilers make vector code of */
-MUON_KERNEL_INLINE uint64_t Column(const MuonKernelScalar *t, const MuonKernelScalar *r, double *sums)
-{
-  MuonKernelScalar x[SQUARE];
-  Bits             below[SQUARE];
-  uint64_t         word = 0;
-
-  for (size_t i = 0; i < SQUARE; i++) x[i] = r == NULL ? t[i] : t[i] - r[i];
-  for (size_t i = 0; i < SQUARE; i += SUMS) {
+  for (size_t i = 0; i < some; i++) x[i] = r == NULL ? t[i] : t[i] - r[i];
+  for (size_t i = some; i < WORD; i++) x[i] = 0;
+  for (size_t i = 0; i < WORD; i += SUMS) {
     for (size_t s = 0; s < SUMS; s++) sums[s] += fabs((double)x[i + s]);
   }
+  /* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
   memcpy(below, x, sizeof(below));
-  for (size_t i = 0; i < SQUARE; i++) word |= (uint64_t)((below[i] & (below[i] - 1)) >> SIGN_SHIFT) << i;
+  for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((below[i] & (below[i] - 1)) >> (8 * sizeof(BITS) - 1)) << i;
   return ~word;
 }
 
-MUON_KERNEL_CLONES int MuonKernelSigns(size_t m, size_t n, const MuonKernelScalar *T, size_t ldt, const MuonKernelScalar *R, size_t ldr, unsigned char *bits, double *sumabs)
+  #if defined(MUON_KERNEL_CLONES_X86)
+/* The same for a block of words without gaps and the same sums: a comparison gives the bits */
+__attribute__((target("avx512f"), optimize("O3"))) static void REAL_NAME(SignsWide)(const REAL *t, const REAL *r, unsigned char *bits, double *sums)
 {
-  double   total = 0;
-  uint64_t image;
+  __m512d sum = _mm512_setzero_pd();
 
-  if (m * n > 0) memset(bits, 0, (m * n + 7) / 8);
-  for (size_t top = 0; top < m; top += TALL) {
-    const size_t tall = m - top < TALL ? m - top : TALL;
+  for (size_t w = 0; w < BLOCK; w++) {
+    uint64_t word = 0;
 
-    for (size_t left = 0; left < n; left += SQUARE) {
-      const size_t wide = n - left < SQUARE ? n - left : SQUARE;
-      uint64_t     squares[TALL / SQUARE][SQUARE];
+    for (size_t i = 0; i < WORD; i += SUMS) {
+      const __m512d x = r == NULL ? REAL_NAME(WIDE_LOAD_)(t + w * WORD + i) : REAL_NAME(WIDE_DIFFERENCE_)(t + w * WORD + i, r + w * WORD + i);
 
-      for (size_t j = 0; j < wide; j++) {
-        const MuonKernelScalar *t = T + top + (left + j) * ldt, *r = R == NULL ? NULL : R + top + (left + j) * ldr;
-        double                  sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
-        size_t                  i          = 0;
-
-        if (r == NULL) {
-          for (; i + SQUARE <= tall; i += SQUARE) squares[i / SQUARE][j] = Column(t + i, NULL, sums);
-        } else {
-          for (; i + SQUARE <= tall; i += SQUARE) squares[i / SQUARE][j] = Column(t + i, r + i, sums);
-        }
-        if (i < tall) {
-          uint64_t word = 0;
-
-          for (size_t k = 0; i + k < tall; k++) {
-            const MuonKernelScalar x = r == NULL ? t[i + k] : t[i + k] - r[i + k];
-
-            word |= (uint64_t)(Below(x) >> SIGN_SHIFT ^ 1u) << k;
-            sums[k % SUMS] += fabs((double)x);
-          }
-          squares[i / SQUARE][j] = word;
-        }
-        total += ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-      }
-      for (size_t q = 0; q * SQUARE < tall; q++) {
-        const size_t first = top + q * SQUARE, some = tall - q * SQUARE < SQUARE ? tall - q * SQUARE : SQUARE;
-
-        for (size_t j = wide; j < SQUARE; j++) squares[q][j] = 0;
-        SquareTranspose(squares[q]);
-        for (size_t i = 0; i < some; i++) PutBits(bits, (first + i) * n + left, wide, squares[q][i]);
-      }
+      sum = _mm512_add_pd(sum, _mm512_abs_pd(x));
+      word |= (uint64_t)_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_LT_OQ) << i;
     }
+    StoreWord(bits, w * WORD, WORD, ~word);
+  }
+  _mm512_storeu_pd(sums, sum);
+}
+  #endif
+
+MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, double *sumabs)
+{
+  const size_t entries = m * n;
+  Place        place   = {0, 0};
+  double       total   = 0;
+  uint64_t     image;
+  #if defined(MUON_KERNEL_CLONES_X86)
+  const int    wide = __builtin_cpu_supports("avx512f");
+  #endif
+
+  Flatten(&m, &n, ldt, R != NULL ? ldr : ldt, ldt);
+  for (size_t first = 0; first < entries;) {
+    double sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0};
+    size_t b          = 0;
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+    if (wide && place.at + BLOCK * WORD <= m) {
+      REAL_NAME(SignsWide)((const REAL *)T + place.line * ldt + place.at, R == NULL ? NULL : (const REAL *)R + place.line * ldr + place.at, bits + first / 8, sums);
+      b = BLOCK;
+      first += BLOCK * WORD;
+      Advance(m, BLOCK * WORD, &place);
+    }
+  #endif
+    for (; b < BLOCK && first < entries; b++, first += WORD) {
+      const size_t some = entries - first < WORD ? entries - first : WORD;
+      REAL         here[WORD], there[WORD];
+      const REAL  *t = (const REAL *)Stretch(sizeof(REAL), m, T, ldt, place, some, here), *r = R == NULL ? NULL : (const REAL *)Stretch(sizeof(REAL), m, R, ldr, place, some, there);
+      uint64_t     word;
+
+      if (some < WORD) word = REAL_NAME(SignsOf)(some, t, r, sums) & (((uint64_t)1 << some) - 1);
+      else word = r == NULL ? REAL_NAME(SignsOf)(WORD, t, NULL, sums) : REAL_NAME(SignsOf)(WORD, t, r, sums);
+      StoreWord(bits, first, some, word);
+      Advance(m, some, &place);
+    }
+    total += ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
   }
   *sumabs = total;
   /* A number that is not finite makes the total not finite; no compiler flag lets a test of its bits go */
@@ -87,42 +105,37 @@ MUON_KERNEL_CLONES int MuonKernelSigns(size_t m, size_t n, const MuonKernelScala
   return (image >> 52 & 2047) == 2047;
 }
 
-MUON_KERNEL_CLONES void MuonKernelSignsAxpby(size_t m, size_t n, const unsigned char *bits, MuonKernelScalar a, MuonKernelScalar *Y, size_t ldy)
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSignsAxpby)(size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)
 {
-  Bits negative;
+  const size_t   entries = m * n;
+  const REAL     minus   = -(REAL)a;
+  const unsigned top     = 8 * sizeof(BITS) - 1;
+  Place          place   = {0, 0};
+  BITS           negative;
 
-  a = -a;
-  memcpy(&negative, &a, sizeof(negative));
-  for (size_t top = 0; top < m; top += TALL) {
-    const size_t tall = m - top < TALL ? m - top : TALL;
+  memcpy(&negative, &minus, sizeof(negative));
+  Flatten(&m, &n, ldy, ldy, ldy);
+  for (size_t first = 0; first < entries; first += WORD) {
+    const size_t   some = entries - first < WORD ? entries - first : WORD;
+    const uint64_t word = LoadWord(bits, first, some);
+    BITS           image[WORD];
+    REAL           x[WORD];
 
-    for (size_t left = 0; left < n; left += SQUARE) {
-      const size_t wide = n - left < SQUARE ? n - left : SQUARE;
-      uint64_t     squares[TALL / SQUARE][SQUARE];
+    for (size_t i = 0; i < WORD; i++) image[i] = negative ^ (BITS)(word >> i & 1u) << top;
+    memcpy(x, image, sizeof(x));
+    for (size_t done = 0; done < some;) {
+      const size_t run = m - place.at < some - done ? m - place.at : some - done;
+      REAL        *y   = (REAL *)Y + place.line * ldy + place.at;
 
-      for (size_t q = 0; q * SQUARE < tall; q++) {
-        const size_t first = top + q * SQUARE, some = tall - q * SQUARE < SQUARE ? tall - q * SQUARE : SQUARE;
-
-        for (size_t i = 0; i < some; i++) squares[q][i] = GetBits(bits, (first + i) * n + left, wide);
-        for (size_t i = some; i < SQUARE; i++) squares[q][i] = 0;
-        SquareTranspose(squares[q]);
+      if (!add) memcpy(y, x + done, run * sizeof(*y));
+      else if (run == WORD) {
+        for (size_t i = 0; i < WORD; i++) y[i] += x[i];
+      } else {
+        for (size_t i = 0; i < run; i++) y[i] += x[done + i];
       }
-      for (size_t j = 0; j < wide; j++) {
-        MuonKernelScalar *y = Y + top + (left + j) * ldy;
-
-        for (size_t i = 0; i < tall; i += SQUARE) {
-          const uint64_t word = squares[i / SQUARE][j];
-          const size_t   some = tall - i < SQUARE ? tall - i : SQUARE;
-
-          for (size_t k = 0; k < some; k++) {
-            const Bits       image = negative ^ (Bits)(word >> k & 1u) << SIGN_SHIFT;
-            MuonKernelScalar x;
-
-            memcpy(&x, &image, sizeof(x));
-            y[i + k] += x;
-          }
-        }
-      }
+      done += run;
+      Advance(m, run, &place);
     }
   }
 }
+#endif

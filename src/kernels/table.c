@@ -7,10 +7,8 @@
 #define KERNEL_SINGLE(type, name, arguments) MuonKernel##name##Single,
 #define KERNEL_DOUBLE(type, name, arguments) MuonKernel##name##Double,
 
-static const MuonKernels host[] = {
-  {"single", sizeof(float),  1.0 / 16777216.0,         MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
-  {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}
-};
+static const MuonKernels host[] = {{"single", sizeof(float), 1.0 / 16777216.0, MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
+                                   {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}};
 
 const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory)
 {

@@ -1,58 +1,75 @@
 #include "muonlmopoint.h"
-#include "../kernels/muonlmokernels.h"
 
-/* Values travel as PetscScalar has them */
-#if defined(PETSC_USE_REAL_SINGLE)
-  #define NATIVE       MUON_WIRE_VALUES_SINGLE
-  #define NativeEncode MuonWireSinglesEncode
-  #define NativeDecode MuonWireSinglesDecode
-#else
-  #define NATIVE       MUON_WIRE_VALUES_DOUBLE
-  #define NativeEncode MuonWireDoublesEncode
-  #define NativeDecode MuonWireDoublesDecode
-#endif
-
-/* Codes converted at once; a multiple of 8 */
+/* Codes and values converted at once; a multiple of 8 */
 enum {
   CHUNK = 512
 };
 
-MuonWireValues MuonLMOCodec_Private(void)
+PetscErrorCode MuonLMOGetFormat_Private(MuonLMO lmo, const MuonArray *shape, MuonLMOFormat *format)
 {
-  return NATIVE;
+  PetscFunctionBegin;
+  format->form     = (MuonWireForm)lmo->form;
+  format->values   = shape->precision == MUON_SINGLE ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
+  format->rows     = (PetscInt64)MuonArrayRows(shape);
+  format->columns  = (PetscInt64)MuonArrayColumns(shape);
+  format->most     = format->form == MUON_WIRE_PERROW ? format->rows : (format->form == MUON_WIRE_PERCOLUMN ? format->columns : 1);
+  format->rowmajor = shape->rowmajor ? PETSC_TRUE : PETSC_FALSE;
+  if (format->rows == 0 || format->columns == 0) format->most = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscInt64 MuonLMOMost_Private(MuonLMO lmo, PetscInt m, PetscInt n)
+PetscErrorCode MuonLMOHeader_Private(MuonLMO lmo, const MuonLMOFormat *format, PetscInt64 count, MuonWireMessage *header)
 {
-  if (m == 0 || n == 0) return 0;
-  if (lmo->form == MUON_WIRE_PERROW) return m;
-  if (lmo->form == MUON_WIRE_PERCOLUMN) return n;
-  return 1;
-}
-
-PetscErrorCode MuonLMOHeader_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscInt64 count, MuonWireMessage *header)
-{
+  const uint64_t m = (uint64_t)format->rows, n = (uint64_t)format->columns;
   MuonWireResult result;
 
   PetscFunctionBegin;
   header->layer     = (uint32_t)lmo->layer;
-  header->form      = (uint8_t)lmo->form;
+  header->form      = (uint8_t)format->form;
   header->parameter = 0;
-  header->values    = (uint8_t)NATIVE;
-  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)lmo->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
+  header->values    = (uint8_t)format->values;
+  header->indices   = (uint8_t)MuonWireFormIndices(format->form, m, n, (uint64_t)count);
   header->count     = (uint64_t)count;
-  result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
-  PetscCheck(result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "No message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  result            = MuonWirePayloadBytes(header, m, n, &header->bytes);
+  PetscCheck(result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "No message can hold a layer of %" PetscInt64_FMT " x %" PetscInt64_FMT, format->rows,
+             format->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The scratch of a message: a bit for each thing that positions may number, and the codes of the entries */
-static PetscErrorCode MuonLMOMarksGet_Private(MuonLMO lmo, size_t numbered, size_t codes, unsigned char **bitmap, uint64_t **code)
+static void ValuesEncode(MuonWireValues codec, uint64_t count, const double x[], unsigned char to[])
+{
+  if (codec == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(count, x, to);
+  else {
+    for (uint64_t k = 0; k < count; k++) {
+      const float y = (float)x[k];
+
+      MuonWireSinglesEncode(1, &y, to + 4 * k);
+    }
+  }
+}
+
+static void ValuesDecode(MuonWireValues codec, uint64_t count, const unsigned char from[], double x[])
+{
+  if (codec == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesDecode(count, from, 0, x);
+  else {
+    for (uint64_t k = 0; k < count; k++) {
+      float y;
+
+      MuonWireSinglesDecode(1, from, k, &y);
+      x[k] = (double)y;
+    }
+  }
+}
+
+/* The scratch of a message: a bit for each thing that positions may number, the codes of the entries, and a line */
+static PetscErrorCode MuonLMOMarksGet_Private(MuonLMO lmo, size_t numbered, size_t codes, size_t line, unsigned char **bitmap, uint64_t **code, double **d)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, codes * sizeof(uint64_t) + numbered / 8 + 1, code));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, codes * sizeof(uint64_t) + line * sizeof(double) + numbered / 8 + 1, d));
+  *code   = (uint64_t *)(*d + line);
   *bitmap = (unsigned char *)(*code + codes);
   PetscCall(PetscArrayzero(*bitmap, numbered / 8 + 1));
+  for (size_t k = 0; k < codes; k++) (*code)[k] = UINT64_MAX;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,154 +78,136 @@ static void Mark(unsigned char bitmap[], size_t k)
   bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1u << k % 8);
 }
 
-/* The entry of a row or a column of D, -1 where there is none */
-static PetscInt Place(PetscInt length, const PetscScalar *d)
+/* Reads what a message holds off D: positions into the bitmap, codes, values behind the magnitude in x[0] */
+static PetscErrorCode MuonLMOReadPoint_Private(const MuonLMOFormat *format, const MuonArray *D, double d[], unsigned char bitmap[], uint64_t code[], double x[], PetscInt64 *count)
 {
-  for (PetscInt k = 0; k < length; k++) {
-    if (d[k] != 0) return k;
-  }
-  return -1;
-}
+  MuonArray        buffer = *D;
+  const PetscInt64 lines  = format->form == MUON_WIRE_PERROW ? format->rows : format->columns;
+  PetscInt64       column = -1;
 
-static uint64_t Code(PetscInt place, PetscScalar d)
-{
-  return 2 * (uint64_t)place + (d > 0 ? 1 : 0);
-}
+  PetscFunctionBegin;
+  *count           = 0;
+  buffer.data      = d;
+  buffer.n         = 1;
+  buffer.precision = MUON_DOUBLE;
+  for (size_t j = 0; j < D->n; j++) {
+    MuonArray line = *D;
 
-/* Reads what a message holds off D, which is m x n without gaps: positions into the bitmap, codes, values behind the magnitude in x[0] */
-static PetscInt64 MuonLMOReadPoint_Private(MuonWireForm form, PetscInt m, PetscInt n, const PetscScalar *D, unsigned char bitmap[], uint64_t code[], PetscScalar x[])
-{
-  PetscInt64 count = 0;
+    line.data = (char *)D->data + j * D->ld * MuonArrayEntryBytes(D);
+    line.n    = 1;
+    MuonArrayAxpby(1.0, &line, 0.0, &buffer);
+    for (size_t i = 0; i < D->m; i++) {
+      const PetscInt64 row = (PetscInt64)(D->rowmajor ? j : i), here = (PetscInt64)(D->rowmajor ? i : j);
 
-  switch (form) {
-  case MUON_WIRE_PERROW:
-    for (PetscInt i = 0; i < m; i++) code[i] = UINT64_MAX;
-    for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt i = 0; i < m; i++) {
-        const PetscScalar d = D[i + (size_t)j * (size_t)m];
-
-        if (d != 0) code[i] = Code(j, d);
-      }
-    }
-    for (PetscInt i = 0; i < m; i++) {
-      if (code[i] == UINT64_MAX) continue;
-      Mark(bitmap, (size_t)i);
-      code[count++] = code[i];
-    }
-    break;
-  case MUON_WIRE_PERCOLUMN:
-    for (PetscInt j = 0; j < n; j++) {
-      const PetscScalar *d     = D + (size_t)j * (size_t)m;
-      const PetscInt     place = Place(m, d);
-
-      if (place < 0) continue;
-      Mark(bitmap, (size_t)j);
-      code[count++] = Code(place, d[place]);
-    }
-    break;
-  default:
-    for (PetscInt j = 0; j < n && count == 0; j++) {
-      const PetscScalar *d     = D + (size_t)j * (size_t)m;
-      const PetscInt     place = Place(m, d);
-
-      if (place < 0) continue;
-      count = 1;
-      if (form == MUON_WIRE_SPARSE) {
-        Mark(bitmap, (size_t)place * (size_t)n + (size_t)j);
-        if (d[place] > 0) x[0] = -x[0];
-      } else {
-        Mark(bitmap, (size_t)j);
-        for (PetscInt i = 0; i < m; i++) x[1 + i] = -d[i];
-      }
+      if (d[i] == 0) continue;
+      if (format->form == MUON_WIRE_PERROW) code[row] = 2 * (uint64_t)here + (d[i] > 0 ? 1 : 0);
+      else if (format->form == MUON_WIRE_PERCOLUMN) code[here] = 2 * (uint64_t)row + (d[i] > 0 ? 1 : 0);
+      else if (format->form == MUON_WIRE_SPARSE) {
+        Mark(bitmap, j * D->m + i);
+        if (d[i] > 0) x[0] = -x[0];
+        *count = 1;
+      } else column = here;
     }
   }
-  return count;
+  if (column >= 0) {
+    Mark(bitmap, (size_t)column);
+    *count = 1;
+    for (PetscInt64 i = 0; i < format->rows; i++) {
+      const void *at = MuonArrayAt(D, (size_t)i, (size_t)column);
+
+      x[1 + i] = D->precision == MUON_SINGLE ? -(double)*(const float *)at : -*(const double *)at;
+    }
+  }
+  for (PetscInt64 k = 0; code != NULL && k < lines; k++) {
+    if (code[k] == UINT64_MAX) continue;
+    Mark(bitmap, (size_t)k);
+    code[(*count)++] = code[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, Mat G, PetscInt64 *count, unsigned char payload[])
+PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, const MuonArray *G, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonWireForm form   = (MuonWireForm)lmo->form;
-  unsigned char     *bitmap = NULL;
-  uint64_t          *code   = NULL;
-  PetscScalar       *x, *D;
-  PetscReal          dual = 0;
-  PetscInt           m, n;
-  PetscBool          finite;
-  MuonWireMessage    header;
-  MuonWireLayout     layout;
-  size_t             values;
-  Mat                point;
+  const MuonMatrix whole  = MuonMatrixOfArray(G);
+  unsigned char   *bitmap = NULL;
+  uint64_t        *code   = NULL;
+  double          *x, *d, dual = 0;
+  PetscBool        finite;
+  MuonLMOFormat    format;
+  MuonWireMessage  header;
+  MuonWireLayout   layout;
 
   PetscFunctionBegin;
   *count = 0;
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  PetscCall(MuonLMOGetFormat_Private(lmo, G, &format));
+  PetscCall(MuonLMOBegin_Private(lmo, &whole, &finite));
   if (finite == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (form == MUON_WIRE_TRIPLES) {
+  if (format.form == MUON_WIRE_TRIPLES) {
     PetscInt found;
 
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (1 + (size_t)m + (size_t)n) * sizeof(PetscScalar), &x));
-    PetscUseTypeMethod(lmo, factors, G, x + 1, x + 1 + m, &dual, &found);
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (size_t)(1 + format.rows + format.columns) * sizeof(double), &x));
+    PetscUseTypeMethod(lmo, factors, &whole, x + 1, x + 1 + format.rows, &dual, &found);
     *count = found;
     x[0]   = dual;
   } else {
-    /* D as MuonLMOApply() would give it, so that what is sent is that D to the last bit */
-    values = form == MUON_WIRE_COLUMNS ? 1 + (size_t)m : 1;
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (values + (size_t)m * (size_t)n) * sizeof(PetscScalar), &x));
-    D = x + values;
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, D, &point));
-    PetscUseTypeMethod(lmo, apply, G, point, &dual);
-    PetscCall(MatDestroy(&point));
-    if (lmo->status == MUON_STATUS_OK) {
-      const size_t lines = form == MUON_WIRE_PERROW ? (size_t)m : (size_t)n;
+    const size_t lines  = format.form == MUON_WIRE_PERROW || format.form == MUON_WIRE_PERCOLUMN ? (size_t)format.most : 0;
+    const size_t values = format.form == MUON_WIRE_COLUMNS ? (size_t)(1 + format.rows) : 1;
+    MuonArray    D      = MuonArrayLike(G, G->precision, NULL);
+    MuonMatrix   point;
 
+    /* D as MuonLMOApplyMatrix() would give it, so that what is sent is that D to the last bit */
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, values * sizeof(double) + MuonArrayBytes(&D), &x));
+    D.data = x + values;
+    point  = MuonMatrixOfArray(&D);
+    PetscUseTypeMethod(lmo, apply, &whole, &point, &dual);
+    if (lmo->status == MUON_STATUS_OK) {
       x[0] = dual;
-      PetscCall(MuonLMOMarksGet_Private(lmo, form == MUON_WIRE_SPARSE ? (size_t)m * (size_t)n : lines, lines, &bitmap, &code));
-      *count = MuonLMOReadPoint_Private(form, m, n, D, bitmap, code, x);
+      PetscCall(MuonLMOMarksGet_Private(lmo, format.form == MUON_WIRE_SPARSE ? MuonArrayEntries(G) : (size_t)PetscMax(format.rows, format.columns), lines, G->m, &bitmap, &code, &d));
+      PetscCall(MuonLMOReadPoint_Private(&format, &D, d, bitmap, lines > 0 ? code : NULL, x, count));
     }
   }
   /* The sum over rows may be too large for a number where none of its terms is */
-  if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(dual)) lmo->status = MUON_STATUS_NANORINF;
+  if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(G->precision == MUON_SINGLE ? (PetscReal)(float)dual : (PetscReal)dual)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   lmo->dual = dual;
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, *count, &header));
-  (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, &layout);
+  PetscCall(MuonLMOHeader_Private(lmo, &format, *count, &header));
+  (void)MuonWireMessageLayout(&header, (uint64_t)format.rows, (uint64_t)format.columns, &layout);
   if (header.indices != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, bitmap, payload);
   MuonWireEntriesEncode(layout.length, layout.entries, code, payload + layout.entriesat);
-  NativeEncode(layout.values, x, payload + layout.valuesat);
+  ValuesEncode(format.values, layout.values, x, payload + layout.valuesat);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOPayloadCheck_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
+PetscErrorCode MuonLMOPayloadCheck_Private(MuonLMO lmo, const MuonLMOFormat *format, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
 {
-  const MuonWireForm form = (MuonWireForm)lmo->form;
-  const PetscInt     most = form == MUON_WIRE_TRIPLES ? m + n : m;
-  MuonLMOPoint       point;
+  const PetscInt64 most = format->form == MUON_WIRE_TRIPLES ? format->rows + format->columns : format->rows;
+  MuonLMOPoint     point;
 
   PetscFunctionBegin;
   *valid = PETSC_TRUE;
-  if (count == 0 || form == MUON_WIRE_PERROW || form == MUON_WIRE_PERCOLUMN) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOPointOpen_Private(lmo, m, n, count, payload, &point));
+  if (count == 0 || format->form == MUON_WIRE_PERROW || format->form == MUON_WIRE_PERCOLUMN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOPointOpen_Private(lmo, format, count, payload, &point));
   /* A kept entry that is 0 is no entry, and a step that keeps none says so */
-  if (form == MUON_WIRE_SPARSE && point.magnitude == 0) *valid = PETSC_FALSE;
+  if (format->form == MUON_WIRE_SPARSE && point.magnitude == 0) *valid = PETSC_FALSE;
   /* Vectors of a point of the ball have no entry beyond 1 and its rounding: what is applied after the ranks have agreed cannot overflow. v follows u */
-  for (PetscInt k = 0; form != MUON_WIRE_SPARSE && k < most; k++) {
-    if (PetscAbsScalar(point.u[k]) > 2) *valid = PETSC_FALSE;
+  for (PetscInt64 k = 0; format->form != MUON_WIRE_SPARSE && k < most; k++) {
+    if (fabs(point.u[k]) > 2) *valid = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* code[line] for every line, and for rows the list of those with their entry in column j: head[j], next[head[j]], ... */
+/* code[k] for every row or column that has one, whose entries cross the lines or are one in each; where they cross, the list of those in line j is head[j], next[head[j]], ... */
 static PetscErrorCode MuonLMOPointLines_Private(MuonLMO lmo, const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char payload[], MuonLMOPoint *point)
 {
-  const PetscBool     rows  = point->form == MUON_WIRE_PERROW ? PETSC_TRUE : PETSC_FALSE;
-  const PetscInt      lines = rows == PETSC_TRUE ? point->m : point->n;
-  int64_t            *code, *next = NULL, *head = NULL;
-  MuonWireIndexReader reader;
+  const MuonLMOFormat *format = &point->format;
+  const PetscInt64     count = format->most, lines = format->rowmajor == PETSC_TRUE ? format->rows : format->columns;
+  const PetscBool      cross = (format->form == MUON_WIRE_PERROW) != (format->rowmajor == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE;
+  int64_t             *code, *next = NULL, *head = NULL;
+  MuonWireIndexReader  reader;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, (rows == PETSC_TRUE ? 2 * (size_t)point->m + (size_t)point->n : (size_t)point->n) * sizeof(int64_t), &code));
-  for (PetscInt k = 0; k < lines; k++) code[k] = -1;
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, (size_t)(cross == PETSC_TRUE ? 2 * count + lines : count) * sizeof(int64_t), &code));
+  for (PetscInt64 k = 0; k < count; k++) code[k] = -1;
   MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, layout->numbered, layout->positions, payload);
   for (PetscInt64 first = 0; first < point->count; first += CHUNK) {
     const PetscInt64 some = PetscMin(point->count - first, CHUNK);
@@ -217,14 +216,14 @@ static PetscErrorCode MuonLMOPointLines_Private(MuonLMO lmo, const MuonWireMessa
     MuonWireEntriesDecode(layout->length, (uint64_t)some, payload + layout->entriesat, (uint64_t)first, codes);
     for (PetscInt64 k = 0; k < some; k++) code[header->indices == MUON_WIRE_INDICES_NONE ? (uint64_t)(first + k) : MuonWireIndexReaderNext(&reader)] = (int64_t)codes[k];
   }
-  if (rows == PETSC_TRUE) {
-    next = code + point->m;
-    head = next + point->m;
-    for (PetscInt j = 0; j < point->n; j++) head[j] = -1;
-    for (PetscInt i = 0; i < point->m; i++) {
-      if (code[i] < 0) continue;
-      next[i]           = head[code[i] / 2];
-      head[code[i] / 2] = i;
+  if (cross == PETSC_TRUE) {
+    next = code + count;
+    head = next + count;
+    for (PetscInt64 j = 0; j < lines; j++) head[j] = -1;
+    for (PetscInt64 k = 0; k < count; k++) {
+      if (code[k] < 0) continue;
+      next[k]           = head[code[k] / 2];
+      head[code[k] / 2] = k;
     }
   }
   point->code = code;
@@ -233,61 +232,70 @@ static PetscErrorCode MuonLMOPointLines_Private(MuonLMO lmo, const MuonWireMessa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOPointOpen_Private(MuonLMO lmo, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], MuonLMOPoint *point)
+PetscErrorCode MuonLMOPointOpen_Private(MuonLMO lmo, const MuonLMOFormat *format, PetscInt64 count, const unsigned char payload[], MuonLMOPoint *point)
 {
   MuonWireMessage     header;
   MuonWireLayout      layout;
   MuonWireIndexReader reader;
-  PetscScalar        *x;
+  double             *x;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(point, sizeof(*point)));
-  point->form  = (MuonWireForm)lmo->form;
-  point->m     = m;
-  point->n     = n;
-  point->count = count;
+  point->format = *format;
+  point->count  = count;
   if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, count, &header));
-  (void)MuonWireMessageLayout(&header, (uint64_t)m, (uint64_t)n, &layout);
+  PetscCall(MuonLMOHeader_Private(lmo, format, count, &header));
+  (void)MuonWireMessageLayout(&header, (uint64_t)format->rows, (uint64_t)format->columns, &layout);
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (size_t)layout.values * sizeof(PetscScalar), &x));
-  NativeDecode(layout.values, payload + layout.valuesat, 0, x);
-  point->magnitude = PetscAbsScalar(x[0]);
-  if (point->form == MUON_WIRE_PERROW || point->form == MUON_WIRE_PERCOLUMN) PetscCall(MuonLMOPointLines_Private(lmo, &header, &layout, payload, point));
-  else if (point->form != MUON_WIRE_TRIPLES) {
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (size_t)layout.values * sizeof(double), &x));
+  ValuesDecode(format->values, layout.values, payload + layout.valuesat, x);
+  point->magnitude = fabs(x[0]);
+  if (format->form == MUON_WIRE_PERROW || format->form == MUON_WIRE_PERCOLUMN) PetscCall(MuonLMOPointLines_Private(lmo, &header, &layout, payload, point));
+  else if (format->form != MUON_WIRE_TRIPLES) {
     MuonWireIndexReaderInit(&reader, (MuonWireIndices)header.indices, layout.numbered, layout.positions, payload);
     point->place = (PetscInt64)MuonWireIndexReaderNext(&reader);
   }
-  point->u = point->form == MUON_WIRE_SPARSE ? x : x + 1;
-  point->v = x + 1 + m;
+  point->u = format->form == MUON_WIRE_SPARSE ? x : x + 1;
+  point->v = x + 1 + format->rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOPointColumn_Private(const MuonLMOPoint *point, PetscInt j, PetscScalar d[])
+/* x = line j of D, where it is not 0, of a message that is no triple */
+static void MuonLMOPointFill_Private(const MuonLMOPoint *point, PetscInt64 j, PetscInt64 m, double x[])
 {
-  const PetscInt m = point->m;
+  const PetscBool rowmajor = point->format.rowmajor;
+
+  if (point->format.form == MUON_WIRE_SPARSE) {
+    if (point->place / m == j) x[point->place % m] = point->u[0] > 0 ? -1 : 1;
+  } else if (point->format.form == MUON_WIRE_COLUMNS) {
+    if (rowmajor == PETSC_TRUE) x[point->place] = -point->u[j];
+    for (PetscInt64 i = 0; i < m && rowmajor == PETSC_FALSE && point->place == j; i++) x[i] = -point->u[i];
+  } else if (point->head != NULL) {
+    for (int64_t i = point->head[j]; i >= 0; i = point->next[i]) x[i] = point->code[i] % 2 == 0 ? -1 : 1;
+  } else if (point->code[j] >= 0) x[point->code[j] / 2] = point->code[j] % 2 == 0 ? -1 : 1;
+}
+
+PetscErrorCode MuonLMOPointLine_Private(MuonLMO lmo, const MuonLMOPoint *point, PetscInt64 j, const MuonArray *d)
+{
+  const PetscBool    rowmajor = point->format.rowmajor;
+  const PetscInt64   m        = rowmajor == PETSC_TRUE ? point->format.columns : point->format.rows;
+  const MuonKernels *kernels;
+  MuonArray          line = *d;
+  double            *x;
 
   PetscFunctionBegin;
-  if (point->form == MUON_WIRE_TRIPLES && point->count > 0) {
-    MuonKernelRankOne((size_t)m, 1, -1.0, point->u, point->v + j, d, (size_t)m);
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)m * sizeof(double), &x));
+  line.data      = x;
+  line.precision = MUON_DOUBLE;
+  if (point->format.form == MUON_WIRE_TRIPLES && point->count > 0) {
+    /* A product is rounded as in the D that the sender has */
+    line.precision = point->format.values == MUON_WIRE_VALUES_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+    kernels        = MuonArrayKernels(&line);
+    kernels->RankOne(line.m, 1, -1.0, rowmajor == PETSC_TRUE ? point->v : point->u, (rowmajor == PETSC_TRUE ? point->u : point->v) + j, line.data, line.m);
+  } else {
+    PetscCall(PetscArrayzero(x, m));
+    if (point->count > 0) MuonLMOPointFill_Private(point, j, m, x);
   }
-  PetscCall(PetscArrayzero(d, m));
-  if (point->count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  switch (point->form) {
-  case MUON_WIRE_SPARSE:
-    if (point->place % point->n == j) d[point->place / point->n] = point->u[0] > 0 ? -1 : 1;
-    break;
-  case MUON_WIRE_PERROW:
-    for (int64_t i = point->head[j]; i >= 0; i = point->next[i]) d[i] = point->code[i] % 2 == 0 ? -1 : 1;
-    break;
-  case MUON_WIRE_PERCOLUMN:
-    if (point->code[j] >= 0) d[point->code[j] / 2] = point->code[j] % 2 == 0 ? -1 : 1;
-    break;
-  default:
-    if (point->place == j) {
-      for (PetscInt i = 0; i < m; i++) d[i] = -point->u[i];
-    }
-  }
+  MuonArrayAxpby(1.0, &line, 0.0, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,35 +1,32 @@
-#include "muonlmoslices.h"
+#include <petscmuon/private/muonlmoslices.h>
 #include "../kernels/muonlmokernels.h"
+#include <float.h>
 #include <limits.h>
 
-/* The rows that this rank has */
+/* The slices of a matrix, and what is said of each of them, in MUON_WORK_LMO_A */
 typedef struct {
-  const PetscScalar *x;
-  size_t             m, n, ld;
-  PetscInt           first;
-  MPI_Comm           comm;
-  PetscMPIInt        ranks;
-} Block;
+  const MuonMatrix  *A;
+  const MuonKernels *kernels;
+  int                across; /* a slice is no line of the memory */
+  PetscBool          cut;    /* and has entries on other ranks */
+  size_t             count, length;
+  double            *most, *sum, *size, *weight, *f0, *f1;
+  int64_t           *place;
+  int               *exponent;
+} Slices;
 
-/* Scratch of the columns: their norms, weights and what makes them, in MUON_WORK_LMO_A */
-typedef struct {
-  double  *most, *sum, *size, *weight, *f0, *f1;
-  int64_t *row;
-  int     *exponent;
-} Columns;
-
-double MuonLMOConjugate_Private(double p)
+double MuonLMOConjugate(double p)
 {
   return p == 1.0 ? HUGE_VAL : (p == HUGE_VAL ? 1.0 : p / (p - 1));
 }
 
 /* PETSC_INFINITY is a finite number */
-double MuonLMOExponent_Private(PetscReal p)
+double MuonLMOExponent(PetscReal p)
 {
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
-PetscErrorCode MuonLMOCheckExponent_Private(MuonLMO lmo, const char key[], PetscReal p)
+PetscErrorCode MuonLMOCheckExponent(MuonLMO lmo, const char key[], PetscReal p)
 {
   PetscFunctionBegin;
   /* NaN is not at least 1 */
@@ -37,7 +34,7 @@ PetscErrorCode MuonLMOCheckExponent_Private(MuonLMO lmo, const char key[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOViewExponent_Private(PetscViewer viewer, const char key[], PetscReal p)
+PetscErrorCode MuonLMOViewExponent(PetscViewer viewer, const char letter[], PetscReal p)
 {
   PetscBool ascii, string;
   char      text[32];
@@ -46,57 +43,45 @@ PetscErrorCode MuonLMOViewExponent_Private(PetscViewer viewer, const char key[],
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   PetscCall(MuonExponentWrite_Private(p, sizeof(text), text));
-  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", key, text));
-  else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", key, text));
+  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", letter, text));
+  else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", letter, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* An exponent whose conjugate is 1 or 2 to working accuracy is taken for infinity or 2 */
-static double Snap(double p)
+static double WithExactConjugate(double p)
 {
-  return MuonLMOConjugate_Private(p) == 1.0 ? HUGE_VAL : (MuonLMOConjugate_Private(p) == 2.0 ? 2.0 : p);
+  return MuonLMOConjugate(p) == 1.0 ? HUGE_VAL : (MuonLMOConjugate(p) == 2.0 ? 2.0 : p);
 }
 
-static PetscErrorCode MuonLMOBlockBegin_Private(Mat A, Block *block)
+static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, const MuonMatrix *A, Slices *s)
 {
-  PetscInt m, n, ld;
-
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatGetSize(A, NULL, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatGetOwnershipRange(A, &block->first, NULL));
-  PetscCall(PetscObjectGetComm((PetscObject)A, &block->comm));
-  PetscCallMPI(MPI_Comm_size(block->comm, &block->ranks));
-  PetscCall(MatDenseGetArrayRead(A, &block->x));
-  block->m  = (size_t)m;
-  block->n  = (size_t)n;
-  block->ld = (size_t)ld;
+  s->A       = A;
+  s->kernels = MuonArrayKernels(&A->here);
+  s->across  = rows == PETSC_TRUE ? !A->here.rowmajor : A->here.rowmajor;
+  s->cut     = rows == PETSC_FALSE && A->size > 1 ? PETSC_TRUE : PETSC_FALSE;
+  s->count   = s->across ? A->here.m : A->here.n;
+  s->length  = s->across ? A->here.n : A->here.m;
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, s->count * (6 * sizeof(double) + sizeof(int64_t) + sizeof(int)), &s->most));
+  s->sum      = s->most + s->count;
+  s->size     = s->sum + s->count;
+  s->weight   = s->size + s->count;
+  s->f0       = s->weight + s->count;
+  s->f1       = s->f0 + s->count;
+  s->place    = (int64_t *)(s->f1 + s->count);
+  s->exponent = (int *)(s->place + s->count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOColumnsGet_Private(MuonLMO lmo, size_t n, Columns *columns)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, n * (6 * sizeof(double) + sizeof(int64_t) + sizeof(int)), &columns->most));
-  columns->sum      = columns->most + n;
-  columns->size     = columns->sum + n;
-  columns->weight   = columns->size + n;
-  columns->f0       = columns->weight + n;
-  columns->f1       = columns->f0 + n;
-  columns->row      = (int64_t *)(columns->f1 + n);
-  columns->exponent = (int *)(columns->row + n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOExtreme_Private(const Block *block, size_t count, MPI_Datatype type, MPI_Op op, void *x)
+static PetscErrorCode MuonLMOExtreme_Private(const Slices *s, size_t count, MPI_Datatype type, MPI_Op op, void *x)
 {
   PetscMPIInt c;
 
   PetscFunctionBegin;
-  if (block->ranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->cut == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast((PetscInt)count, &c));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, x, c, type, op, block->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, x, c, type, op, s->A->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,47 +89,41 @@ static PetscErrorCode MuonLMOExtreme_Private(const Block *block, size_t count, M
    MPI may add in any order, in another one for another part of the array: equal columns would come out different, and a rank might see another order than the next. So each rank
    adds up its share of the entries, in the order of ranks, and hands it to all
 */
-PetscErrorCode MuonLMOSum_Private(MuonLMO lmo, Mat A, PetscInt n, double x[])
+PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x[])
 {
-  MPI_Comm    comm;
-  PetscMPIInt ranks, share;
-  double     *send, *parts;
+  const PetscMPIInt ranks = A->size;
+  PetscMPIInt       share;
+  double           *send, *parts;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetComm((PetscObject)A, &comm));
-  PetscCallMPI(MPI_Comm_size(comm, &ranks));
   if (ranks == 1 || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast((n + ranks - 1) / ranks, &share));
   PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_B, 2 * (size_t)share * (size_t)ranks * sizeof(double), &send));
   parts = send + (size_t)share * (size_t)ranks;
   PetscCall(PetscArrayzero(send, (size_t)share * (size_t)ranks));
   PetscCall(PetscArraycpy(send, x, n));
-  PetscCallMPI(MPI_Alltoall(send, share, MPI_DOUBLE, parts, share, MPI_DOUBLE, comm));
+  PetscCallMPI(MPI_Alltoall(send, share, MPI_DOUBLE, parts, share, MPI_DOUBLE, A->comm));
   for (PetscMPIInt r = 1; r < ranks; r++) {
     for (PetscMPIInt k = 0; k < share; k++) parts[k] += parts[k + (size_t)r * (size_t)share];
   }
-  PetscCallMPI(MPI_Allgather(parts, share, MPI_DOUBLE, send, share, MPI_DOUBLE, comm));
+  PetscCallMPI(MPI_Allgather(parts, share, MPI_DOUBLE, send, share, MPI_DOUBLE, A->comm));
   PetscCall(PetscArraycpy(x, send, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOCombine_Private(MuonLMO lmo, Mat A, double p, double *size, int *exponent)
+PetscErrorCode MuonLMOCombine(MuonLMO lmo, const MuonMatrix *A, double p, double *size, int *exponent)
 {
-  MPI_Comm    comm;
-  PetscMPIInt ranks;
-  int         mine = *size == 0 ? INT_MIN : *exponent, most, more;
-  double      x;
+  int    mine = *size == 0 ? INT_MIN : *exponent, most, more;
+  double x;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetComm((PetscObject)A, &comm));
-  PetscCallMPI(MPI_Comm_size(comm, &ranks));
-  if (ranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm));
+  if (A->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, A->comm));
   x = *size == 0 ? 0 : ldexp(*size, *exponent - most);
-  if (p == HUGE_VAL) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_MAX, comm));
+  if (p == HUGE_VAL) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_MAX, A->comm));
   else {
     if (p == 2.0) x *= x;
-    PetscCall(MuonLMOSum_Private(lmo, A, 1, &x));
+    PetscCall(MuonLMOSum(lmo, A, 1, &x));
     if (p == 2.0) x = sqrt(x);
   }
   *size     = frexp(x, &more);
@@ -152,193 +131,243 @@ PetscErrorCode MuonLMOCombine_Private(MuonLMO lmo, Mat A, double p, double *size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* size, exponent = the p-norms of the whole columns. most is set where p is neither 1 nor 2, sum as well where it is finite; for the largest entries, row is where this rank has one, or -1 */
-static PetscErrorCode MuonLMOColumnNorms_Private(MuonLMO lmo, Mat A, const Block *block, double p, Columns *c)
+/*
+   Whether a sum of absolute values or of squares says all. A square that underflows is off by 2^-1075 at most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished, but not those of singles,
+   which are all normal doubles
+*/
+static PetscBool InRange(const Slices *s, int power, double sum)
 {
-  const size_t m = block->m, n = block->n, ld = block->ld;
+  return sum <= DBL_MAX && (power == 1 || sum >= ldexp(1.0, -900) || s->A->here.precision == MUON_SINGLE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* One slice as an array of its own */
+static MuonArray Slice(const Slices *s, size_t k)
+{
+  MuonArray slice = s->A->here;
+
+  slice.data = (char *)slice.data + (s->across ? k : k * slice.ld) * s->kernels->size;
+  if (s->across) slice.m = 1;
+  else slice.n = 1;
+  return slice;
+}
+
+/* Slices of zeros, and those whose entries have no square: weight, f0 and f1 hold what is computed again */
+static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int power)
+{
+  size_t bad = 0;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < s->count; k++) {
+    if (InRange(s, power, s->sum[k]) == PETSC_FALSE) {
+      const MuonArray x = Slice(s, k);
+
+      s->f1[bad] = (double)k;
+      s->kernels->SliceArgMax(x.m, x.n, x.data, x.ld, s->across, &s->weight[bad++], s->place);
+    }
+  }
+  if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOExtreme_Private(s, bad, MPI_DOUBLE, MPI_MAX, s->weight));
+  for (size_t b = 0; b < bad; b++) {
+    const MuonArray x = Slice(s, (size_t)s->f1[b]);
+
+    s->kernels->SlicePowers(x.m, x.n, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
+  }
+  if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
+  for (size_t b = 0; b < bad; b++) MuonKernelSliceNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* size, exponent = the p-norms of whole slices. most is set where p is neither 1 nor 2, sum as well where it is finite; for the largest entries, place is where this rank has one, or -1 */
+static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p)
+{
+  const MuonArray *A = &s->A->here;
 
   PetscFunctionBegin;
   if (p == 1.0 || p == 2.0) {
-    const int power = (int)p;
-    size_t    bad   = 0;
-
-    MuonKernelColumnSums(m, n, block->x, ld, power, c->sum);
-    PetscCall(MuonLMOSum_Private(lmo, A, (PetscInt)n, c->sum));
-    MuonKernelSliceNorms(n, p, NULL, c->sum, c->size, c->exponent);
-    /* Columns of zeros, and those whose entries have no square: weight and f0 hold what is computed again */
-    for (size_t j = 0; j < n; j++) {
-      if (!MuonKernelSumInRange(power, c->sum[j])) MuonKernelColumnMost(m, 1, block->x + j * ld, ld, &c->weight[bad++]);
-    }
-    if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(MuonLMOExtreme_Private(block, bad, MPI_DOUBLE, MPI_MAX, c->weight));
-    bad = 0;
-    for (size_t j = 0; j < n; j++) {
-      if (MuonKernelSumInRange(power, c->sum[j])) continue;
-      MuonKernelColumnPowers(m, 1, block->x + j * ld, ld, p, &c->weight[bad], &c->f0[bad]);
-      bad++;
-    }
-    PetscCall(MuonLMOSum_Private(lmo, A, (PetscInt)bad, c->f0));
-    bad = 0;
-    for (size_t j = 0; j < n; j++) {
-      if (MuonKernelSumInRange(power, c->sum[j])) continue;
-      MuonKernelSliceNorms(1, p, &c->weight[bad], &c->f0[bad], &c->size[j], &c->exponent[j]);
-      bad++;
-    }
+    s->kernels->SliceSums(A->m, A->n, A->data, A->ld, s->across, (int)p, s->sum);
+    if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
+    MuonKernelSliceNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
+    PetscCall(MuonLMOSliceNormsAgain_Private(lmo, s, (int)p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  s->kernels->SliceArgMax(A->m, A->n, A->data, A->ld, s->across, s->most, s->place);
+  PetscCall(PetscArraycpy(s->sum, s->most, s->count));
+  PetscCall(MuonLMOExtreme_Private(s, s->count, MPI_DOUBLE, MPI_MAX, s->most));
   if (p == HUGE_VAL) {
-    MuonKernelColumnArgMax(m, n, block->x, ld, c->most, c->row);
-    PetscCall(PetscArraycpy(c->sum, c->most, n));
-    PetscCall(MuonLMOExtreme_Private(block, n, MPI_DOUBLE, MPI_MAX, c->most));
-    for (size_t j = 0; j < n; j++) c->row[j] = c->sum[j] == c->most[j] ? c->row[j] : -1;
-    MuonKernelSliceNorms(n, 1.0, NULL, c->most, c->size, c->exponent);
+    for (size_t k = 0; k < s->count; k++) s->place[k] = s->sum[k] == s->most[k] ? s->place[k] : -1;
+    MuonKernelSliceNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
   } else {
-    MuonKernelColumnMost(m, n, block->x, ld, c->most);
-    PetscCall(MuonLMOExtreme_Private(block, n, MPI_DOUBLE, MPI_MAX, c->most));
-    MuonKernelColumnPowers(m, n, block->x, ld, p, c->most, c->sum);
-    PetscCall(MuonLMOSum_Private(lmo, A, (PetscInt)n, c->sum));
-    MuonKernelSliceNorms(n, p, c->most, c->sum, c->size, c->exponent);
+    s->kernels->SlicePowers(A->m, A->n, A->data, A->ld, s->across, p, s->most, s->sum);
+    if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
+    MuonKernelSliceNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscLogDouble MuonLMOColumnsNormFlops_Private(double p, double q, size_t m, size_t n)
+/* The q-norm of the norms: rows of other ranks are other slices */
+static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, double q, double *size, int *exponent)
 {
-  const PetscLogDouble entries = (PetscLogDouble)m * (PetscLogDouble)n, columns = (PetscLogDouble)n;
-
-  return (p == HUGE_VAL ? 0.0 : (p == 1.0 ? 1.0 : (p == 2.0 ? 2.0 : 3.0))) * entries + (q == HUGE_VAL ? 0.0 : (q == 1.0 ? 1.0 : 3.0)) * columns;
-}
-
-PetscErrorCode MuonLMOColumnsNorm_Private(MuonLMO lmo, double p, double q, Mat X, PetscReal *norm)
-{
-  Block   block;
-  Columns columns;
-  double  r;
-  int     exponent;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOBlockBegin_Private(X, &block));
-  PetscCall(MuonLMOColumnsGet_Private(lmo, block.n, &columns));
-  PetscCall(MuonLMOColumnNorms_Private(lmo, X, &block, p, &columns));
-  PetscCall(MatDenseRestoreArrayRead(X, &block.x));
-  r     = MuonKernelVectorNorm(block.n, q, columns.size, columns.exponent, &exponent);
-  *norm = (PetscReal)ldexp(r, exponent);
-  PetscCall(PetscLogFlops(MuonLMOColumnsNormFlops_Private(p, q, block.m, block.n)));
+  *size = MuonKernelVectorNorm(s->count, q, s->size, s->exponent, exponent);
+  if (s->cut == PETSC_FALSE) PetscCall(MuonLMOCombine(lmo, s->A, q, size, exponent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOColumnsDualNorm_Private(MuonLMO lmo, double p, double q, Mat G, PetscReal *dual)
+static PetscLogDouble NormFlops(double p, double q, PetscLogDouble entries, PetscLogDouble slices)
+{
+  return (p == HUGE_VAL ? 0.0 : (p == 1.0 ? 1.0 : (p == 2.0 ? 2.0 : 3.0))) * entries + (q == HUGE_VAL ? 0.0 : (q == 1.0 ? 1.0 : 3.0)) * slices;
+}
+
+static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, PetscLogDouble slices)
+{
+  return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, slices) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * slices;
+}
+
+PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *norm, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsNorm_Private(lmo, MuonLMOConjugate_Private(Snap(p)), MuonLMOConjugate_Private(q), G, dual));
+  *flops = ApplyFlops(norm->p, norm->q, (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows == PETSC_TRUE ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscLogDouble MuonLMOColumnsApplyFlops_Private(double p, double q, size_t m, size_t n)
+PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *X, double *value)
 {
-  const PetscLogDouble entries = (PetscLogDouble)m * (PetscLogDouble)n, columns = (PetscLogDouble)n;
+  Slices s;
+  double size;
+  int    exponent;
 
-  return MuonLMOColumnsNormFlops_Private(MuonLMOConjugate_Private(p), MuonLMOConjugate_Private(q), m, n) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL ? 0.0 : 6.0) * columns;
-}
-
-PetscErrorCode MuonLMOColumnsFlops_Private(double p, double q, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
   PetscFunctionBegin;
-  *flops = MuonLMOColumnsApplyFlops_Private(p, q, (size_t)m, (size_t)n);
+  PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
+  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, norm->p));
+  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, norm->q, &size, &exponent));
+  *value = ldexp(size, exponent);
+  PetscCall(PetscLogFlops(NormFlops(norm->p, norm->q, (PetscLogDouble)MuonArrayEntries(&X->here), (PetscLogDouble)s.count)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the rows where a column's largest entry is the lowest of all ranks stays, which is the one entry of the column that p = 1 keeps */
-static PetscErrorCode MuonLMOColumnRows_Private(const Block *block, const Columns *c)
+/* Of the places of a slice's largest entry the lowest of all ranks stays, which is the one entry of the slice that p = 1 keeps */
+static PetscErrorCode MuonLMOSlicePlaces_Private(const Slices *s)
 {
-  const int64_t first = (int64_t)block->first, last = first + (int64_t)block->m;
+  const int64_t first = (int64_t)s->A->first, last = first + (int64_t)s->length;
 
   PetscFunctionBegin;
-  if (block->ranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (size_t j = 0; j < block->n; j++) c->row[j] = c->row[j] < 0 ? INT64_MAX : c->row[j] + first;
-  PetscCall(MuonLMOExtreme_Private(block, block->n, MPI_INT64_T, MPI_MIN, c->row));
-  for (size_t j = 0; j < block->n; j++) c->row[j] = c->row[j] >= first && c->row[j] < last ? c->row[j] - first : -1;
+  if (s->cut == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t k = 0; k < s->count; k++) s->place[k] = s->place[k] < 0 ? INT64_MAX : s->place[k] + first;
+  PetscCall(MuonLMOExtreme_Private(s, s->count, MPI_INT64_T, MPI_MIN, s->place));
+  for (size_t k = 0; k < s->count; k++) s->place[k] = s->place[k] >= first && s->place[k] < last ? s->place[k] - first : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* p = q = 1 keeps one entry of the matrix: among equals that of the lowest number in row-major order, which need not be in the lowest column */
-static PetscErrorCode MuonLMOColumnsLargest_Private(const Block *block, const Columns *c)
+/* p = q = 1 keeps one entry of the matrix: among equals the first in the order of the memory, of a matrix on many ranks as if it were all on one. The slices are columns */
+static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
 {
-  const int64_t n     = (int64_t)block->n;
-  int64_t       first = INT64_MAX;
+  const int64_t column = s->across ? 1 : (int64_t)s->A->rows, row = s->across ? (int64_t)s->A->columns : 1;
+  int64_t       first = INT64_MAX, i, j;
   double        most  = 0.0;
 
   PetscFunctionBegin;
-  for (size_t j = 0; j < block->n; j++) most = PetscMax(most, c->most[j]);
-  for (size_t j = 0; j < block->n; j++) {
-    if (c->row[j] >= 0 && c->most[j] == most) first = PetscMin(first, (c->row[j] + (int64_t)block->first) * n + (int64_t)j);
-    c->weight[j] = 0.0;
-    c->row[j]    = -1;
+  for (size_t k = 0; k < s->count; k++) most = PetscMax(most, s->most[k]);
+  for (size_t k = 0; k < s->count; k++) {
+    if (s->place[k] >= 0 && s->most[k] == most) first = PetscMin(first, (s->place[k] + (int64_t)s->A->first) * row + (int64_t)k * column);
+    s->weight[k] = 0.0;
+    s->place[k]  = -1;
   }
-  PetscCall(MuonLMOExtreme_Private(block, 1, MPI_INT64_T, MPI_MIN, &first));
+  PetscCall(MuonLMOExtreme_Private(s, 1, MPI_INT64_T, MPI_MIN, &first));
   if (first == INT64_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  c->weight[first % n] = 1.0;
-  if (first / n >= (int64_t)block->first && first / n < (int64_t)block->first + (int64_t)block->m) c->row[first % n] = first / n - (int64_t)block->first;
+  i            = (s->across ? first / row : first % column) - (int64_t)s->A->first;
+  j            = s->across ? first % row : first / column;
+  s->weight[j] = 1.0;
+  if (i >= 0 && i < (int64_t)s->length) s->place[j] = i;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOColumnsApply_Private(MuonLMO lmo, double p, double q, Mat G, Mat D, PetscReal *dual)
+PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  Block        block;
-  Columns      c;
-  PetscScalar *d;
-  PetscInt     ldd;
-  double       r;
-  int          exponent;
+  const double       p = WithExactConjugate(norm->p), q = norm->q;
+  const MuonArray   *g = &G->here, *d = &D->here;
+  const MuonKernels *kernels = MuonArrayKernels(g);
+  Slices             s;
+  double             size;
+  int                exponent;
 
   PetscFunctionBegin;
-  p = Snap(p);
-  PetscCall(MuonLMOBlockBegin_Private(G, &block));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayWrite(D, &d));
-  PetscCall(MuonLMOColumnsGet_Private(lmo, block.n, &c));
-  PetscCall(MuonLMOColumnNorms_Private(lmo, G, &block, MuonLMOConjugate_Private(p), &c));
-  r     = MuonKernelVectorNorm(block.n, MuonLMOConjugate_Private(q), c.size, c.exponent, &exponent);
-  *dual = (PetscReal)ldexp(r, exponent);
-  if (p == 1.0 && q == 1.0) PetscCall(MuonLMOColumnsLargest_Private(&block, &c));
+  PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, G, &s));
+  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, MuonLMOConjugate(p)));
+  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, MuonLMOConjugate(q), &size, &exponent));
+  *dual = ldexp(size, exponent);
+  if (p == 1.0 && q == 1.0) PetscCall(MuonLMOSlicesLargest_Private(&s));
   else {
-    MuonKernelVectorDual(block.n, q, c.size, c.exponent, c.weight);
-    if (p == 1.0) PetscCall(MuonLMOColumnRows_Private(&block, &c));
+    MuonKernelVectorDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
+    if (p == 1.0) PetscCall(MuonLMOSlicePlaces_Private(&s));
   }
   if (p == 2.0) {
-    MuonKernelSliceFactors(block.n, c.size, c.exponent, c.weight, c.f0, c.f1);
-    MuonKernelColumnsScale(block.m, block.n, block.x, block.ld, c.f0, c.f1, d, (size_t)ldd);
+    /* Frobenius' norm divides all entries by the same number */
+    for (size_t k = 0; k < s.count && q == 2.0; k++) {
+      s.size[k]     = size;
+      s.exponent[k] = exponent;
+    }
+    MuonKernelSliceFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
+    kernels->SliceScale(g->m, g->n, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
   } else {
-    for (size_t j = 0; j < block.n; j++) c.f0[j] = -c.weight[j];
-    if (p == 1.0) MuonKernelColumnsPick(block.m, block.n, block.x, block.ld, c.row, c.f0, d, (size_t)ldd);
-    else if (p == HUGE_VAL) MuonKernelColumnsSign(block.m, block.n, block.x, block.ld, c.f0, d, (size_t)ldd);
+    for (size_t k = 0; k < s.count; k++) s.f0[k] = -s.weight[k];
+    if (p == 1.0) kernels->SlicePick(g->m, g->n, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
+    else if (p == HUGE_VAL) kernels->SliceSign(g->m, g->n, g->data, g->ld, s.across, s.f0, d->data, d->ld);
     else {
       /* |g| / c = (|g| / most) / sum^(1/p*), and (p*-1)/p* is 1/p */
-      for (size_t j = 0; j < block.n; j++) c.f0[j] = c.sum[j] > 0.0 ? c.f0[j] * pow(c.sum[j], -1 / p) : 0.0;
-      MuonKernelColumnsPower(block.m, block.n, block.x, block.ld, 1 / (p - 1), c.most, c.f0, d, (size_t)ldd);
+      for (size_t k = 0; k < s.count; k++) s.f0[k] = s.sum[k] > 0.0 ? s.f0[k] * pow(s.sum[k], -1 / p) : 0.0;
+      kernels->SlicePower(g->m, g->n, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
     }
   }
-  PetscCall(MatDenseRestoreArrayWrite(D, &d));
-  PetscCall(MatDenseRestoreArrayRead(G, &block.x));
-  PetscCall(PetscLogFlops(MuonLMOColumnsApplyFlops_Private(p, q, block.m, block.n)));
+  PetscCall(PetscLogFlops(ApplyFlops(p, q, (PetscLogDouble)MuonArrayEntries(g), (PetscLogDouble)s.count)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMORowsNorm_Private(MuonLMO lmo, int p, double q, Mat X, PetscReal *norm)
+static PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  Block   block;
-  double *size, r;
-  int    *exponents, exponent;
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSlicesApply(lmo, (MuonLMOSlices *)lmo->data, G, D, dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, const MuonMatrix *X, double *norm)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSlicesNorm(lmo, (MuonLMOSlices *)lmo->data, X, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMODualNorm_Slices(MuonLMO lmo, const MuonMatrix *G, double *dual)
+{
+  MuonLMOSlices conjugate = *(MuonLMOSlices *)lmo->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOBlockBegin_Private(X, &block));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, block.m * (sizeof(double) + sizeof(int)), &size));
-  exponents = (int *)(size + block.m);
-  MuonKernelRowNorms(block.m, block.n, block.x, block.ld, p, size, exponents);
-  PetscCall(MatDenseRestoreArrayRead(X, &block.x));
-  r = MuonKernelVectorNorm(block.m, q, size, exponents, &exponent);
-  PetscCall(MuonLMOCombine_Private(lmo, X, q, &r, &exponent));
-  *norm = (PetscReal)ldexp(r, exponent);
-  PetscCall(PetscLogFlops((PetscLogDouble)p * (PetscLogDouble)block.m * (PetscLogDouble)block.n + (q == 1.0 ? (PetscLogDouble)block.m : 0.0)));
+  conjugate.p = MuonLMOConjugate(WithExactConjugate(conjugate.p));
+  conjugate.q = MuonLMOConjugate(conjugate.q);
+  PetscCall(MuonLMOSlicesNorm(lmo, &conjugate, G, dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSlicesGetFlops((MuonLMOSlices *)lmo->data, m, n, flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
+{
+  MuonLMOSlices *slices;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&slices));
+  slices->rows       = rows;
+  slices->p          = p;
+  slices->q          = q;
+  lmo->data          = slices;
+  lmo->ops->apply    = MuonLMOApply_Slices;
+  lmo->ops->norm     = MuonLMONorm_Slices;
+  lmo->ops->dualnorm = MuonLMODualNorm_Slices;
+  lmo->ops->getflops = MuonLMOGetFlops_Slices;
+  lmo->ops->destroy  = MuonLMODestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

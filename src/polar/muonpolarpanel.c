@@ -1,7 +1,6 @@
 #include "muonpolarpanel.h"
-#include "../kernels/muonpolarkernels.h"
-#include <limits.h>
 #include "../kernels/muonpolarbf16.h"
+#include <limits.h>
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
 enum {
@@ -15,7 +14,7 @@ enum {
 
 PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, const MuonKernelReal **real)
 {
-  const char        *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  const char        *prefix = MuonPolarPrefix_Private(polar);
   MuonPolarPrecision precision;
 
   PetscFunctionBegin;
@@ -39,10 +38,12 @@ static MuonWorkspaceSlot MuonPolarPanelOther(const MuonPolarPanel *p)
   return p->slot == MUON_WORK_POLAR_A ? MUON_WORK_POLAR_B : MUON_WORK_POLAR_A;
 }
 
-/* Where the long side of the panel of a rank starts, when the columns of a matrix are dealt evenly */
-static PetscInt MuonPolarPanelStart(PetscInt n, PetscMPIInt size, PetscMPIInt rank)
+/* Where the rows of a rank start, or the columns that are dealt to it when rows become columns */
+static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, PetscMPIInt rank)
 {
-  return (n / size) * rank + PetscMin(rank, n % size);
+  const PetscInt n = p->G->columns;
+
+  return (size_t)(rows == PETSC_TRUE ? p->G->ranges[rank] : (n / p->size) * rank + PetscMin(rank, n % p->size));
 }
 
 /* r and exponent of a norm of which every rank has the part of its rows; the largest exponent is that of the whole */
@@ -64,24 +65,21 @@ static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *ex
 }
 
 /* What a rank gives to the others, and takes from them, when rows become columns; backwards it is the other way round. The counts fit: PanelLoad() has checked */
-static PetscErrorCode MuonPolarPanelExchange(MuonPolarPanel *p, Mat A, PetscBool forwards, const void *from, void *to)
+static PetscErrorCode MuonPolarPanelExchange(const MuonPolarPanel *p, PetscBool forwards, const void *from, void *to)
 {
-  const PetscInt *starts;
-  PetscMPIInt     rank, *counts;
-  MPI_Datatype    type = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  const size_t mine = MuonArrayRows(&p->G->here);
+  PetscMPIInt *counts;
+  MPI_Datatype type = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(p->comm, &rank));
-  PetscCall(MatGetOwnershipRanges(A, &starts));
   PetscCall(PetscMalloc1(4 * (size_t)p->size, &counts));
   for (PetscMPIInt r = 0; r < p->size; r++) {
-    const PetscInt mine = starts[rank + 1] - starts[rank], theirs = starts[r + 1] - starts[r];
-    const PetscInt first = MuonPolarPanelStart(p->n, p->size, r), columns = MuonPolarPanelStart(p->n, p->size, r + 1) - first;
+    const size_t row = MuonPolarPanelStart(p, PETSC_TRUE, r), column = MuonPolarPanelStart(p, PETSC_FALSE, r);
 
-    counts[r]               = (PetscMPIInt)(mine * columns);
-    counts[p->size + r]     = (PetscMPIInt)(mine * first);
-    counts[2 * p->size + r] = (PetscMPIInt)(theirs * (PetscInt)p->local);
-    counts[3 * p->size + r] = (PetscMPIInt)(starts[r] * (PetscInt)p->local);
+    counts[r]               = (PetscMPIInt)(mine * (MuonPolarPanelStart(p, PETSC_FALSE, r + 1) - column));
+    counts[p->size + r]     = (PetscMPIInt)(mine * column);
+    counts[2 * p->size + r] = (PetscMPIInt)((MuonPolarPanelStart(p, PETSC_TRUE, r + 1) - row) * p->local);
+    counts[3 * p->size + r] = (PetscMPIInt)(row * p->local);
   }
   if (forwards == PETSC_TRUE) PetscCallMPI(MPI_Alltoallv(from, counts, counts + p->size, type, to, counts + 2 * p->size, counts + 3 * p->size, type, p->comm));
   else PetscCallMPI(MPI_Alltoallv(from, counts + 2 * p->size, counts + 3 * p->size, type, to, counts, counts + p->size, type, p->comm));
@@ -89,95 +87,89 @@ static PetscErrorCode MuonPolarPanelExchange(MuonPolarPanel *p, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the panel, all rows of my columns, and the messages, a block for the rows of each rank */
-static PetscErrorCode MuonPolarPanelBlocks(MuonPolarPanel *p, Mat A, PetscBool forwards, char *panel, char *blocks)
+/*
+   Between whole lines and the messages, a block for each rank. Of a column-major matrix the panel has whole lines, which are cut into the rows of the ranks, and the rows that were loaded are blocks as they lie; of a
+   row-major one it is the rows here that have whole lines, which are cut into the columns dealt to the ranks
+*/
+static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cut, char *whole, char *blocks)
 {
-  const PetscInt *starts;
-  const size_t    size = p->real->size;
+  const PetscBool byrows = p->G->here.rowmajor ? PETSC_FALSE : PETSC_TRUE;
+  const size_t    size = p->real->size, lines = byrows == PETSC_TRUE ? p->local : p->G->here.n, length = byrows == PETSC_TRUE ? p->s : p->l;
 
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRanges(A, &starts));
   for (PetscMPIInt r = 0; r < p->size; r++) {
-    const size_t first = (size_t)starts[r], rows = (size_t)(starts[r + 1] - starts[r]);
+    const size_t first = MuonPolarPanelStart(p, byrows, r), count = MuonPolarPanelStart(p, byrows, r + 1) - first;
 
-    for (size_t j = 0; j < p->local; j++) {
-      char *in = panel + (first + j * p->s) * size, *out = blocks + (first * p->local + j * rows) * size;
+    for (size_t j = 0; j < lines; j++) {
+      char *line = whole + (first + j * length) * size, *block = blocks + (first * lines + j * count) * size;
 
-      PetscCall(PetscMemcpy(forwards == PETSC_TRUE ? in : out, forwards == PETSC_TRUE ? out : in, rows * size));
+      PetscCall(PetscMemcpy(cut == PETSC_TRUE ? block : line, cut == PETSC_TRUE ? line : block, count * size));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, Mat G, MuonPolarPanel *p)
+/* Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in the other slot */
+static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards)
 {
-  const PetscScalar *g;
-  const PetscInt    *starts;
-  PetscInt           rows, ldg, most = 0;
-  PetscBLASInt       fits;
-  PetscMPIInt        rank;
-  PetscInt64         entries;
-  void              *blocks;
+  const PetscBool cut = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
+  void           *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, (p->G->here.rowmajor ? MuonArrayEntries(&p->G->here) : p->s * p->local) * p->real->size, &blocks));
+  if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)p->Y, (char *)blocks));
+  PetscCall(MuonPolarPanelExchange(p, forwards, cut == PETSC_TRUE ? blocks : p->Y, cut == PETSC_TRUE ? p->Y : blocks));
+  if (cut == PETSC_FALSE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)p->Y, (char *)blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, const MuonMatrix *G, MuonPolarPanel *p)
+{
+  const MuonArray *g    = &G->here;
+  const PetscBool  wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
+  PetscInt         most = G->size > 1 ? 0 : G->rows;
+  PetscBLASInt     fits;
+  PetscInt64       entries;
 
   PetscFunctionBegin;
   p->real  = real;
   p->polar = polar;
-  p->comm  = PetscObjectComm((PetscObject)G);
-  PetscCallMPI(MPI_Comm_size(p->comm, &p->size));
-  PetscCallMPI(MPI_Comm_rank(p->comm, &rank));
-  PetscCall(MatGetSize(G, &p->m, &p->n));
-  PetscCall(MatGetOwnershipRanges(G, &starts));
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  rows = starts[rank + 1] - starts[rank];
-  for (PetscMPIInt r = 0; r < p->size; r++) most = PetscMax(most, starts[r + 1] - starts[r]);
-  p->cut = p->size > 1 && p->m < p->n ? PETSC_TRUE : PETSC_FALSE;
+  p->G     = G;
+  p->comm  = G->comm;
+  p->size  = G->size;
+  for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) most = PetscMax(most, G->ranges[r + 1] - G->ranges[r]);
+  p->cut = p->size > 1 ? wide : PETSC_FALSE;
   /* A square matrix works on its columns on one rank as it must on many, so that an estimate that depends on the side is the same */
-  p->left = p->m < p->n;
-  p->s    = (size_t)PetscMin(p->m, p->n);
-  p->l    = (size_t)PetscMax(p->m, p->n);
-  if (p->cut == PETSC_TRUE) p->local = (size_t)(MuonPolarPanelStart(p->n, p->size, rank + 1) - MuonPolarPanelStart(p->n, p->size, rank));
-  else p->local = p->left ? (size_t)p->n : (size_t)rows;
+  p->left = (wide == PETSC_TRUE) != (g->rowmajor != 0);
+  p->s    = (size_t)PetscMin(G->rows, G->columns);
+  p->l    = (size_t)PetscMax(G->rows, G->columns);
+  if (p->cut == PETSC_TRUE) p->local = MuonPolarPanelStart(p, PETSC_FALSE, G->rank + 1) - MuonPolarPanelStart(p, PETSC_FALSE, G->rank);
+  else p->local = p->size > 1 ? MuonArrayRows(g) : p->l;
   /* The same question on all ranks */
-  PetscCall(PetscBLASIntCast(p->cut == PETSC_TRUE ? p->n : PetscMax(most, p->n), &fits));
+  PetscCall(PetscBLASIntCast(p->cut == PETSC_TRUE ? G->columns : PetscMax(most, G->columns), &fits));
   if (p->cut == PETSC_TRUE) {
-    entries = PetscMax((PetscInt64)most * p->n, (PetscInt64)p->m * (p->n / p->size + 1));
-    PetscCheck(entries <= PETSC_MPI_INT_MAX, p->comm, PETSC_ERR_SUP, "A rank of the %" PetscInt_FMT " x %" PetscInt_FMT " matrix has up to %" PetscInt64_FMT " entries, expected at most %d where rows become columns", p->m, p->n, entries,
+    entries = PetscMax((PetscInt64)most * G->columns, (PetscInt64)G->rows * (G->columns / p->size + 1));
+    PetscCheck(entries <= PETSC_MPI_INT_MAX, p->comm, PETSC_ERR_SUP, "A rank of the %" PetscInt_FMT " x %" PetscInt_FMT " matrix has up to %" PetscInt64_FMT " entries, expected at most %d where rows become columns", G->rows, G->columns, entries,
                PETSC_MPI_INT_MAX);
   }
 
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  p->norm = MuonKernelNorm((size_t)rows, (size_t)p->n, g, (size_t)ldg, &p->exponent);
+  p->norm = MuonArrayKernels(g)->Norm(g->m, g->n, g->data, g->ld, &p->exponent);
   if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
   p->whole = PETSC_FALSE;
   p->slot  = MUON_WORK_POLAR_A;
-  PetscCall(MuonWorkspaceGet(polar->work, p->slot, PetscMax((size_t)rows * (size_t)p->n, p->s * p->local) * real->size, &p->Y));
-  real->load((size_t)rows, (size_t)p->n, g, (size_t)ldg, p->norm, p->exponent, p->Y, (size_t)rows);
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  if (p->cut == PETSC_TRUE) {
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, p->s * p->local * real->size, &blocks));
-    PetscCall(MuonPolarPanelExchange(p, G, PETSC_TRUE, p->Y, blocks));
-    PetscCall(MuonPolarPanelBlocks(p, G, PETSC_TRUE, (char *)p->Y, (char *)blocks));
-  }
+  PetscCall(MuonWorkspaceGet(polar->work, p->slot, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
+  real->load(g->m, g->n, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->m);
+  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, Mat Q)
+PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, const MuonMatrix *Q)
 {
-  PetscScalar *q;
-  PetscInt     rows, ldq;
-  void        *blocks;
+  const MuonArray *q = &Q->here;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(Q, &rows, NULL));
-  PetscCall(MatDenseGetLDA(Q, &ldq));
-  if (p->cut == PETSC_TRUE) {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, p->s * p->local * p->real->size, &blocks));
-    PetscCall(MuonPolarPanelBlocks(p, Q, PETSC_FALSE, (char *)p->Y, (char *)blocks));
-    PetscCall(MuonPolarPanelExchange(p, Q, PETSC_FALSE, blocks, p->Y));
-  }
-  PetscCall(MatDenseGetArrayWrite(Q, &q));
-  p->real->store((size_t)rows, (size_t)p->n, scale, p->Y, (size_t)rows, q, (size_t)ldq);
-  PetscCall(MatDenseRestoreArrayWrite(Q, &q));
+  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE));
+  p->real->store(q->m, q->n, scale, p->Y, q->m, q->precision, q->data, q->ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,16 +196,14 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *p, Mat G, size_t *least)
+PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *p, size_t *least)
 {
-  const PetscInt *starts;
-
   PetscFunctionBegin;
   *least = p->local;
-  if (p->cut == PETSC_TRUE) *least = p->l / (size_t)p->size;
-  else if (p->size > 1) {
-    PetscCall(MatGetOwnershipRanges(G, &starts));
-    for (PetscMPIInt r = 0; r < p->size; r++) *least = PetscMin(*least, (size_t)(starts[r + 1] - starts[r]));
+  for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) {
+    const PetscBool rows = p->cut == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+
+    *least = PetscMin(*least, MuonPolarPanelStart(p, rows, r + 1) - MuonPolarPanelStart(p, rows, r));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -251,23 +241,23 @@ static PetscErrorCode MuonPolarPanelCopyStrip(const MuonPolarPanel *p, size_t fi
 PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, double c3, const void *B)
 {
   const size_t ld = MuonPolarPanelLD(p), strip = MuonPolarPanelGetStrip(p);
+  const void  *held;
   char        *Z;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * strip * p->real->size, &Z));
-  p->real->hold(p->s, B);
+  held = p->real->hold(p->s, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
     char        *Y = MuonPolarPanelStrip(p, first);
 
     PetscCall(MuonPolarPanelCopyStrip(p, first, length, Z));
-    if (c3 == 0.0) p->real->multiply(p->left, p->s, length, c2, B, Z, ldz, c1, Y, ld);
+    if (c3 == 0.0) p->real->multiply(p->left, p->s, length, c2, B, held, Z, ldz, c1, Y, ld);
     else {
-      p->real->multiply(p->left, p->s, length, c3, B, Y, ld, c2, Z, ldz);
-      p->real->multiply(p->left, p->s, length, 1.0, B, Z, ldz, c1, Y, ld);
+      p->real->multiply(p->left, p->s, length, c3, B, held, Y, ld, c2, Z, ldz);
+      p->real->multiply(p->left, p->s, length, 1.0, B, held, Z, ldz, c1, Y, ld);
     }
   }
-  p->real->hold(0, NULL);
   PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,7 +273,7 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * p->local * p->real->size, &Z));
-  p->real->multiply(p->left, p->s, p->local, 1.0, B, p->Y, MuonPolarPanelLD(p), 0.0, Z, MuonPolarPanelLD(p));
+  p->real->multiply(p->left, p->s, p->local, 1.0, B, NULL, p->Y, MuonPolarPanelLD(p), 0.0, Z, MuonPolarPanelLD(p));
   p->slot = MuonPolarPanelOther(p);
   p->Y    = Z;
   PetscCall(PetscLogFlops(2.0 * p->s * p->s * p->local));
@@ -305,13 +295,15 @@ PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar polar, size_t s)
 */
 PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *divisor)
 {
-  const MuonKernelReal  *real   = p->real;
-  const MuonKernelStream stream = {0x506f6c6172ULL, 0, 0, 0, 0};
-  const PetscInt         asked  = p->polar->poweriterations + 1;
-  const size_t           chunk  = 256;
+  const MuonKernelReal  *real    = p->real;
+  const MuonKernels     *kernels = MuonKernelRealArrays(real);
+  const MuonKernelStream stream  = {0x506f6c6172ULL, 0, 0, 0, 0};
+  const PetscInt         asked   = p->polar->poweriterations + 1;
+  const size_t           chunk   = 256;
   double                 last, estimate = 0.0, watched = 0.0;
-  PetscScalar            part[256];
+  double                 part[256];
   uint32_t               words[256];
+  const void            *held;
   char                  *v, *w, *vectors;
 
   PetscFunctionBegin;
@@ -323,23 +315,22 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
     const size_t count = PetscMin(chunk, p->s - i);
 
     MuonKernelStreamWords(&stream, i, count, words);
-    for (size_t j = 0; j < count; j++) part[j] = (PetscScalar)((double)words[j] / 2147483648.0 - 1.0);
-    real->load(count, 1, part, count, 1.0, 0, v + i * real->size, count);
+    for (size_t j = 0; j < count; j++) part[j] = (double)words[j] / 2147483648.0 - 1.0;
+    real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, v + i * real->size, count);
   }
-  last = sqrt(MuonKernelRealSumSquares(real, p->s, v));
-  real->hold(p->s, A);
+  last = sqrt(kernels->SumSquares(p->s, 1, v, p->s));
+  held = real->hold(p->s, A);
   for (PetscInt k = 0; k < asked + WATCH; k++) {
     char *swap = v;
 
-    real->multiply(1, p->s, 1, 1.0 / last, A, v, p->s, 0.0, w, p->s);
-    last = sqrt(MuonKernelRealSumSquares(real, p->s, w));
+    real->multiply(1, p->s, 1, 1.0 / last, A, held, v, p->s, 0.0, w, p->s);
+    last = sqrt(kernels->SumSquares(p->s, 1, w, p->s));
     if (last == 0.0) break;
     if (k + 1 == asked) estimate = sqrt(last);
     watched = sqrt(last);
     v       = w;
     w       = swap;
   }
-  real->hold(0, NULL);
   PetscCall(PetscFree(vectors));
   PetscCall(PetscLogFlops(MuonPolarPanelSpectralFlops(p->polar, p->s)));
   *divisor = last == 0.0 ? 1.0 : PetscMin(1.0, PetscMax(1.2 * estimate, watched));
@@ -350,7 +341,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
 PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *p, double *squares)
 {
   PetscFunctionBegin;
-  *squares = MuonKernelRealSumSquares(p->real, p->s * p->local, p->Y);
+  *squares = MuonKernelRealArrays(p->real)->SumSquares(p->s * p->local, 1, p->Y, p->s * p->local);
   if (p->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, squares, 1, MPI_DOUBLE, MPI_SUM, p->comm));
   PetscCall(PetscLogFlops(2.0 * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,6 @@
 /*
    The working copy of a matrix from which the iterative methods compute its polar factor: in the precision of the kernel, divided by a norm, and the same to a method
-   whether the matrix lies on one rank or with its rows on many.
+   whether the matrix lies on one rank or with its rows on many, and in which precision and order its entries are.
 
    The short side s is whole on every rank, the long side is cut: this rank has local of its l extents, 0 being legal. A method reduces to three operations, the Gram
    matrix of the short side (one sum over the ranks), arithmetic on s x s matrices that every rank does alike, and the product of such a matrix with the panel, which is local.
@@ -14,31 +14,31 @@
 typedef struct {
   const MuonKernelReal *real;
   MuonPolar             polar; /* whose scratch memory this uses; the operations below log their flops */
-  MPI_Comm              comm;  /* of the matrix */
+  const MuonMatrix     *G;     /* which stays as long as the panel */
+  MPI_Comm              comm;  /* of G */
   PetscMPIInt           size;
-  PetscInt              m, n; /* of the whole matrix */
-  int                   left; /* the short side is the rows: Y is s x local, else local x s */
+  int                   left; /* Y is s x local, else local x s: as the lines of the array lie, so that nothing is transposed */
   size_t                s, l, local;
   double                norm; /* G = norm 2^exponent Y */
   int                   exponent;
   PetscBool             whole; /* set by a method with memory for a second panel, and no other use for the slots A and B: products are made at once, without a copy */
   void                 *Y;     /* without padding between columns; slot MUON_WORK_POLAR_A, or also MUON_WORK_POLAR_B where products are made at once */
   MuonWorkspaceSlot     slot;
-  PetscBool             cut; /* the columns were redistributed: store sends them back */
+  PetscBool             cut; /* the columns were dealt to the ranks: store sends them back */
 } MuonPolarPanel;
 
 /*
    Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that holds nothing takes part in everything.
    Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, Mat G, MuonPolarPanel *);
-PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, Mat Q);
+PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonMatrix *G, MuonPolarPanel *);
+PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, const MuonMatrix *Q);
 /* A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s; collective */
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 /* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots MUON_WORK_POLAR_A and B in which Y is not); local */
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
 /* The least extents of the long side that a rank has, which every rank knows without asking */
-PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, Mat G, size_t *);
+PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, size_t *);
 /* The extents of the long side in a strip */
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */

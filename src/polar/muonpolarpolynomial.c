@@ -10,6 +10,15 @@ PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar polar, const MuonKernelP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar polar)
+{
+  const MuonKernelReal *real;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPolarGetPolynomialSteps_Private(MuonPolar polar, PetscInt *steps)
 {
   const MuonKernelPolynomial *p = NULL;

@@ -8,6 +8,8 @@
 
 /* The set that the object names, NULL where the user gave the coefficients */
 PETSC_INTERN PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar, const MuonKernelPolynomial **);
+/* Of the types that take any precision */
+PETSC_INTERN PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarGetPolynomialSteps_Private(MuonPolar, PetscInt *);
 /* Those of a step, 0 first; polynomials of the user repeat the last one */
 PETSC_INTERN void MuonPolarGetPolynomialRow_Private(MuonPolar, const MuonKernelPolynomial *, PetscInt, double[3]);

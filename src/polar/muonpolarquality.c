@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../kernels/muonpolarkernels.h"
+#include "../kernels/muonkernels.h"
 #include <petscblaslapack.h>
 
 /*
@@ -172,37 +172,27 @@ static double TraceGet(const MuonTrace *trace, PetscInt s, double *error)
 }
 
 /* The exponent of the largest entry of G and, divided by that power of two, <G,Q> and the Frobenius norm of G */
-static PetscErrorCode MuonPolarMeasure_Private(Mat G, Mat Q, int *exponent, double *inner, double *norm)
+static PetscErrorCode MuonPolarMeasure_Private(const MuonMatrix *G, const MuonMatrix *Q, int *exponent, double *inner, double *norm)
 {
-  const PetscScalar *g, *q;
-  PetscInt           m, n, ldg, ldq;
-  PetscMPIInt        size;
-  double             most, sums[2], half[2];
+  const MuonArray   *x = &G->here, *y = &Q->here;
+  const MuonKernels *kernels = MuonArrayKernels(x);
+  double             most = kernels->MaxAbs(x->m, x->n, x->data, x->ld), sums[2] = {0.0, 0.0}, half[2];
   int                own;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  PetscCall(MatGetSize(G, NULL, &n));
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetLDA(Q, &ldq));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MatDenseGetArrayRead(Q, &q));
-  most    = MuonKernelMaxAbs((size_t)m, (size_t)n, g, (size_t)ldg);
-  sums[0] = 0.0;
-  sums[1] = MuonKernelNorm((size_t)m, (size_t)n, g, (size_t)ldg, &own);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &size));
-  if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)G)));
+  sums[1] = kernels->Norm(x->m, x->n, x->data, x->ld, &own);
+  if (G->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, G->comm));
   (void)frexp(most, exponent);
   half[0] = ldexp(1.0, -(*exponent / 2));
   half[1] = ldexp(1.0, *exponent / 2 - *exponent);
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) sums[0] += g[i + (size_t)j * ldg] * half[0] * half[1] * q[i + (size_t)j * ldq];
+  for (size_t j = 0; j < x->n; j++) {
+    const PetscScalar *g = (const PetscScalar *)x->data + j * x->ld, *q = (const PetscScalar *)y->data + j * y->ld;
+
+    for (size_t i = 0; i < x->m; i++) sums[0] += g[i] * half[0] * half[1] * q[i];
   }
-  PetscCall(MatDenseRestoreArrayRead(Q, &q));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
   if (sums[1] > 0.0) sums[1] = ldexp(sums[1], own - *exponent);
   sums[1] *= sums[1];
-  if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)G)));
+  if (G->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, G->comm));
   *inner = sums[0];
   *norm  = sqrt(sums[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -242,6 +232,7 @@ static PetscErrorCode MuonPolarMeasure_Private(Mat G, Mat Q, int *exponent, doub
 PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQuality *quality)
 {
   MuonLanczos l;
+  MuonMatrix  from, to;
   double      inner = 0.0, frobenius = 0.0, nuclear, error, alpha[STEPSG + 1], beta[STEPSG + 1], w[STEPSG + 1];
   double      mean, unused;
   MuonTrace   missing = {0.0, 0.0, 0.0}, width = {0.0, 0.0, 0.0}, departure = {0.0, 0.0, 0.0};
@@ -257,8 +248,13 @@ PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQ
   PetscValidHeaderSpecific(Q, MAT_CLASSID, 3);
   PetscAssertPointer(quality, 4);
   PetscCall(MuonCheckMats_Private((PetscObject)polar, G, Q));
-  PetscCall(MuonMatIsFinite_Private(G, &finite));
-  PetscCall(MuonMatIsFinite_Private(Q, &also));
+  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &from));
+  PetscCall(MuonMatGetMatrix(Q, PETSC_FALSE, &to));
+  PetscCall(MuonMatrixIsFinite(&from, &finite));
+  PetscCall(MuonMatrixIsFinite(&to, &also));
+  if (finite == PETSC_TRUE && also == PETSC_TRUE) PetscCall(MuonPolarMeasure_Private(&from, &to, &l.exponent, &inner, &frobenius));
+  PetscCall(MuonMatRestoreMatrix(Q, PETSC_FALSE, &to));
+  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &from));
   quality->smallest = quality->largest = quality->orthogonality = quality->orthogonality_error = quality->alignment = quality->alignment_error = (PetscReal)NAN;
   if (finite == PETSC_FALSE || also == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(G, &l.m, &l.n));
@@ -275,7 +271,6 @@ PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQ
   }
   l.G   = G;
   count = l.s <= EXACT ? l.s : VECTORS + 1;
-  PetscCall(MuonPolarMeasure_Private(G, Q, &l.exponent, &inner, &frobenius));
   if (l.m >= l.n) PetscCall(MatCreateVecs(G, &l.v[0], &l.u[0]));
   else PetscCall(MatCreateVecs(G, &l.u[0], &l.v[0]));
   for (PetscInt i = 1; i <= STEPSG; i++) PetscCall(VecDuplicate(l.v[0], &l.v[i]));
@@ -329,11 +324,8 @@ PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQ
   }
   for (PetscInt i = 0; i <= STEPSG; i++) PetscCall(VecDestroy(&l.v[i]));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&l.u[i]));
-
   PetscCall(VecDestroy(&r));
-
   PetscCall(VecDestroy(&y));
-
   mean                   = TraceGet(&departure, l.s, &error);
   quality->orthogonality = (PetscReal)sqrt(mean);
   /* Of the root of a number with that error */

@@ -95,6 +95,34 @@ PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
+{
+  const PetscInt m = (PetscInt)MuonArrayRows(array), n = (PetscInt)MuonArrayColumns(array);
+  PetscInt       rows, columns;
+  PetscBool      seqdense;
+  MuonMatrix     matrix;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
+  PetscCheck(seqdense, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix of type %s for a copy, expected %s", ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "not set", MATSEQDENSE);
+  PetscCall(MatGetSize(A, &rows, &columns));
+  PetscCheck(rows == m && columns == n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "Matrix of %" PetscInt_FMT " x %" PetscInt_FMT " entries for a copy, expected %" PetscInt_FMT " x %" PetscInt_FMT, rows, columns, m, n);
+  PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
+  if (array->rowmajor) {
+    /* A row here is entries far from each other there: lines of one entry */
+    for (size_t i = 0; i < array->n; i++) {
+      MuonArray from = MuonArrayPart(array, i, 0, 1, array->m), to = MuonArrayPart(&matrix.here, i, 0, 1, array->m);
+
+      from.m  = 1;
+      from.n  = array->m;
+      from.ld = 1;
+      MuonArrayAxpby(1, &from, 0, &to);
+    }
+  } else MuonArrayAxpby(1, array, 0, &matrix.here);
+  PetscCall(MuonMatRestoreMatrix(A, PETSC_TRUE, &matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
 {
   int all = MuonArrayIsFinite(&matrix->here);

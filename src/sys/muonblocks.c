@@ -120,20 +120,3 @@ PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt b, size_t leng
   PetscCall(PetscSNPrintf(name, length, "%s[%" PetscInt_FMT "]", layer, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode MuonBlockMatCreate_Private(Mat A, const MuonBlock *block, Mat *B)
-{
-  const PetscScalar *a;
-  PetscInt           lda;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  PetscCall(MatCreate(PETSC_COMM_SELF, B));
-  PetscCall(MatSetSizes(*B, block->m, block->n, block->m, block->n));
-  PetscCall(MatSetType(*B, MATSEQDENSE));
-  PetscCall(MatDenseSetLDA(*B, PetscMax(lda, 1)));
-  PetscCall(MatSeqDenseSetPreallocation(*B, (PetscScalar *)a + block->row + (size_t)block->column * (size_t)lda));
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

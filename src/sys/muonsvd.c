@@ -1,14 +1,17 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscblaslapack.h>
 #include <slepcsvd.h>
-#include "../kernels/muonpolarkernels.h"
+#include "../kernels/muonpolarreal.h"
 
 enum {
   MAXPREFIXES = 4
 };
 
 struct _n_MuonSVD {
+  MPI_Comm      comm;
   MuonWorkspace work;
+  PetscReal     tolerance;
+  PetscBool     setup; /* the options were looked at */
   PetscOptions  options;
   char         *prefix;
   PetscInt      nread; /* prefixes behind which options are read, in this order */
@@ -53,6 +56,15 @@ PetscErrorCode MuonSVDCreate(MPI_Comm comm, MuonSVD *svd)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(svd));
+  (*svd)->comm      = comm;
+  (*svd)->tolerance = (PetscReal)PETSC_DETERMINE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSVDSetTolerance(MuonSVD svd, PetscReal tolerance)
+{
+  PetscFunctionBegin;
+  svd->tolerance = tolerance;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,24 +115,120 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
   }
   PetscCheck(svd->nread < MAXPREFIXES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Options of a singular value decomposition are read behind more than %d prefixes", MAXPREFIXES);
   PetscCall(PetscStrallocpy(svd->prefix != NULL ? svd->prefix : "", &svd->read[svd->nread++]));
+  svd->setup = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X (long x short) is A, or its transpose where A is wide, times 2^-exponent */
-static void MuonSVDLoad_Private(PetscInt m, PetscInt n, const PetscScalar *a, PetscInt lda, int exponent, PetscScalar *X)
+/* The keys of SLEPc behind the prefixes and their values, as they are in the database, in lower case; to be freed */
+static PetscErrorCode MuonSVDKeys_Private(MuonSVD svd, char **keys)
 {
-  const PetscInt block = 16;
+  static const char *const classes[] = {"svd_", "bv_", "ds_"};
+  char                    *all, start[256], **word;
+  size_t                   length;
+  int                      words;
+  PetscBool                ours = PETSC_FALSE;
 
-  if (m >= n) {
-    MuonKernelDivide((size_t)m, (size_t)n, a, (size_t)lda, 1.0, exponent, X, (size_t)m);
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetAll(svd->options, &all));
+  PetscCall(PetscStrtolower(all));
+  PetscCall(PetscStrlen(all, &length));
+  PetscCall(PetscCalloc1(length + 2, keys));
+  PetscCall(PetscStrToArray(all, ' ', &words, &word));
+  for (int w = 0; w < words; w++) {
+    if (word[w][0] == '-' && word[w][1] >= 'a' && word[w][1] <= 'z') {
+      ours = PETSC_FALSE;
+      for (PetscInt i = 0; i < svd->nread; i++) {
+        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes) && ours == PETSC_FALSE; k++) {
+          PetscCall(PetscSNPrintf(start, sizeof(start), "-%s%s", svd->read[i], classes[k]));
+          PetscCall(PetscStrtolower(start));
+          PetscCall(PetscStrbeginswith(word[w], start, &ours));
+        }
+      }
+    }
+    if (ours == PETSC_FALSE) continue;
+    PetscCall(PetscStrlcat(*keys, " ", length + 2));
+    PetscCall(PetscStrlcat(*keys, word[w], length + 2));
+  }
+  PetscCall(PetscStrToArrayDestroy(words, word));
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSVDChoices(MuonSVD svd, size_t length, char text[])
+{
+  unsigned int hash;
+  char        *keys;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSVDKeys_Private(svd, &keys));
+  PetscCall(MuonNameHash_Private(keys, &hash));
+  PetscCall(PetscFree(keys));
+  PetscCall(PetscSNPrintf(text, length, " slepc %x", hash));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSVDReadOptions_Private(MuonSVD svd, PetscInt nread, SVD solve)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSetOptions((PetscObject)solve, svd->options));
+  for (PetscInt i = 0; i < nread; i++) {
+    PetscCall(SVDSetOptionsPrefix(solve, svd->read[i]));
+    PetscCall(SVDSetFromOptions(solve));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options behind a later prefix win, but an unknown type is one wherever it stands. Without keys nothing is started */
+PetscErrorCode MuonSVDSetUp(MuonSVD svd)
+{
+  PetscErrorCode (*create)(SVD);
+  const PetscInt none = 1 << 30;
+  PetscBool      set;
+  PetscInt       nsv;
+  SVD            trial;
+  char          *keys, type[256], names[512];
+
+  PetscFunctionBegin;
+  if (svd->setup == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonSVDKeys_Private(svd, &keys));
+  set = keys[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscFree(keys));
+  if (set == PETSC_TRUE) {
+    PetscCall(MuonSVDStart());
+    for (PetscInt i = 0; i < svd->nread; i++) {
+      PetscCall(PetscOptionsGetString(svd->options, svd->read[i], "-svd_type", type, sizeof(type), &set));
+      if (set == PETSC_TRUE) {
+        PetscCall(PetscFunctionListFind(SVDList, type, &create));
+        PetscCall(MuonListNames_Private(SVDList, sizeof(names), names));
+        PetscCheck(create != NULL, svd->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%ssvd_type, expected one of: %s", type, svd->read[i], names);
+      }
+    }
+    /* What SLEPc itself refuses, and whether there is a number of triples: nobody asks for that many */
+    PetscCall(SVDCreate(PETSC_COMM_SELF, &trial));
+    PetscCall(SVDSetDimensions(trial, none, PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(MuonSVDReadOptions_Private(svd, svd->nread, trial));
+    PetscCall(SVDGetDimensions(trial, &nsv, NULL, NULL));
+    PetscCheck(nsv == none, svd->comm, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where other numbers are needed: remove it", svd->read[svd->nread - 1], nsv);
+    PetscCall(SVDDestroy(&trial));
+  }
+  svd->setup = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X (long x short) is what the lines of A are the columns of, or its transpose where the lines are shorter than they are many, times 2^-exponent */
+static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X)
+{
+  const MuonKernelReal *real  = MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  const size_t          block = 16, size = MuonArrayEntryBytes(A);
+
+  if (A->m >= A->n) {
+    real->load(A->m, A->n, A->precision, A->data, A->ld, 1.0, exponent, X, A->m);
     return;
   }
-  for (PetscInt J = 0; J < n; J += block) {
-    for (PetscInt i = 0; i < m; i++) {
-      for (PetscInt j = J; j < J + block && j < n; j++) X[j + (size_t)i * n] = a[i + (size_t)j * lda];
-    }
+  for (size_t j = 0; j < A->n; j += block) {
+    /* An entry of each of some lines, one after the other */
+    for (size_t i = 0; i < A->m; i++) real->load(1, PetscMin(block, A->n - j), A->precision, (const char *)A->data + (i + j * A->ld) * size, A->ld, 1.0, exponent, X + j + i * A->n, 1);
   }
-  MuonKernelDivide((size_t)n, (size_t)m, X, (size_t)n, 1.0, exponent, X, (size_t)n);
 }
 
 /*
@@ -177,28 +285,24 @@ static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, Pets
    The largest singular triples of the contiguous array X (l x s, l >= s) by a fresh SLEPc object: one that is kept would go on with its random numbers,
    and the result would depend on what was computed before. The options behind the first nread prefixes change the solver; X is overwritten where l > s.
 */
-static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
+static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscReal tolerance, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
 {
   SVD          solve;
   SVDType      type;
   Mat          A;
   Vec          left = NULL, right = NULL;
   PetscScalar *R = X, *tau = NULL;
-  PetscInt     asked;
+  PetscInt     iterations;
   PetscBool    lapack;
 
   PetscFunctionBegin;
   PetscCall(SVDCreate(PETSC_COMM_SELF, &solve));
-  PetscCall(PetscObjectSetOptions((PetscObject)solve, svd->options));
   PetscCall(SVDSetType(solve, solver));
   PetscCall(SVDSetDimensions(solve, nsv, PETSC_DEFAULT, PETSC_DEFAULT));
-  for (PetscInt i = 0; i < nread; i++) {
-    PetscCall(SVDSetOptionsPrefix(solve, svd->read[i]));
-    PetscCall(SVDSetFromOptions(solve));
-  }
+  PetscCall(SVDGetTolerances(solve, NULL, &iterations));
+  PetscCall(SVDSetTolerances(solve, tolerance, iterations));
+  PetscCall(MuonSVDReadOptions_Private(svd, nread, solve));
   PetscCall(SVDSetWhichSingularTriplets(solve, SVD_LARGEST));
-  PetscCall(SVDGetDimensions(solve, &asked, NULL, NULL));
-  PetscCheck(asked == nsv, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where %" PetscInt_FMT " are needed: remove it", svd->prefix != NULL ? svd->prefix : "", asked, nsv);
   PetscCall(SVDGetType(solve, &type));
   PetscCall(PetscStrncpy(svd->solver, type, sizeof(svd->solver)));
   PetscCall(PetscStrcmp(type, SVDLAPACK, &lapack));
@@ -230,146 +334,116 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonArray *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  const PetscScalar *a;
-  PetscScalar       *X;
-  const char        *solver;
-  PetscInt           m, n, lda, l, s, nconv;
-  PetscBool          finite;
-  double             most;
-  int                exponent;
+  const PetscInt  m = (PetscInt)A->m, n = (PetscInt)A->n, l = PetscMax(m, n), s = PetscMin(m, n);
+  const PetscReal eps = PetscMax(PETSC_MACHINE_EPSILON, (PetscReal)(2.0 * MuonArrayKernels(A)->unit)), tolerance = svd->tolerance == (PetscReal)PETSC_DETERMINE ? 8 * eps : PetscMax(svd->tolerance, 8 * PETSC_MACHINE_EPSILON);
+  /* The factors of the transpose are those of the matrix in exchange */
+  PetscScalar *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V, *X;
+  const char  *solver;
+  PetscInt     nconv;
+  double       most;
+  int          exponent;
 
   PetscFunctionBegin;
   *count  = 0;
   *status = MUON_STATUS_OK;
-  PetscCall(MatGetSize(A, &m, &n));
-  l = PetscMax(m, n);
-  s = PetscMin(m, n);
-  PetscCheck(nsv >= 0 && nsv <= s, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " singular triples of a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, expected at most %" PetscInt_FMT, nsv, m, n, s);
+  PetscCheck(nsv >= 0 && nsv <= s, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " singular triples of a %zu x %zu matrix, expected at most %" PetscInt_FMT, nsv, MuonArrayRows(A), MuonArrayColumns(A), s);
   if (nsv == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonMatIsFinite_Private(A, &finite));
-  if (finite == PETSC_FALSE) {
+  if (!MuonArrayIsFinite(A)) {
     *status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonSVDStart());
-  if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
   PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_A, (size_t)l * s * sizeof(PetscScalar), &X));
 
-  /* The factors of the transpose are those of the matrix in exchange; scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  most = MuonKernelMaxAbs((size_t)m, (size_t)n, a, (size_t)lda);
+  /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
+  most = MuonArrayKernels(A)->MaxAbs(A->m, A->n, A->data, A->ld);
+  if (most == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   (void)frexp(most, &exponent);
-  if (most > 0.0) {
-    MuonSVDLoad_Private(m, n, a, lda, exponent, X);
-    /* Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an error on matrices of low rank, which residuals are */
-    solver = 8 * nsv < s && s > 32 ? SVDTRLANCZOS : SVDLAPACK;
-    PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, svd->nread, solver, sigma, m >= n ? U : V, m >= n ? V : U, &nconv));
-    if (nconv < nsv) {
-      PetscCall(PetscInfo(NULL, "Solver %s found %" PetscInt_FMT " of %" PetscInt_FMT " singular triples of a %" PetscInt_FMT " x %" PetscInt_FMT " matrix: LAPACK takes over\n", svd->solver, nconv, nsv, m, n));
-      svd->fallbacks++;
-      MuonSVDLoad_Private(m, n, a, lda, exponent, X);
-      PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, 0, SVDLAPACK, sigma, m >= n ? U : V, m >= n ? V : U, &nconv));
-    }
-    if (nconv < nsv) *status = MUON_STATUS_LMO;
-    else {
-      for (*count = 0; *count < nsv && sigma[*count] > l * PETSC_MACHINE_EPSILON * sigma[0]; (*count)++) continue;
-      for (PetscInt i = 0; i < nsv; i++) sigma[i] = (PetscReal)ldexp((double)sigma[i], exponent);
-      if (PetscIsInfOrNanReal(sigma[0])) {
-        *status = MUON_STATUS_NANORINF;
-        *count  = 0;
-      }
+  MuonSVDLoad_Private(A, exponent, X);
+  /* Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an error on matrices of low rank, which residuals are */
+  solver = 8 * nsv < s && s > 32 ? SVDTRLANCZOS : SVDLAPACK;
+  PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, svd->nread, solver, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
+  if (nconv < nsv) {
+    PetscCall(PetscInfo(NULL, "Solver %s found %" PetscInt_FMT " of %" PetscInt_FMT " singular triples of a %zu x %zu matrix: LAPACK takes over\n", svd->solver, nconv, nsv, MuonArrayRows(A), MuonArrayColumns(A)));
+    svd->fallbacks++;
+    MuonSVDLoad_Private(A, exponent, X);
+    PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, 0, SVDLAPACK, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
+  }
+  if (nconv < nsv) *status = MUON_STATUS_LMO;
+  else {
+    for (*count = 0; *count < nsv && sigma[*count] > l * eps * sigma[0]; (*count)++) continue;
+    for (PetscInt i = 0; i < nsv; i++) sigma[i] = (PetscReal)ldexp((double)sigma[i], exponent);
+    if (PetscIsInfOrNanReal(sigma[0])) {
+      *status = MUON_STATUS_NANORINF;
+      *count  = 0;
     }
   }
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSVDRoom_Private(MuonSVD svd, PetscInt m, PetscInt n, PetscInt nsv, PetscScalar **X, PetscScalar **U)
+/* The first rank has the whole matrix, in the precision and order of its parts, and the whole U; an error of its own becomes one of all ranks */
+static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_D, (size_t)m * n * sizeof(PetscScalar), X));
-  if (nsv > 0) PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)m * nsv * sizeof(PetscScalar), U));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* At the first rank, which has the whole matrix as X and gets the whole U; an error of its own becomes one of all ranks */
-static PetscErrorCode MuonSVDComputeWhole_Private(MuonSVD svd, PetscInt m, PetscInt n, PetscScalar *X, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
-{
-  Mat whole;
+  MuonArray      whole = A->here, vectors, part;
+  PetscScalar   *P     = NULL;
+  PetscMPIInt    values, length, answer[3] = {0, 0, 0};
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, X, &whole));
-  PetscCall(MuonSVDComputeSequential_Private(svd, whole, nsv, sigma, U, V, count, status));
-  PetscCall(MatDestroy(&whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
-{
-  const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
-  const PetscScalar *a;
-  PetscScalar       *X = NULL, *whole = NULL;
-  PetscInt           m, n, rows, lda;
-  PetscMPIInt        rank, values, length, answer[3] = {0, 0, 0};
-  PetscErrorCode     ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatGetLocalSize(A, &rows, NULL));
+  whole.m = (size_t)(whole.rowmajor ? A->columns : A->rows);
+  whole.n = (size_t)(whole.rowmajor ? A->rows : A->columns);
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
-  if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
-  if (rank == 0) ierr = MuonSVDRoom_Private(svd, m, n, U != NULL ? nsv : 0, &X, &whole);
+  if (A->rank == 0) {
+    ierr = MuonWorkspaceGetArray(svd->work, MUON_WORK_SVD_D, &whole, whole.precision, &whole);
+    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
+  }
   answer[0] = (PetscMPIInt)ierr;
-  PetscCallMPI(MPI_Bcast(answer, 1, MPI_INT, 0, comm));
+  PetscCallMPI(MPI_Bcast(answer, 1, MPI_INT, 0, A->comm));
   PetscCall(ierr);
-  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank has no room for a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", m, n);
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  PetscCall(MuonMatMoveRows_Private(A, n, (PetscScalar *)a, lda, X, PETSC_TRUE));
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
-  if (rank == 0) {
-    ierr      = MuonSVDComputeWhole_Private(svd, m, n, X, nsv, sigma, whole, V, count, status);
+  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank has no room for a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", A->rows, A->columns);
+  PetscCall(MuonMatrixMoveRows(A, &A->here, &whole, PETSC_TRUE));
+  if (A->rank == 0) {
+    ierr      = MuonSVDComputeSequential_Private(svd, &whole, nsv, sigma, P, V, count, status);
     answer[0] = (PetscMPIInt)ierr;
     answer[1] = (PetscMPIInt)*count;
     answer[2] = (PetscMPIInt)*status;
   }
-  PetscCallMPI(MPI_Bcast(answer, 3, MPI_INT, 0, comm));
+  PetscCallMPI(MPI_Bcast(answer, 3, MPI_INT, 0, A->comm));
   PetscCall(ierr);
-  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", m, n);
+  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", A->rows, A->columns);
   *count  = answer[1];
   *status = (MuonStatus)answer[2];
   if (*status != MUON_STATUS_OK || *count == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast(*count, &values));
-  PetscCallMPI(MPI_Bcast(sigma, values, MPIU_REAL, 0, comm));
+  PetscCallMPI(MPI_Bcast(sigma, values, MPIU_REAL, 0, A->comm));
   if (V != NULL) {
     MPI_Datatype column;
 
-    PetscCall(PetscMPIIntCast(n, &length));
+    PetscCall(PetscMPIIntCast(A->columns, &length));
     PetscCallMPI(MPI_Type_contiguous(length, MPIU_SCALAR, &column));
     PetscCallMPI(MPI_Type_commit(&column));
-    PetscCallMPI(MPI_Bcast(V, values, column, 0, comm));
+    PetscCallMPI(MPI_Bcast(V, values, column, 0, A->comm));
     PetscCallMPI(MPI_Type_free(&column));
   }
-  if (U != NULL) PetscCall(MuonMatMoveRows_Private(A, *count, U, PetscMax(1, rows), whole, PETSC_FALSE));
+  if (U != NULL) {
+    part    = MuonArrayOfScalars((PetscInt)MuonArrayRows(&A->here), *count, U, 0);
+    vectors = MuonArrayOfScalars(A->rows, *count, P, 0);
+    PetscCall(MuonMatrixMoveRows(A, &part, &vectors, PETSC_FALSE));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSVDCompute(MuonSVD svd, Mat A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
+PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  PetscBool dense, parallel;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIDENSE, &parallel));
-  PetscCheck(dense == PETSC_TRUE || parallel == PETSC_TRUE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix of type %s, expected %s or %s", ((PetscObject)A)->type_name, MATSEQDENSE, MATMPIDENSE);
   *count  = 0;
   *status = MUON_STATUS_OK;
-  if (dense == PETSC_TRUE) PetscCall(MuonSVDComputeSequential_Private(svd, A, nsv, sigma, U, V, count, status));
+  PetscCall(MuonSVDSetUp(svd));
+  if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
+  if (A->size == 1) PetscCall(MuonSVDComputeSequential_Private(svd, &A->here, nsv, sigma, U, V, count, status));
   else if (nsv > 0) PetscCall(MuonSVDComputeParallel_Private(svd, A, nsv, sigma, U, V, count, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,27 +2,31 @@
    Moves byte messages between ranks and sums arrays, and counts what it hands to MPI.
 
    Pure C and MPI, without PETSc and without mutable globals, so that it runs under a simulator and can be measured alone. Messages of any size travel: the sizes go
-   ahead as 64-bit integers, and the bytes in units that keep the counts and displacements of MPI within an int. A message is padded with zeros to whole units.
+   ahead, and the bytes in units that keep the counts and displacements of MPI within an int. A message is padded with zeros to whole units.
+
+   A wrong size would abort or hang inside MPI, and after the sizes there is no call in which ranks could tell each other. So a size travels as three copies of a word of 40 bits and a check of 24:
+   their bitwise majority is taken where it passes the check, else any copy that does. Only where none passes, or the size is beyond what the receiver allows, does the call fail, before the bytes move.
 */
 #pragma once
 
 #include <mpi.h>
+#include <petscmuon/private/muonexport.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 enum {
-  MUON_TRANSPORT_UNIT = 64 /* bytes: one call moves up to 128 GiB a rank */
+  MUON_TRANSPORT_UNIT   = 64, /* bytes: one call moves up to 128 GiB a rank */
+  MUON_TRANSPORT_COPIES = 3   /* 64-bit words that a size takes on its way */
 };
 
 /* Every function returns MPI_SUCCESS, an error code of MPI (positive) or one of these; after an error the ranks no longer agree on what comes next */
 enum {
   MUON_TRANSPORT_MEMORY   = -1, /* an allocation failed */
   MUON_TRANSPORT_TOOLARGE = -2, /* more units in one call than an int counts */
-  MUON_TRANSPORT_ARGUMENT = -3  /* a message that does not begin at a whole unit */
+  MUON_TRANSPORT_ARGUMENT = -3, /* a message that does not begin at a whole unit */
+  MUON_TRANSPORT_CORRUPT  = -4  /* a size of which no copy can be right */
 };
 
 /* In the place of a root: the result is wanted by every rank */
@@ -35,43 +39,45 @@ typedef struct {
   MPI_Datatype unit;
   MPI_Request *requests; /* of the sums under way */
   int         *counts;   /* four arrays, one entry a rank */
+  uint64_t    *sizes;    /* two arrays, MUON_TRANSPORT_COPIES words a rank: those that leave, those that came */
   int          rank, size;
   int          started, room; /* requests in use and allocated */
   uint64_t     bytes;         /* in the send buffers of the communication calls, each buffer once */
   uint64_t     calls;         /* communication calls; waiting is none */
 } MuonTransport;
 
-/* What a rank got: the message of rank r is data[offset[r]..offset[r] + bytes[r]), then zeros to the next unit. Kept and reused, only growing */
+/* Messages of or for all ranks in one memory: that of rank r is data[offset[r]..offset[r] + bytes[r]), then zeros to the next unit. Kept and reused, only growing */
 typedef struct {
   unsigned char *data;
   uint64_t      *offset, *bytes;
+  uint64_t      *most; /* that may come from each rank; at first there is no bound */
   uint64_t       capacity;
-} MuonTransportInbox;
+} MuonTransportBuffer;
 
 int  MuonTransportInit(MuonTransport *transport, MPI_Comm comm);
 void MuonTransportFree(MuonTransport *transport);
-int  MuonTransportInboxInit(const MuonTransport *transport, MuonTransportInbox *inbox);
-void MuonTransportInboxFree(MuonTransportInbox *inbox);
+int  MuonTransportBufferInit(const MuonTransport *transport, MuonTransportBuffer *buffer);
+int  MuonTransportBufferGrow(MuonTransportBuffer *buffer, uint64_t bytes); /* to hold at least so many, with what it holds */
+void MuonTransportBufferFree(MuonTransportBuffer *buffer);
 
 /* bytes rounded up to whole units: send buffers need that much room, and the padding in them is zeroed before they are sent */
 uint64_t MuonTransportPadded(uint64_t bytes);
 
 /*
-   Collective over the communicator. Every rank's message goes to the root; the root's message goes to everybody (the root itself keeps send, its inbox is not touched);
-   rank r gets the message at send + offset[r], where offset[r] is a whole number of units; every rank's message goes to everybody.
+   Collective over the communicator. Every rank's message goes to the root, or to everybody; the root's message goes to everybody (the root itself keeps send, its buffer is not touched);
+   rank r gets the message at send + offset[r], where offset[r] is a whole number of units.
 */
-int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox);
-int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox);
-int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportInbox *inbox);
-int MuonTransportAllGather(MuonTransport *transport, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox);
+int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
+int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
+int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
 
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);
+/* Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32 that flip on the way change no answer */
+int MuonTransportVote(MuonTransport *transport, int yes, int *all);
 
 /* Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started */
 int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int MuonTransportSumWait(MuonTransport *transport);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

@@ -21,7 +21,8 @@ int MuonTransportInit(MuonTransport *transport, MPI_Comm comm)
   Try(MPI_Type_contiguous(MUON_TRANSPORT_UNIT, MPI_BYTE, &transport->unit));
   Try(MPI_Type_commit(&transport->unit));
   transport->counts = (int *)malloc(4 * (size_t)transport->size * sizeof(int));
-  return transport->counts == NULL ? MUON_TRANSPORT_MEMORY : MPI_SUCCESS;
+  transport->sizes  = (uint64_t *)malloc(2 * MUON_TRANSPORT_COPIES * (size_t)transport->size * sizeof(uint64_t));
+  return transport->counts == NULL || transport->sizes == NULL ? MUON_TRANSPORT_MEMORY : MPI_SUCCESS;
 }
 
 void MuonTransportFree(MuonTransport *transport)
@@ -29,24 +30,44 @@ void MuonTransportFree(MuonTransport *transport)
   if (transport->unit != MPI_DATATYPE_NULL) MPI_Type_free(&transport->unit);
   free(transport->requests);
   free(transport->counts);
+  free(transport->sizes);
   memset(transport, 0, sizeof(*transport));
   transport->unit = MPI_DATATYPE_NULL;
 }
 
-int MuonTransportInboxInit(const MuonTransport *transport, MuonTransportInbox *inbox)
+int MuonTransportBufferInit(const MuonTransport *transport, MuonTransportBuffer *buffer)
 {
-  memset(inbox, 0, sizeof(*inbox));
-  inbox->offset = (uint64_t *)calloc((size_t)transport->size, sizeof(uint64_t));
-  inbox->bytes  = (uint64_t *)calloc((size_t)transport->size, sizeof(uint64_t));
-  return inbox->offset == NULL || inbox->bytes == NULL ? MUON_TRANSPORT_MEMORY : MPI_SUCCESS;
+  const size_t size = (size_t)transport->size;
+
+  memset(buffer, 0, sizeof(*buffer));
+  buffer->offset = (uint64_t *)calloc(3 * size, sizeof(uint64_t));
+  if (buffer->offset == NULL) return MUON_TRANSPORT_MEMORY;
+  buffer->bytes = buffer->offset + size;
+  buffer->most  = buffer->bytes + size;
+  memset(buffer->most, 0xff, size * sizeof(uint64_t));
+  return MPI_SUCCESS;
 }
 
-void MuonTransportInboxFree(MuonTransportInbox *inbox)
+int MuonTransportBufferGrow(MuonTransportBuffer *buffer, uint64_t bytes)
 {
-  free(inbox->data);
-  free(inbox->offset);
-  free(inbox->bytes);
-  memset(inbox, 0, sizeof(*inbox));
+  const uint64_t more     = buffer->capacity + buffer->capacity / 2;
+  const uint64_t capacity = bytes > more ? bytes : more;
+  unsigned char *data;
+
+  if (bytes <= buffer->capacity) return MPI_SUCCESS;
+  if (capacity > SIZE_MAX) return MUON_TRANSPORT_TOOLARGE;
+  data = (unsigned char *)realloc(buffer->data, (size_t)capacity);
+  if (data == NULL) return MUON_TRANSPORT_MEMORY;
+  buffer->data     = data;
+  buffer->capacity = capacity;
+  return MPI_SUCCESS;
+}
+
+void MuonTransportBufferFree(MuonTransportBuffer *buffer)
+{
+  free(buffer->data);
+  free(buffer->offset);
+  memset(buffer, 0, sizeof(*buffer));
 }
 
 uint64_t MuonTransportPadded(uint64_t bytes)
@@ -54,42 +75,56 @@ uint64_t MuonTransportPadded(uint64_t bytes)
   return (bytes + MUON_TRANSPORT_UNIT - 1) / MUON_TRANSPORT_UNIT * MUON_TRANSPORT_UNIT;
 }
 
-/* A message about to leave: zeroes its padding, gives its units */
-static int Pack(unsigned char *message, uint64_t bytes, int *units)
+/* A size below 2^40 with its check; neither zeros nor ones alone pass */
+static uint64_t Word(uint64_t bytes)
+{
+  return bytes | ((bytes + 1) * UINT64_C(0x9E3779B97F4A7C15)) >> 40 << 40;
+}
+
+/* A message about to leave: zeroes its padding, writes the copies of its size, gives its units */
+static int Pack(unsigned char *message, uint64_t bytes, uint64_t copy[], int *units)
 {
   const uint64_t padded = MuonTransportPadded(bytes);
 
   if (padded < bytes || padded / MUON_TRANSPORT_UNIT > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
   if (padded > bytes) memset(message + bytes, 0, (size_t)(padded - bytes));
+  for (int k = 0; k < MUON_TRANSPORT_COPIES; k++) copy[k] = Word(bytes);
   *units = (int)(padded / MUON_TRANSPORT_UNIT);
   return MPI_SUCCESS;
 }
 
-/* Lays out the messages of the sizes in inbox->bytes, one after the other in the order of ranks */
-static int MakeRoom(const MuonTransport *transport, MuonTransportInbox *inbox, int counts[], int starts[])
+/* The size that came as these copies */
+static int Unpack(const uint64_t copy[], uint64_t most, uint64_t *bytes)
 {
-  uint64_t units = 0, most;
+  uint64_t word = (copy[0] & copy[1]) | (copy[0] & copy[2]) | (copy[1] & copy[2]);
+
+  for (int k = 0; k <= MUON_TRANSPORT_COPIES; k++) {
+    *bytes = word & ((UINT64_C(1) << 40) - 1);
+    if (word == Word(*bytes) && *bytes <= most) return MPI_SUCCESS;
+    if (k < MUON_TRANSPORT_COPIES) word = copy[k];
+  }
+  return MUON_TRANSPORT_CORRUPT;
+}
+
+/* Reads the sizes that came from ranks first..last, and lays out their messages one after the other in the order of ranks; nothing comes from the others */
+static int MakeRoom(const MuonTransport *transport, int first, int last, MuonTransportBuffer *in, int counts[], int starts[])
+{
+  const uint64_t *copy  = transport->sizes + (size_t)MUON_TRANSPORT_COPIES * (size_t)transport->size;
+  uint64_t        units = 0;
 
   for (int r = 0; r < transport->size; r++) {
-    const uint64_t more = inbox->bytes[r] / MUON_TRANSPORT_UNIT + (inbox->bytes[r] % MUON_TRANSPORT_UNIT != 0);
+    uint64_t more;
 
-    if (more > INT_MAX || units + more > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
-    inbox->offset[r] = units * MUON_TRANSPORT_UNIT;
-    counts[r]        = (int)more;
-    starts[r]        = (int)units;
+    in->bytes[r] = 0;
+    if (first <= r && r <= last) Try(Unpack(copy + MUON_TRANSPORT_COPIES * r, in->most[r], &in->bytes[r]));
+    more = MuonTransportPadded(in->bytes[r]) / MUON_TRANSPORT_UNIT;
+    if (units + more > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
+    in->offset[r] = units * MUON_TRANSPORT_UNIT;
+    counts[r]     = (int)more;
+    starts[r]     = (int)units;
     units += more;
   }
-  most = units * MUON_TRANSPORT_UNIT;
-  if (most > SIZE_MAX) return MUON_TRANSPORT_TOOLARGE;
-  if (most > inbox->capacity) {
-    /* What the inbox holds is over, so that nothing need be copied */
-    free(inbox->data);
-    inbox->capacity = 0;
-    inbox->data     = (unsigned char *)malloc((size_t)most);
-    if (inbox->data == NULL) return MUON_TRANSPORT_MEMORY;
-    inbox->capacity = most;
-  }
-  return MPI_SUCCESS;
+  return MuonTransportBufferGrow(in, units * MUON_TRANSPORT_UNIT);
 }
 
 static void Count(MuonTransport *transport, uint64_t bytes)
@@ -98,67 +133,61 @@ static void Count(MuonTransport *transport, uint64_t bytes)
   transport->calls++;
 }
 
-int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox)
+static void CountSizes(MuonTransport *transport, int sizes)
 {
-  int *counts = transport->counts, *starts = counts + transport->size, units;
+  Count(transport, (uint64_t)sizes * MUON_TRANSPORT_COPIES * sizeof(uint64_t));
+}
 
-  Try(Pack(send, bytes, &units));
-  Count(transport, sizeof(bytes));
-  Try(MPI_Gather(&bytes, 1, MPI_UINT64_T, inbox->bytes, 1, MPI_UINT64_T, root, transport->comm));
-  if (transport->rank == root) Try(MakeRoom(transport, inbox, counts, starts));
+int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
+{
+  const int      size = transport->size, all = root == MUON_TRANSPORT_EVERYWHERE, copies = MUON_TRANSPORT_COPIES;
+  const MPI_Comm comm   = transport->comm;
+  int           *counts = transport->counts, *starts = counts + size, units;
+  uint64_t      *mine = transport->sizes, *theirs = mine + copies * size;
+
+  Try(Pack(send, bytes, mine, &units));
+  CountSizes(transport, 1);
+  Try(all ? MPI_Allgather(mine, copies, MPI_UINT64_T, theirs, copies, MPI_UINT64_T, comm) : MPI_Gather(mine, copies, MPI_UINT64_T, theirs, copies, MPI_UINT64_T, root, comm));
+  if (all || transport->rank == root) Try(MakeRoom(transport, 0, size - 1, in, counts, starts));
   Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
-  return MPI_Gatherv(send, units, transport->unit, inbox->data, counts, starts, transport->unit, root, transport->comm);
+  return all ? MPI_Allgatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, comm) : MPI_Gatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, root, comm);
 }
 
-int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox)
+int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
 {
-  int *counts = transport->counts, *starts = counts + transport->size, units;
+  const int size = transport->size, isroot = transport->rank == root;
+  int      *counts = transport->counts, *starts = counts + size, units;
+  uint64_t *copy = transport->sizes + MUON_TRANSPORT_COPIES * (size + root);
 
-  if (transport->rank == root) {
-    Try(Pack(send, bytes, &units));
-    Count(transport, sizeof(bytes));
-    Try(MPI_Bcast(&bytes, 1, MPI_UINT64_T, root, transport->comm));
-    Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
-    return MPI_Bcast(send, units, transport->unit, root, transport->comm);
+  if (isroot) Try(Pack(send, bytes, copy, &units));
+  CountSizes(transport, isroot);
+  Try(MPI_Bcast(copy, MUON_TRANSPORT_COPIES, MPI_UINT64_T, root, transport->comm));
+  if (!isroot) {
+    Try(MakeRoom(transport, root, root, in, counts, starts));
+    units = counts[root];
   }
-  memset(inbox->bytes, 0, (size_t)transport->size * sizeof(uint64_t));
-  Count(transport, 0);
-  Try(MPI_Bcast(&inbox->bytes[root], 1, MPI_UINT64_T, root, transport->comm));
-  Try(MakeRoom(transport, inbox, counts, starts));
-  Count(transport, 0);
-  return MPI_Bcast(inbox->data, counts[root], transport->unit, root, transport->comm);
+  Count(transport, isroot ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0);
+  return MPI_Bcast(isroot ? send : in->data, units, transport->unit, root, transport->comm);
 }
 
-int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportInbox *inbox)
+int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in)
 {
   const int size       = transport->size;
   int      *sendcounts = transport->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
-  uint64_t  units = 0;
+  uint64_t *mine = transport->sizes, *theirs = mine + MUON_TRANSPORT_COPIES * size, units = 0;
 
   for (int r = 0; r < size; r++) {
     if (offset[r] % MUON_TRANSPORT_UNIT != 0) return MUON_TRANSPORT_ARGUMENT;
     if (offset[r] / MUON_TRANSPORT_UNIT > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
-    Try(Pack(send + offset[r], bytes[r], &sendcounts[r]));
+    Try(Pack(send + offset[r], bytes[r], mine + MUON_TRANSPORT_COPIES * r, &sendcounts[r]));
     sendstarts[r] = (int)(offset[r] / MUON_TRANSPORT_UNIT);
     units += (uint64_t)sendcounts[r];
   }
-  Count(transport, (uint64_t)size * sizeof(*bytes));
-  Try(MPI_Alltoall(bytes, 1, MPI_UINT64_T, inbox->bytes, 1, MPI_UINT64_T, transport->comm));
-  Try(MakeRoom(transport, inbox, recvcounts, recvstarts));
+  CountSizes(transport, size);
+  Try(MPI_Alltoall(mine, MUON_TRANSPORT_COPIES, MPI_UINT64_T, theirs, MUON_TRANSPORT_COPIES, MPI_UINT64_T, transport->comm));
+  Try(MakeRoom(transport, 0, size - 1, in, recvcounts, recvstarts));
   Count(transport, units * MUON_TRANSPORT_UNIT);
-  return MPI_Alltoallv(send, sendcounts, sendstarts, transport->unit, inbox->data, recvcounts, recvstarts, transport->unit, transport->comm);
-}
-
-int MuonTransportAllGather(MuonTransport *transport, unsigned char *send, uint64_t bytes, MuonTransportInbox *inbox)
-{
-  int *counts = transport->counts, *starts = counts + transport->size, units;
-
-  Try(Pack(send, bytes, &units));
-  Count(transport, sizeof(bytes));
-  Try(MPI_Allgather(&bytes, 1, MPI_UINT64_T, inbox->bytes, 1, MPI_UINT64_T, transport->comm));
-  Try(MakeRoom(transport, inbox, counts, starts));
-  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
-  return MPI_Allgatherv(send, units, transport->unit, inbox->data, counts, starts, transport->unit, transport->comm);
+  return MPI_Alltoallv(send, sendcounts, sendstarts, transport->unit, in->data, recvcounts, recvstarts, transport->unit, transport->comm);
 }
 
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type)
@@ -168,6 +197,19 @@ int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, i
   Try(MPI_Type_size(type, &bytes));
   Count(transport, (uint64_t)count * (uint64_t)bytes);
   return MPI_Allgather(send, count, type, recv, count, type, transport->comm);
+}
+
+int MuonTransportVote(MuonTransport *transport, int yes, int *all)
+{
+  const uint64_t mine = yes ? UINT64_MAX : 0;
+  uint64_t       word = 0;
+  int            bits = 0;
+
+  Count(transport, sizeof(mine));
+  Try(MPI_Allreduce(&mine, &word, 1, MPI_UINT64_T, MPI_BAND, transport->comm));
+  for (; word != 0; word &= word - 1) bits++;
+  *all = bits > 32;
+  return MPI_SUCCESS;
 }
 
 /* One more request, in an array that grows */

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 #include <string.h>
 
 /* Whether so many messages follow one another without a gap and end with the bytes */

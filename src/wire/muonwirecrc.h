@@ -3,15 +3,13 @@
 */
 #pragma once
 
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
   #define MUON_WIRE_HAVE_SSE42 1
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t bytes);
 #if defined(MUON_WIRE_HAVE_SSE42)
@@ -19,6 +17,4 @@ uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t byt
 uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes);
 #endif
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

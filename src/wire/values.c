@@ -22,64 +22,40 @@ uint64_t MuonWireValuesBytes(MuonWireValues values, uint64_t count)
   }
 }
 
-void MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to)
+/* Numbers of so many bytes between memory and the wire, whose order is the little-endian one */
+static void MuonWireCopyNumbers(size_t width, uint64_t count, const void *from, void *to)
 {
+  const unsigned char *in  = (const unsigned char *)from;
+  unsigned char       *out = (unsigned char *)to;
+
   if (count == 0) return;
   if (MuonWireIsLittleEndian()) {
-    memcpy(to, x, (size_t)count * 8);
+    memcpy(to, from, (size_t)count * width);
     return;
   }
-  for (uint64_t i = 0; i < count; i++) {
-    uint64_t bits;
-
-    memcpy(&bits, x + i, 8);
-    MuonWireStore64(to + 8 * i, bits);
+  for (uint64_t i = 0; i < count; i++, in += width, out += width) {
+    for (size_t b = 0; b < width; b++) out[b] = in[width - 1 - b];
   }
+}
+
+void MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to)
+{
+  MuonWireCopyNumbers(sizeof(*x), count, x, to);
 }
 
 void MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x)
 {
-  if (count == 0) return;
-  from += 8 * first;
-  if (MuonWireIsLittleEndian()) {
-    memcpy(x, from, (size_t)count * 8);
-    return;
-  }
-  for (uint64_t i = 0; i < count; i++) {
-    const uint64_t bits = MuonWireLoad64(from + 8 * i);
-
-    memcpy(x + i, &bits, 8);
-  }
+  if (count > 0) MuonWireCopyNumbers(sizeof(*x), count, from + sizeof(*x) * first, x);
 }
 
 void MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to)
 {
-  if (count == 0) return;
-  if (MuonWireIsLittleEndian()) {
-    memcpy(to, x, (size_t)count * 4);
-    return;
-  }
-  for (uint64_t i = 0; i < count; i++) {
-    uint32_t bits;
-
-    memcpy(&bits, x + i, 4);
-    MuonWireStore32(to + 4 * i, bits);
-  }
+  MuonWireCopyNumbers(sizeof(*x), count, x, to);
 }
 
 void MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x)
 {
-  if (count == 0) return;
-  from += 4 * first;
-  if (MuonWireIsLittleEndian()) {
-    memcpy(x, from, (size_t)count * 4);
-    return;
-  }
-  for (uint64_t i = 0; i < count; i++) {
-    const uint32_t bits = MuonWireLoad32(from + 4 * i);
-
-    memcpy(x + i, &bits, 4);
-  }
+  if (count > 0) MuonWireCopyNumbers(sizeof(*x), count, from + sizeof(*x) * first, x);
 }
 
 /* bfloat16 is the upper half of binary32 */

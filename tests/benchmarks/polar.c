@@ -33,11 +33,11 @@ typedef struct {
 } Method;
 
 /* A type of the list that has no line here gets one with its defaults */
-static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_poles 2", PETSC_FALSE},
-                                 {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_poles 3", PETSC_FALSE},
-                                 {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_poles 4", PETSC_FALSE},
-                                 {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_poles 4 -lmo_polar_precision double", PETSC_FALSE},
-                                 {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_poles 7 -lmo_polar_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
+static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
+                                 {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
+                                 {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
+                                 {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
+                                 {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 7 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
                                  {"kj-double", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj-bf16", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision bf16", PETSC_FALSE},
@@ -149,7 +149,7 @@ static PetscErrorCode Advance(Progress *progress, const Problem *problem, const 
 static void Product(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
 {
   if (precision != MUON_POLAR_PRECISION_BF16) Gemm(precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, A, B, C);
-  else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, B, (size_t)k, 0.0, C, (size_t)k);
+  else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
 }
 
 /* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */

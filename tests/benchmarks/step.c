@@ -222,19 +222,22 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
 }
 
 /*
-   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker reads gradient and momentum and writes one; where it is the server's, the
-   gradient is only looked at. A compressed matrix and what it is relative to are read, its message is written and read. A message between ranks is read and written. The aggregate
+   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker reads gradient and momentum and writes one; where it is the server's, nothing
+   is done before the message. A compressed matrix and what it is relative to are read, its message is written and read. A message between ranks is read and written. The aggregate
    reads the mean and the old and writes the new.
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
-  PetscLogDouble served = 0, operands = 0;
-  MuonTraffic    traffic;
-  MuonMomentumAt at;
-  PetscMPIInt    rank;
-  PetscBool      ef21;
+  PetscLogDouble     served = 0, up = 0, down = 0, state = sizeof(PetscScalar);
+  MuonTraffic        traffic;
+  MuonMomentumAt     at;
+  MuonStatePrecision precision;
+  PetscMPIInt        rank;
+  PetscBool          ef21;
 
   PetscFunctionBeginUser;
+  PetscCall(MuonGetStatePrecision(muon, &precision));
+  if (precision == MUON_STATE_PRECISION_SINGLE) state = sizeof(float);
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
   *entries = 0;
@@ -249,25 +252,24 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
     mn = (PetscLogDouble)m * (PetscLogDouble)n;
     *entries += mn;
     if (ef21 == PETSC_TRUE) {
-      MuonCompressor up, down;
+      MuonCompressor c[2];
 
-      PetscCall(MuonEF21GetLayerCompressors(muon, task->layer[i], &up, &down));
-      PetscCall(MuonCompressorIsAssignment(up, &assigns[0]));
-      PetscCall(MuonCompressorIsAssignment(down, &assigns[1]));
+      PetscCall(MuonEF21GetLayerCompressors(muon, task->layer[i], &c[0], &c[1]));
+      for (int d = 0; d < 2; d++) PetscCall(MuonCompressorIsAssignment(c[d], &assigns[d]));
     }
-    operands += mn * (assigns[0] == PETSC_TRUE ? 1 : 2);
+    up += mn * (assigns[0] == PETSC_TRUE ? 1 : 2);
     if (owner < 0 || owner == rank) {
       served += mn;
-      operands += mn * (assigns[1] == PETSC_TRUE ? 1 : 2);
+      down += mn * (assigns[1] == PETSC_TRUE ? 1 : 2);
     }
   }
   PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCall(MuonGetMomentumAt(muon, &at));
   PetscCall(PetscArrayzero(limits->bytes, PHASES));
-  limits->bytes[MOMENTUM]  = (at == MUON_MOMENTUM_AT_WORKER ? 3 : 1) * sizeof(PetscScalar) * *entries;
-  limits->bytes[COMPRESS]  = sizeof(PetscScalar) * operands + 2 * (traffic.up[1] + traffic.down[1]) / 8;
+  limits->bytes[MOMENTUM]  = (at == MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
+  limits->bytes[COMPRESS]  = state * up + sizeof(PetscScalar) * down + 2 * (traffic.up[1] + traffic.down[1]) / 8;
   limits->bytes[EXCHANGE]  = 2 * traffic.mpi;
-  limits->bytes[AGGREGATE] = 3 * sizeof(PetscScalar) * served;
+  limits->bytes[AGGREGATE] = 3 * state * served;
   PetscCall(MeanOverRanks(PHASES, limits->bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,15 +1,15 @@
 static char help[] = "Prints what messages cost, by the paper's formula, as sent and by their entropy, how fast they are made and read, and below which bandwidth of the network that is worth it, beside\n"
                      "the bandwidth of the memory in the same run.\n\n"
-                     "  ./wire -benchmark_rows 2048 -benchmark_columns 2048 -benchmark_rank_rows 256 -benchmark_residuals FILE -benchmark_csv FILE\n\n"
+                     "  ./wire -benchmark_rows 2048 -benchmark_columns 2048 -benchmark_precision double -benchmark_rank_rows 256 -benchmark_residuals FILE -benchmark_csv FILE\n\n"
                      "Costs are relative to 32 bits an entry. Rates are of the entries of the matrix, one core: encode is the residual, the choice and the message; validate the check of a message; add the check and the\n"
-                     "sum, as a server does it. GB/s of binary32 input are four times the entries, of PetscScalar sizeof(PetscScalar) times. tutorials/nanogpt -nanogpt_residuals FILE writes real residuals.\n\n";
+                     "sum, as a server does it. GB/s of binary32 input are four times the entries, of scalars as many times as an entry has bytes. tutorials/nanogpt -nanogpt_residuals FILE writes real residuals.\n\n";
 
 #include <petscmuon.h>
+#include <petscmuon/private/muoncompressorimpl.h>
 #include <petsctime.h>
 #include "benchmark_common.h"
-#include "muonwire.h"
+#include <petscmuon/private/muonwire.h>
 #include "muonwirecrc.h"
-#include "muonkernels.h"
 #include <time.h>
 
 /* Three arrays of the triad exceed the caches of today's processors */
@@ -92,8 +92,8 @@ static const char *const DataNames[] = {"gaussian", "laplace", "lognormal", "up"
 
 /* Matrices that are measured together, as the layers of a model */
 typedef struct {
-  PetscInt n;
-  Mat     *T, *R, *Y;
+  PetscInt   n;
+  MuonArray *T, *R, *Y;
 } Set;
 
 /* Sums over a set, in bits and in seconds */
@@ -120,25 +120,19 @@ static double Normal(unsigned long long *state)
 }
 
 /* lognormal: normally distributed rows, each times exp of a normal number */
-static PetscErrorCode Fill(Data data, Mat A, unsigned long long *state)
+static PetscErrorCode Fill(Data data, const MuonArray *A, unsigned long long *state)
 {
-  PetscScalar *a;
-  PetscInt     m, n, ld;
-
   PetscFunctionBeginUser;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatDenseGetArray(A, &a));
-  for (PetscInt i = 0; i < m; i++) {
+  for (size_t i = 0; i < A->m; i++) {
     const double scale = data == LOGNORMAL ? exp(Normal(state)) : 1;
 
-    for (PetscInt j = 0; j < n; j++) {
-      const double u = Uniform(state);
+    for (size_t j = 0; j < A->n; j++) {
+      const double u = Uniform(state), x = data == LAPLACE ? (u < 0.5 ? log(2 * u) : -log(2 * (1 - u))) : scale * Normal(state);
 
-      a[i + (size_t)j * ld] = (PetscScalar)(data == LAPLACE ? (u < 0.5 ? log(2 * u) : -log(2 * (1 - u))) : scale * Normal(state));
+      if (A->precision == MUON_SINGLE) *(float *)MuonArrayAt(A, i, j) = (float)x;
+      else *(double *)MuonArrayAt(A, i, j) = x;
     }
   }
-  PetscCall(MatDenseRestoreArray(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,6 +187,8 @@ static PetscErrorCode MeasureTriad(PetscInt repetitions, PetscReal times[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static MuonPrecision precision = MUON_PETSCSCALAR;
+
 static PetscErrorCode SetCreate(PetscInt n, Set *set)
 {
   PetscFunctionBeginUser;
@@ -205,9 +201,9 @@ static PetscErrorCode SetDestroy(Set *set)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < set->n; i++) {
-    PetscCall(MatDestroy(&set->T[i]));
-    PetscCall(MatDestroy(&set->R[i]));
-    PetscCall(MatDestroy(&set->Y[i]));
+    PetscCall(MuonArrayDestroy(&set->T[i]));
+    PetscCall(MuonArrayDestroy(&set->R[i]));
+    PetscCall(MuonArrayDestroy(&set->Y[i]));
   }
   PetscCall(PetscFree3(set->T, set->R, set->Y));
   set->n = 0;
@@ -215,28 +211,24 @@ static PetscErrorCode SetDestroy(Set *set)
 }
 
 /* What is compressed is T - R: R is there and zero, so that it has to be read */
-static PetscErrorCode SetAdd(Set *set, PetscInt i, Mat T)
+static PetscErrorCode SetAdd(Set *set, PetscInt i, PetscInt rows, PetscInt columns)
 {
-  PetscInt m, n;
+  const MuonArray shape = MuonArrayOfScalars(rows, columns, NULL, rows);
 
   PetscFunctionBeginUser;
-  PetscCall(MatGetSize(T, &m, &n));
-  set->T[i] = T;
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &set->R[i]));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &set->Y[i]));
+  PetscCall(MuonArrayCreate(&shape, precision, &set->T[i]));
+  PetscCall(MuonArrayCreate(&shape, precision, &set->R[i]));
+  PetscCall(MuonArrayCreate(&shape, precision, &set->Y[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A set of one random matrix */
 static PetscErrorCode SetFill(Data data, PetscInt rows, PetscInt columns, unsigned long long *state, Set *set)
 {
-  Mat T;
-
   PetscFunctionBeginUser;
   PetscCall(SetCreate(1, set));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, &T));
-  PetscCall(Fill(data, T, state));
-  PetscCall(SetAdd(set, 0, T));
+  PetscCall(SetAdd(set, 0, rows, columns));
+  PetscCall(Fill(data, &set->T[0], state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +265,16 @@ static PetscErrorCode SetsLoad(const char file[], Set *up, Set *down)
   PetscCheck(n % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "-benchmark_residuals %s: %" PetscInt_FMT " matrices, expected two a layer", file, n);
   PetscCall(SetCreate(n / 2, up));
   PetscCall(SetCreate(n / 2, down));
-  for (PetscInt i = 0; i < n; i++) PetscCall(SetAdd(i % 2 == 0 ? up : down, i / 2, all[i]));
+  for (PetscInt i = 0; i < n; i++) {
+    Set       *set = i % 2 == 0 ? up : down;
+    MuonMatrix matrix;
+
+    PetscCall(MuonMatGetMatrix(all[i], PETSC_FALSE, &matrix));
+    PetscCall(SetAdd(set, i / 2, matrix.rows, matrix.columns));
+    MuonArrayAxpby(1, &matrix.here, 0, &set->T[i / 2]);
+    PetscCall(MuonMatRestoreMatrix(all[i], PETSC_FALSE, &matrix));
+    PetscCall(MatDestroy(&all[i]));
+  }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,7 +284,7 @@ static double Log2Binomial(double n, double k)
   return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2.0);
 }
 
-/* The bits by which the positions of a sparse message cost less once the number of them in each row is known; the entries that a message speaks of, of its factors where it has any */
+/* The bits by which the positions of a sparse message cost less once the number of them in each line is known; the entries that a message speaks of, of its factors where it has any */
 static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], double *gain, double *entries)
 {
   const unsigned char *plain;
@@ -311,20 +312,20 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
 }
 
 /* Median seconds of one operation; the first run is not counted */
-static PetscErrorCode MeasureOperation(int what, MuonCompressor c, Mat T, Mat R, Mat Y, size_t most, unsigned char buf[], size_t *bytes, PetscInt repetitions, PetscReal times[], double *seconds)
+static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArray *T, const MuonArray *R, const MuonArray *Y, MuonOpened *opened, size_t most, unsigned char buf[], size_t *bytes, PetscInt repetitions, PetscReal times[],
+                                       double *seconds)
 {
   PetscLogDouble start, spent = 0, median;
   PetscReal      once;
   PetscBool      valid = PETSC_TRUE;
-  PetscInt       m, n, done = 0;
+  PetscInt       done  = 0;
 
   PetscFunctionBeginUser;
-  PetscCall(MatGetSize(T, &m, &n));
   for (PetscInt r = -1; r < repetitions && (spent < ENOUGH || done == 0); r++) {
     PetscCall(Now(&start));
-    if (what == 0) PetscCall(MuonCompressorEncode(c, T, R, most, buf, bytes));
-    else if (what == 1) PetscCall(MuonCompressorValidate(c, m, n, *bytes, buf, &valid));
-    else PetscCall(MuonCompressorDecodeAdd(c, 1, *bytes, buf, Y));
+    if (what == 0) PetscCall(MuonCompressorEncodeArray(c, T, R, most, buf, bytes, PETSC_FALSE, NULL, NULL));
+    else if (what == 1) PetscCall(MuonCompressorOpen(c, T, *bytes, buf, PETSC_FALSE, NULL, opened, &valid));
+    else PetscCall(MuonCompressorDecodeArray(c, PETSC_TRUE, 1, *bytes, buf, Y, &valid));
     PetscCall(Elapsed(start, &once));
     spent += (PetscLogDouble)once;
     if (r >= 0) times[done++] = once;
@@ -363,24 +364,26 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
   for (PetscInt i = 0; i < set->n; i++) {
     MuonCompressorCost cost;
     MuonStatus         status;
-    PetscInt           m, n;
+    MuonOpened         opened = {NULL, 0, NULL, 0};
+    PetscBool          valid;
+    const PetscInt     m = (PetscInt)set->T[i].m, n = (PetscInt)set->T[i].n;
     unsigned char     *buf;
     size_t             most, bytes = 0;
     double             gain, entries;
 
-    PetscCall(MatGetSize(set->T[i], &m, &n));
-    PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+    PetscCall(MuonCompressorGetMaxBytesOf(c, &set->T[i], &most));
     PetscCall(PetscMalloc1(most, &buf));
     /* A coin that fell the wrong way: the next step throws another */
     for (PetscInt step = 0; dropout == PETSC_TRUE && bytes <= (size_t)MUON_WIRE_MESSAGE_HEADER_MOST; step++) {
       PetscCall(MuonCompressorSetStep(c, step));
-      PetscCall(MuonCompressorEncode(c, set->T[i], set->R[i], most, buf, &bytes));
+      PetscCall(MuonCompressorEncodeArray(c, &set->T[i], &set->R[i], most, buf, &bytes, PETSC_FALSE, NULL, NULL));
     }
-    for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, set->T[i], set->R[i], set->Y[i], most, buf, &bytes, repetitions, times, &result->seconds[what]));
+    for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, &set->T[i], &set->R[i], &set->Y[i], &opened, most, buf, &bytes, repetitions, times, &result->seconds[what]));
     PetscCall(MuonCompressorGetStatus(c, &status));
     PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row->type, MuonStatuses[status]);
-    PetscCall(MuonCompressorGetCost(c, m, n, bytes, buf, &cost));
-    PetscCall(Examine(m, n, bytes, buf, &gain, &entries));
+    PetscCall(MuonCompressorOpen(c, &set->T[i], bytes, buf, PETSC_TRUE, &cost, &opened, &valid));
+    PetscCall(Examine(n, m, bytes, buf, &gain, &entries));
+    PetscCall(MuonOpenedDestroy(&opened));
     result->messages++;
     result->entries += (double)m * (double)n;
     result->paper += cost.paper;
@@ -411,7 +414,7 @@ static PetscErrorCode RowName(const Row *row, size_t length, char name[])
 static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ncosts: part of binary32, counted, sent and at least; by rows: the same bound where the number of positions in each row is known, too\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ncosts: part of binary32, counted, sent and at least; by rows: the same bound where the number of positions in each line of the memory is known, too\n"));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9s%9s%9s%9s%9s\n", "data", "compressor", "paper", "sent", "entropy", "by rows", "sent/ent"));
   for (int data = 0; data < DATA; data++) {
     for (size_t r = 0; r < ROWS; r++) {
@@ -435,6 +438,11 @@ static double Bandwidth(const Result *x, double seconds)
   return PetscMax(0, (32 * x->entries - x->sent) / seconds);
 }
 
+static double Scalar(void)
+{
+  return precision == MUON_SINGLE ? sizeof(float) : sizeof(double);
+}
+
 static PetscErrorCode PrintRates(Result results[DATA][ROWS])
 {
   PetscFunctionBeginUser;
@@ -449,8 +457,8 @@ static PetscErrorCode PrintRates(Result results[DATA][ROWS])
 
       if (x->there == PETSC_FALSE) continue;
       PetscCall(RowName(&Rows[r], sizeof(name), name));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], name, entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2],
-                            sizeof(PetscScalar) * entries / s[0], sizeof(PetscScalar) * entries / s[2], Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-10s%-22s%9.4f%9.4f%9.4f%9.3f%9.3f%9.3f%9.3f%9.2f%9.2f\n", DataNames[data], name, entries / s[0], entries / s[1], entries / s[2], 4 * entries / s[0], 4 * entries / s[2], Scalar() * entries / s[0],
+                            Scalar() * entries / s[2], Bandwidth(x, s[0] + s[2]) / 1e9, Bandwidth(x, s[0] + s[1] + s[2]) / 1e9));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -489,36 +497,32 @@ static PetscErrorCode PrintAim(const char what[], double rate, double aim, doubl
 /* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
 static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
 {
-  const Row          row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
-  const PetscScalar *t, *z;
-  PetscLogDouble     start, median;
-  Result             x;
-  Set                set;
-  unsigned char     *bits;
+  const Row      row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
+  PetscLogDouble start, median;
+  Result         x;
+  Set            set;
+  unsigned char *bits;
 
   PetscFunctionBeginUser;
   PetscCall(SetFill(GAUSSIAN, rows, columns, state, &set));
   PetscCall(MeasureRow(&row, &set, repetitions, times, &x));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\naims: %" PetscInt_FMT " x %" PetscInt_FMT " in the scalar of PETSc; part of the triad: the bytes of the matrices that have to be read and written, over its rate\n", rows, columns));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\naims: %" PetscInt_FMT " x %" PetscInt_FMT " in %s precision; part of the triad: the bytes of the matrices that have to be read and written, over its rate\n", rows, columns,
+                        precision == MUON_SINGLE ? "single" : "double"));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9s%9s%10s\n", "", "1e9/s", "aim", "of triad"));
-  PetscCall(PrintAim("residual, selection and encoding, topk 0.1 natural", x.entries / x.seconds[0], AIM_ENCODE, 2 * sizeof(PetscScalar), triad));
-  PetscCall(PrintAim("check, decoding and sum, topk 0.1 natural", x.entries / x.seconds[2], AIM_ADD, 2 * sizeof(PetscScalar), triad));
+  PetscCall(PrintAim("residual, selection and encoding, topk 0.1 natural", x.entries / x.seconds[0], AIM_ENCODE, 2 * Scalar(), triad));
+  PetscCall(PrintAim("check, decoding and sum, topk 0.1 natural", x.entries / x.seconds[2], AIM_ADD, 2 * Scalar(), triad));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-56s%9.5f%9.4f%s\n", "part of binary32 that it sends of normal numbers, at most", x.sent / (32 * x.entries), AIM_SENT, x.sent > AIM_SENT * 32 * x.entries ? "            MISSED" : ""));
   PetscCall(PetscMalloc1((rows * columns + 7) / 8, &bits));
   for (int residual = 0; residual < 2; residual++) {
-    PetscCall(MatDenseGetArrayRead(set.T[0], &t));
-    PetscCall(MatDenseGetArrayRead(set.R[0], &z));
     for (PetscInt r = -1; r < repetitions; r++) {
       double sum;
 
       PetscCall(Now(&start));
-      PetscCheck(MuonKernelSigns((size_t)rows, (size_t)columns, t, (size_t)rows, residual ? z : NULL, (size_t)rows, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
+      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].m, set.T[0].n, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
       PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
     }
-    PetscCall(MatDenseRestoreArrayRead(set.R[0], &z));
-    PetscCall(MatDenseRestoreArrayRead(set.T[0], &t));
     PetscCall(Median(repetitions, times, &median));
-    PetscCall(PrintAim(residual ? "1 bit an entry of a difference, and its sum of sizes" : "1 bit an entry of a matrix, and its sum of sizes", x.entries / median, AIM_PACK, (1 + residual) * sizeof(PetscScalar), triad));
+    PetscCall(PrintAim(residual ? "1 bit an entry of a difference, and its sum of sizes" : "1 bit an entry of a matrix, and its sum of sizes", x.entries / median, AIM_PACK, (1 + residual) * Scalar(), triad));
   }
   PetscCall(PetscFree(bits));
   PetscCall(SetDestroy(&set));
@@ -544,19 +548,18 @@ static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t n
     MuonWireMessage header;
     unsigned char  *buf;
     size_t          most, bytes;
-    Mat             T;
+    Set             set;
 
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &T));
-    PetscCall(Fill(GAUSSIAN, T, state));
-    PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+    PetscCall(SetFill(GAUSSIAN, m, n, state, &set));
+    PetscCall(MuonCompressorGetMaxBytesOf(c, &set.T[0], &most));
     PetscCall(PetscMalloc1(most, &buf));
-    PetscCall(MuonCompressorEncode(c, T, NULL, most, buf, &bytes));
+    PetscCall(MuonCompressorEncodeArray(c, &set.T[0], NULL, most, buf, &bytes, PETSC_FALSE, NULL, NULL));
     PetscCheck(MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a header");
     layers += shapes[s].count;
     headers += (double)shapes[s].count * ((double)bytes - (double)header.bytes);
     sent += (double)shapes[s].count * (double)bytes;
     PetscCall(PetscFree(buf));
-    PetscCall(MatDestroy(&T));
+    PetscCall(SetDestroy(&set));
   }
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s%8" PetscInt_FMT "  topk %-5g%12.0f%12.0f%9.3f%%%s\n", model, layers, (double)ratio, headers, sent, 100 * headers / sent, aim == PETSC_TRUE && headers > AIM_HEADERS * sent ? "  MISSED" : ""));
@@ -621,9 +624,11 @@ static PetscErrorCode ReportProcessor(void)
 
 int main(int argc, char **argv)
 {
-  PetscInt       rows = 2048, columns = 2048, rankrows = 256, repetitions = 5, divide = 1;
-  PetscLogDouble triad = 0, again = 0;
-  PetscReal     *times;
+  const char *const precisions[] = {"single", "double"};
+  PetscInt          chosen       = (PetscInt)precision;
+  PetscInt          rows = 2048, columns = 2048, rankrows = 256, repetitions = 5, divide = 1;
+  PetscLogDouble    triad = 0, again = 0;
+  PetscReal        *times;
   Result(*results)[ROWS];
   Set                sets[DATA][2];
   char               residuals[PETSC_MAX_PATH_LEN] = "", csv[PETSC_MAX_PATH_LEN] = "", pattern[64] = "";
@@ -634,6 +639,8 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of messages", NULL);
   PetscCall(PetscOptionsInt("-benchmark_rows", "Rows of the matrix", NULL, rows, &rows, NULL));
   PetscCall(PetscOptionsInt("-benchmark_columns", "Its columns", NULL, columns, &columns, NULL));
+  PetscCall(PetscOptionsEList("-benchmark_precision", "Precision of the matrices", NULL, precisions, 2, precisions[chosen], &chosen, NULL));
+  precision = (MuonPrecision)chosen;
   PetscCall(PetscOptionsInt("-benchmark_rank_rows", "Rows and columns of the matrix for singular value decompositions", NULL, rankrows, &rankrows, NULL));
   PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, repetitions, &repetitions, NULL));
   PetscCall(PetscOptionsInt("-benchmark_model_divide", "What the sides of the layers of the models are divided by", NULL, divide, &divide, NULL));

@@ -16,7 +16,8 @@ install PREFIX=/somewhere DESTDIR="$here/stage"
 (cd "$here/stage/somewhere" && find . | sort) > stage.list
 cmp prefix.list stage.list
 # What is installed can be moved and knows nothing of the tree it came from
-if grep -rlF -e "$PETSCMUON_DIR" -e "$BUILD" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/petscmuon" "$prefix/share"; then
+path() { printf '(^|[^[:alnum:]_.}-]|-[IL])%s(/|[^[:alnum:]_.-]|$)' "$(printf '%s' "$1" | sed 's/[][\\.*^$(){}?+|]/\\&/g')"; }
+if grep -rE -e "$(path "$PETSCMUON_DIR")" -e "$(path "$BUILD")" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/petscmuon" "$prefix/share"; then
   echo "names the tree"
   exit 1
 fi

@@ -29,12 +29,13 @@ def main():
     assert starts[0][-1] == m and starts[1][-1] == n
     grid = [(i, j) for i in range(len(sizes[0])) for j in range(len(sizes[1]))]
     layer = fnv1a(name)
-    blocks = [(fnv1a('%s[%d]' % (name, k)), sizes[0][i], sizes[1][j]) for k, (i, j) in enumerate(grid)]
+    # Rows on the wire are the columns of a matrix that is stored by columns
+    blocks = [(fnv1a('%s[%d]' % (name, k)), sizes[1][j], sizes[0][i]) for k, (i, j) in enumerate(grid)]
 
     parts = decode_group(data, layer, blocks)
     matrix = np.full((m, n), np.nan)
     for (i, j), part in zip(grid, parts):
-        matrix[starts[0][i]:starts[0][i + 1], starts[1][j]:starts[1][j + 1]] = part.matrix()
+        matrix[starts[0][i]:starts[0][i + 1], starts[1][j]:starts[1][j + 1]] = part.matrix().T
     assert (matrix == expected).all(), 'the matrix is another'
     assert expected.any() and (expected == 0).any()
     assert encode_group(layer, parts) == data, 'encoded here it has other bytes'

@@ -92,7 +92,9 @@ def steepest(norm, G):
         return G / np.sqrt(np.sum(G ** 2))
     A, E = np.abs(G), np.zeros_like(G)
     if norm == 'l1':
-        E.flat[np.argmax(A)] = np.sign(G.flat[np.argmax(A)])
+        # Of equal ones the first in memory
+        k = np.unravel_index(int(np.argmax(A.ravel('F'))), A.shape, order='F')
+        E[k] = np.sign(G[k])
         return E
     if norm == 'rowsum':
         E[np.arange(len(G)), np.argmax(A, axis=1)] = 1
@@ -119,16 +121,16 @@ def step_bits(norm, D):
     (m, n), number = D.shape, lambda things: (things - 1).bit_length()
     if norm == 'nuclear':
         count, paper, least = int(D.any()), 32 * (1 + m + n), 64 * (1 + m + n)
-        return np.array([paper, 8 * header(count, count * least // 8) + count * least, count * least])
+        return np.array([count * paper, 8 * header(count, count * least // 8) + count * least, count * least])
     if norm in ('l1', 'l21'):
         things, numbers, count = (m * n, 1, int(D.any())) if norm == 'l1' else (n, 1 + m, int(D.any()))
         places = min(8 * count * max(1, -(-number(things) // 8)), 8 * -(-things // 8))
-        return np.array([number(things) + 32 * numbers, 8 * header(count, (places + 64 * count * numbers) // 8) + places + 64 * count * numbers, count * (math.log2(things) + 64 * numbers)])
+        return np.array([count * (number(things) + 32 * numbers), 8 * header(count, (places + 64 * count * numbers) // 8) + places + 64 * count * numbers, count * (math.log2(things) + 64 * numbers)])
     lines, length = (m, n) if norm == 'rowsum' else (n, m)
     count = int(np.count_nonzero(D))
     places = 0 if count == lines else min(8 * count * max(1, -(-number(lines) // 8)), 8 * -(-lines // 8))
     entries = 8 * -(-count * (1 + number(length)) // 8)
-    return np.array([lines * (1 + number(length)) + 32, 8 * header(count, (places + entries + 64 * (count > 0)) // 8) + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
+    return np.array([count * (1 + number(length)) + 32, 8 * header(count, (places + entries + 64 * (count > 0)) // 8) + places + entries + 64 * (count > 0), math.log2(math.comb(lines, count)) + count * (1 + math.log2(length)) + 64 * (count > 0)])
 
 
 def shape_factor(layer, m, n):
@@ -168,7 +170,7 @@ class Rule:
             for block in blocks(layer):
                 D = steepest(layer.norm, G[block])
                 self.dual += float(np.sum(G[block] * D))
-                if layer.get('down') == 'sharp':
+                if layer.get('down') == 'step':
                     assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
                     self.bits += step_bits(layer.norm, D)
                 # Signs are exact, and so are the ties that they make in X - W
@@ -232,14 +234,15 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
         rank = kept(layer[way + '_ratio'], most) if layer[way + '_rank'] < 0 else min(layer[way + '_rank'], most)
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
         return rounded(values, U[:, :rank] * np.sqrt(s[:rank])) @ rounded(values, Vt[:rank].T * np.sqrt(s[:rank])).T
-    flat, out = x.ravel(), np.zeros(x.size)
+    # In the order of memory, which is column by column
+    flat, out, back = x.ravel('F'), np.zeros(x.size), lambda entries: np.asarray(entries).reshape(x.shape, order='F')
     chosen = range(flat.size)
     if kind in ('nearest', 'truncated', 'bf16'):
-        return np.array([{'nearest': nearest, 'truncated': truncated, 'bf16': bf16}[kind](v) for v in flat]).reshape(x.shape)
+        return back([{'nearest': nearest, 'truncated': truncated, 'bf16': bf16}[kind](v) for v in flat])
     if kind == 'damping':
         flat = layer[way + '_ratio'] * flat
     if kind == 'dropout' and word(seed, name, step, sender, direction, 4 * 0xFFFFFFFF) >= layer[way + '_ratio'] * 2.0 ** 32:
-        return out.reshape(x.shape)
+        return back(out)
     if kind == 'topk':
         compared = np.abs(flat.astype(np.float32) if values in ('single', 'bf16', 'natural') else flat)
         chosen = sorted(chosen, key=lambda e: (-compared[e], e))[:kept(layer[way + '_ratio'], flat.size)]
@@ -249,13 +252,13 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
     if kind in ('columntopk', 'rowtopk'):
         lengths = np.linalg.norm(x, layer[way + '_norm'], axis=0 if kind == 'columntopk' else 1)
         lines = sorted(range(lengths.size), key=lambda k: (-lengths[k], k))[:kept(layer[way + '_ratio'], lengths.size)]
-        chosen = [e for e in chosen if (e % x.shape[1] if kind == 'columntopk' else e // x.shape[1]) in lines]
+        chosen = [e for e in chosen if (e // len(x) if kind == 'columntopk' else e % len(x)) in lines]
     if kind == 'natural' or values == 'natural':
         for e in chosen:
             out[e] = natural(flat[e], word(seed, name, step, sender, direction, e))
     else:
         out[chosen] = rounded(values, flat[chosen])
-    return out.reshape(x.shape)
+    return back(out)
 
 
 # ---- Algorithm 3
@@ -288,7 +291,7 @@ def ef21(run, shake):
             X[i] = rules[i].step(X[i], G[i], eta, shake)
             if layer.down == 'identity':
                 W[i] = X[i]
-            elif layer.down == 'sharp':
+            elif layer.down == 'step':
                 W[i] = X[i]
                 down = down + rules[i].bits
             else:
@@ -307,7 +310,7 @@ def ef21(run, shake):
                     Gj[j][i] = Gj[j][i] + received[-1]
             G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
-    if all(run.layers[i].down == 'sharp' for i in active) and s.exchange != 'replicated':
+    if all(run.layers[i].down == 'step' for i in active) and s.exchange != 'replicated':
         out.update(zip(('paper', 'encoded', 'entropy'), down))
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]

@@ -463,7 +463,7 @@ class Message:
         """The matrix itself, exact but for the products of factors"""
         A, x = np.zeros((self.rows, self.columns)), self.x
         if self.form == DENSE and self.count > 0:
-            return x.reshape(A.shape, order='C' if self.values in (NATURAL, CODED) else 'F')
+            return x.reshape(A.shape)
         if self.form == SPARSE:
             A.flat[self.positions] = x
         elif self.form in (LOWRANK, TRIPLES):

@@ -3,6 +3,7 @@
 """Tests the style check: a small tree without a finding, then one fault after the other, each of which must be found where it is."""
 
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -260,6 +261,20 @@ class Style(unittest.TestCase):
     self.assertFinds("is not in README.md", path, POLAR.replace("-lmo_polar_steps", "-lmo_polar_count"))
     self.assertFinds("not in a public header", path, POLAR.replace('"MuonPolarSetSteps"', '"MuonPolarSetCount"'))
     self.assertFinds("names no function", path, POLAR.replace('"MuonPolarSetSteps"', '""'))
+
+  def test_keys(self):
+    path = "src/polar/impls/svd/svd.c"
+    text = '#include <petscmuon/private/muonpolarimpl.h>\n\nstatic PetscErrorCode O(void)\n{\n  PetscFunctionBegin;\n  PetscCall(PetscOptionsInt("-%s", "Number", "%s", n, &n, &set));\n  PetscFunctionReturn(PETSC_SUCCESS);\n}\n'
+    wrong = lambda key, manual, at=path: [f.message for f in self.findings({at: text % (key, manual)}) if re.search("alone|different names", f.message)]
+    self.assertEqual(wrong("lmo_polar_svd_steps", "MuonPolarSVDSetSteps"), [])
+    self.assertEqual(wrong("ef21_init", "MuonEF21SetInit", "src/muon/impls/ef21/ef21.c"), [])
+    self.assertEqual(wrong("lmo_polar_svd_step1", "MuonPolarSVDSetSteps"), ["option -lmo_polar_svd_step1 and its function MuonPolarSVDSetSteps() have different names"])
+    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetPoles"), ["option -lmo_polar_poles is read by the type svd alone and does not carry its name"])
+    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetPoles", "src/polar/interface/polar.c"), [])
+    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetSteps", "src/polar/interface/polar.c"), ["option -lmo_polar_poles and its function MuonPolarSetSteps() have different names"])
+    self.assertEqual(wrong("adamw_beta2", "MuonLayerAdamWSetBetas", "src/layer/impls/adamw/adamw.c"), [])
+    self.assertEqual(wrong("compressor", "MuonCompressorSetType", "src/lmo/interface/lmo.c"), [])
+    self.assertEqual(wrong("scale", "MuonLayerSetScale", "src/lmo/interface/lmo.c"), [])
 
   def test_blank_code(self):
     text = 'a = "x; /* y"; /* "z" */ b = \'"\'; // c\nd'

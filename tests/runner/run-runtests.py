@@ -210,6 +210,32 @@ class Running(unittest.TestCase):
     self.assertEqual(self.outcome("exit 0", SKIP="too slow")[0], "fail")
     self.assertEqual(self.outcome("exit 0", SKIP="needs kokkos")[0], "skip")
 
+  def test_together(self):
+    # A program that runs its cases as tests/runner/main.c does: the second fails where it is not alone, the third always
+    name = os.path.join(self.build, "tests", "p")
+    with open(name, "w") as f:
+      f.write("""#!/bin/sh
+if [ -z "${MUON_TEST_CASES:-}" ]; then
+  [ "$1" != third ]
+  exit
+fi
+while read -r folder && read -r arg && read -r end; do
+  echo "one start" > "$folder/.stdout.0"
+  [ "$arg" = first ] || echo "Option left: name:-foo" >> "$folder/.stdout.0"
+done < "$MUON_TEST_CASES"
+""")
+    os.chmod(name, 0o755)
+    tests = [runtests.Test("p_" + arg, "", "tests/p.c", {"nsize": "0", "args": arg}, "tests/output/no-such-output.out") for arg in ("first", "second", "third")]
+    found = self.runner.run_together(tests)
+    self.assertEqual([found.get(test) for test in tests], [("pass", []), None, None])
+    self.assertEqual([self.runner.run(test)[0] for test in tests], ["pass", "pass", "fail"])
+
+  def test_grouped(self):
+    source = lambda **keys: runtests.Test("muon_nan_1", "", "tests/muon_nan.c", dict({"nsize": "2"}, **keys))
+    tests = [source(), source(args="-a"), source(nsize="3"), source(error="wrong"), source(env="A=b"), source(requires="cuda"), source(args="-b")]
+    tests.append(runtests.Test("kernels_norm_1", "", "tests/kernels_norm.c", {"nsize": "2"}))
+    self.assertEqual([[tests.index(test) for test in group] for group in runtests.grouped(tests, self.runner)], [[0, 1, 6], [2], [3], [4], [5], [7]])
+
   def test_oracle(self):
     self.assertEqual(self.outcome("exit 0", oracle="no_such_oracle.py")[0], "fail")
 

@@ -277,6 +277,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(MuonLayerGetGradient(run->layer[i], &G));
     PetscCall(MatDenseRestoreArrayWrite(G, &run->dw[i]));
   }
+  if (run->residuals != NULL) PetscCall(ResidualsGradient(run->residuals, muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@ struct _n_Residuals {
   PetscInt   *steps;
   MuonLayer  *layers;
   Mat        *Gj, *W; /* before the step that is under way, on rank 0; NULL where there is none */
+  Mat        *g;      /* its gradient, where no momentum is kept that would tell afterwards what was sent */
   PetscInt64  left;   /* steps that NaN or Inf left out, before the step that is under way */
   PetscMPIInt rank;
 };
@@ -59,7 +60,7 @@ PetscErrorCode ResidualsCreate(const char file[], PetscInt nsteps, const PetscIn
   PetscCall(PetscArraycpy(r->steps, steps, nsteps));
   PetscCall(PetscMalloc1(r->nlayers, &r->layers));
   for (PetscInt i = 0; i < r->nlayers; i++) PetscCall(MuonGetLayer(muon, i, &r->layers[i]));
-  PetscCall(PetscCalloc2(r->nlayers, &r->Gj, r->nlayers, &r->W));
+  PetscCall(PetscCalloc3(r->nlayers, &r->Gj, r->nlayers, &r->W, r->nlayers, &r->g));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &r->rank));
   /* A viewer would open the file when it writes, after hours perhaps, and its error would be that of this process alone */
   if (r->rank == 0) {
@@ -90,17 +91,45 @@ PetscErrorCode ResidualsBefore(Residuals r, Muon muon)
   PetscCall(GetLeftOut(muon, &r->left));
   if (Wanted(r, step) == PETSC_FALSE || r->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < r->nlayers; i++) {
-    Mat       W, Gj;
-    PetscBool frozen;
+    Mat       W;
+    PetscBool frozen, kept;
 
     PetscCall(MatDestroy(&r->Gj[i]));
     PetscCall(MatDestroy(&r->W[i]));
     PetscCall(IsFrozen(r->layers[i], &frozen));
     if (frozen == PETSC_TRUE) continue;
-    PetscCall(MuonEF21GetLayerState(muon, r->layers[i], NULL, &Gj, NULL));
-    if (Gj != NULL) PetscCall(MatDuplicate(Gj, MAT_COPY_VALUES, &r->Gj[i]));
     PetscCall(MuonLayerGetWeights(r->layers[i], &W));
     PetscCall(MatDuplicate(W, MAT_COPY_VALUES, &r->W[i]));
+    PetscCall(MatDuplicate(W, MAT_DO_NOT_COPY_VALUES, &r->Gj[i]));
+    PetscCall(MuonGetLayerState(muon, r->layers[i], "estimate", r->Gj[i], &kept));
+    if (kept == PETSC_FALSE) PetscCall(MatDestroy(&r->Gj[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ResidualsGradient(Residuals r, Muon muon)
+{
+  MuonMomentumStyle style;
+  PetscReal         dampening;
+  PetscInt          step;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  if (Wanted(r, step) == PETSC_FALSE || r->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonGetMomentumStyle(muon, &style));
+  PetscCall(MuonGetDampening(muon, &dampening));
+  for (PetscInt i = 0; i < r->nlayers; i++) {
+    Mat       G;
+    PetscBool frozen, kept;
+
+    PetscCall(MatDestroy(&r->g[i]));
+    PetscCall(IsFrozen(r->layers[i], &frozen));
+    if (frozen == PETSC_TRUE) continue;
+    PetscCall(MuonGetLayerState(muon, r->layers[i], "momentum", NULL, &kept));
+    if (kept == PETSC_TRUE) continue;
+    PetscCheck(style == MUON_MOMENTUM_EMA || dampening == 0, PETSC_COMM_SELF, PETSC_ERR_SUP, "-nanogpt_residuals: a gradient that is damped by -muon_dampening %g is not kept, expected 0 or a momentum", (double)dampening);
+    PetscCall(MuonLayerGetGradient(r->layers[i], &G));
+    PetscCall(MatDuplicate(G, MAT_COPY_VALUES, &r->g[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,10 +139,11 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
 {
   const PetscScalar *from;
   PetscScalar       *to;
-  PetscInt           m, n, lda;
+  PetscInt           m, n;
   PetscInt64         entries;
   PetscMPIInt        owner, count;
-  Mat                W, theirs;
+  PetscBool          serves;
+  Mat                W;
 
   PetscFunctionBeginUser;
   PetscCall(MuonLayerGetOwner(layer, &owner));
@@ -125,13 +155,7 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
   if (owner < 0) owner = 0;
   if (r->rank == owner || r->rank == 0) PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, X));
   if (r->rank == owner) {
-    PetscCall(MuonLayerGetServerWeights(layer, &theirs));
-    PetscCall(MatDenseGetLDA(theirs, &lda));
-    PetscCall(MatDenseGetArrayRead(theirs, &from));
-    PetscCall(MatDenseGetArrayWrite(*X, &to));
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(to + (size_t)j * (size_t)m, from + (size_t)j * (size_t)lda, m));
-    PetscCall(MatDenseRestoreArrayWrite(*X, &to));
-    PetscCall(MatDenseRestoreArrayRead(theirs, &from));
+    PetscCall(MuonLayerGetServerWeights(layer, *X, &serves));
     if (owner > 0) {
       PetscCall(MatDenseGetArrayRead(*X, &from));
       PetscCallMPI(MPI_Send(from, count, MPIU_SCALAR, 0, 0, PETSC_COMM_WORLD));
@@ -160,17 +184,15 @@ PetscErrorCode ResidualsAfter(Residuals r, Muon muon, PetscInt step)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt i = 0; i < r->nlayers; i++) {
-    Mat       M, X = NULL, up;
-    PetscBool frozen;
+    Mat       X = NULL, up;
+    PetscBool frozen, kept;
 
     PetscCall(IsFrozen(r->layers[i], &frozen));
     if (frozen == PETSC_TRUE) continue;
     PetscCall(GetServerWeights(r, r->layers[i], &X));
     if (r->rank > 0) continue;
-    /* A momentum of weight 0 is not stored: it is the gradient */
-    PetscCall(MuonEF21GetLayerState(muon, r->layers[i], &M, NULL, NULL));
-    if (M == NULL) PetscCall(MuonLayerGetGradient(r->layers[i], &M));
-    PetscCall(MatDuplicate(M, MAT_COPY_VALUES, &up));
+    PetscCall(MatDuplicate(r->g[i] != NULL ? r->g[i] : r->W[i], MAT_COPY_VALUES, &up));
+    PetscCall(MuonGetLayerState(muon, r->layers[i], "momentum", up, &kept));
     if (r->Gj[i] != NULL) PetscCall(MatAXPY(up, -1, r->Gj[i], SAME_NONZERO_PATTERN));
     PetscCall(MatAXPY(X, -1, r->W[i], SAME_NONZERO_PATTERN));
     PetscCall(MatView(up, r->viewer));
@@ -190,10 +212,11 @@ PetscErrorCode ResidualsDestroy(Residuals *residuals)
   for (PetscInt i = 0; i < r->nlayers; i++) {
     PetscCall(MatDestroy(&r->Gj[i]));
     PetscCall(MatDestroy(&r->W[i]));
+    PetscCall(MatDestroy(&r->g[i]));
   }
   if (r->viewer != NULL) PetscCall(PetscViewerPopFormat(r->viewer));
   PetscCall(PetscViewerDestroy(&r->viewer));
-  PetscCall(PetscFree2(r->Gj, r->W));
+  PetscCall(PetscFree3(r->Gj, r->W, r->g));
   PetscCall(PetscFree(r->layers));
   PetscCall(PetscFree(r->steps));
   PetscCall(PetscFree(r));

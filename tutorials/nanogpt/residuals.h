@@ -12,6 +12,8 @@ typedef struct _n_Residuals *Residuals;
 PetscErrorCode ResidualsCreate(const char file[], PetscInt nsteps, const PetscInt steps[], Muon, Residuals *);
 /* Before a step of an optimizer that is set up, by all ranks: keeps G_j and W, if the step is wanted */
 PetscErrorCode ResidualsBefore(Residuals, Muon);
+/* In the step, where the gradients are: what is sent where there is no momentum is gone after it */
+PetscErrorCode ResidualsGradient(Residuals, Muon);
 /* After it, by all ranks: writes to the file */
 PetscErrorCode ResidualsAfter(Residuals, Muon, PetscInt step);
 PetscErrorCode ResidualsDestroy(Residuals *);

@@ -9,19 +9,11 @@
 #pragma once
 
 #include <petscmuonconf.h>
+#include <petscmuon/private/muonexport.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What types outside of the library may call */
-#if defined(__GNUC__)
-  #define MUON_EXPORT __attribute__((visibility("default")))
-#else
-  #define MUON_EXPORT
-#endif
-
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 typedef enum {
   MUON_SINGLE,
@@ -135,6 +127,4 @@ MUON_EXPORT void MuonArrayAxpby(double a, const MuonArray *X, double b, const Mu
 /* 1 when all entries are finite */
 MUON_EXPORT int MuonArrayIsFinite(const MuonArray *X);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

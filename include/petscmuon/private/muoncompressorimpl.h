@@ -14,39 +14,40 @@ PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 PETSC_INTERN const char MuonCitationPowerSGD[];
 PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
 
-/* What the messages of an m x n layer look like: form and values are a MuonWireForm and a MuonWireValues */
+/* What the messages of an array look like: form and values are a MuonWireForm and a MuonWireValues */
 typedef struct {
   int        form, values;
-  int        parameter; /* of the header; 0 where the type leaves it */
-  PetscInt64 count;     /* entries, kept entries or rank */
-  PetscBool  exact;     /* every message has so many, else at most so many */
-  PetscReal  chance;    /* that a message has any; 0 where the type leaves it, which is certainty */
-  PetscBool  ownindex;  /* an index costs the bits that number the entries, whatever MuonCompressorSetPaperIndexBits() says */
+  int        parameter;     /* of the header; 0 where the type leaves it */
+  PetscInt64 rows, columns; /* of the matrix of the wire: lines of the array, and the entries of a line, where the type leaves it */
+  PetscInt64 count;         /* entries, kept entries or rank */
+  PetscBool  exact;         /* every message has so many, else at most so many */
+  PetscReal  chance;        /* that a message has any; 0 where the type leaves it, which is certainty */
 } MuonCompressorLayout;
 
 /*
    A type turns arrays into payloads in plain codecs; the interface checks, writes the headers, makes messages compact and plain again, and refuses those that do not fit the layout, so that decode() meets
-   none of them.
+   none of them. Arrays may have any precision and order, and gaps between their lines; MuonArrayKernels() has the kernels of one. Of shape only the sizes, the precision and the order are looked at.
 
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
    decode() does Y = Y + scale C where add is true, and Y = C else.
    validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
-   Types know nothing of blocks: m and n are those of a block, T, R and Y point into the layer. Where the layer has blocks commit() is called for each.
-   copy() gives another object of the type the choices that the interface does not know of, choices() says them all, each with its name; describe() says in few words how much is kept, for tables; getmemory() how many
-   bytes of state are kept from message to message. A type may do without any of them.
+   Types know nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is called for each.
+   copy() gives another object of the type the choices that the interface does not know of, choices() says them all, each with its key; describe() says in few words how much is kept, for tables; visitstate() names what is kept from
+   message to message; setup() refuses choices that no message could be made with. A type may do without any of them. What decomposes creates svd, which the interface sets up, shows and destroys.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
-  PetscErrorCode (*layout)(MuonCompressor, PetscInt m, PetscInt n, MuonCompressorLayout *);
-  PetscErrorCode (*encode)(MuonCompressor, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[]);
-  PetscErrorCode (*decode)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy);
-  PetscErrorCode (*validate)(MuonCompressor, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid);
-  PetscErrorCode (*alpha)(MuonCompressor, PetscInt m, PetscInt n, PetscReal *);
+  PetscErrorCode (*setup)(MuonCompressor);
+  PetscErrorCode (*layout)(MuonCompressor, const MuonArray *shape, MuonCompressorLayout *);
+  PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[]);
+  PetscErrorCode (*decode)(MuonCompressor, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
+  PetscErrorCode (*validate)(MuonCompressor, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid);
+  PetscErrorCode (*alpha)(MuonCompressor, const MuonArray *shape, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*copy)(MuonCompressor from, MuonCompressor to);
   PetscErrorCode (*choices)(MuonCompressor, size_t length, char text[]);
   PetscErrorCode (*describe)(MuonCompressor, size_t length, char text[]);
-  PetscErrorCode (*getmemory)(MuonCompressor, PetscLogDouble *bytes);
+  PetscErrorCode (*visitstate)(MuonCompressor, MuonStateVisitor *);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);
   PetscErrorCode (*reset)(MuonCompressor);
   PetscErrorCode (*destroy)(MuonCompressor);
@@ -60,30 +61,61 @@ struct _p_MuonCompressor {
   PetscInt             bits; /* of a quantized entry */
   MuonCompressorValues values;
   PetscInt             paperbits; /* of an index in the paper's accounting */
-  /* whose messages these are */
+  /* whose messages these are: of a layer, or a piece of one, by its own name */
   PetscInt64   seed;
   char        *layer; /* NULL until known */
   unsigned int layerhash;
   PetscInt     sender, direction, step;
   MuonBlocks   blocks;
   /* what is at work: the hash of a block and its number, for which a type that has state keeps one; that of the layer and 0 where it is whole */
-  unsigned int parthash;
+  unsigned int blockhash;
   PetscInt     block;
 
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
   PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
+  MuonSVD       svd;        /* set by the type, else NULL */
   MuonStatus    status;
   MuonWorkspace work;
   void         *data;
 };
 
-PETSC_INTERN PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor);
 /*
-   The blocks of an m x n layer: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
+   A message that was checked, in plain codecs: in room, or where it came or was written, where it is plain there. With blocks these are the messages of the blocks, end to end. Zero-initialized; room grows and is kept from step
+   to step
+*/
+typedef struct {
+  const unsigned char *data;
+  size_t               bytes;
+  unsigned char       *room;
+  size_t               capacity;
+} MuonOpened;
+
+/*
+   Messages of arrays, of either precision and in either order. Rows of the wire are the lines of the array, columns the entries of a line, and entries are numbered in the order of memory. shape says all but the memory.
+
+   GetMaxBytesOf  the most bytes of a message
+   EncodeArray    C(T - R), or T itself where the type is an assignment; R NULL is zero. own, where it is not NULL, is what Open() would make of the message: it may point into buf. The entropy in cost is -1 where it is not asked for
+   Open           checks a message, once, and counts it; opened may point into buf
+   DecodeOpened   Y = Y + scale C where add is true, and Y = C else
+   DecodeArray    both in one pass; Y is scratch where the message is not valid
+   VisitState     names what is kept from message to message
+*/
+PETSC_EXTERN PetscErrorCode MuonOpenedDestroy(MuonOpened *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor, const MuonArray *shape, size_t *most);
+PETSC_EXTERN PetscErrorCode MuonCompressorEncodeArray(MuonCompressor, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonOpened *own);
+PETSC_EXTERN PetscErrorCode MuonCompressorOpen(MuonCompressor, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonOpened *opened, PetscBool *valid);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor, const MuonOpened *, PetscBool add, double scale, const MuonArray *Y);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecodeArray(MuonCompressor, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid);
+PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVisitor *);
+
+/* An object that nobody chose a type for gets the default one */
+PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
+/*
+   The blocks of an array: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
    number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an error either.
 */
-PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, PetscInt m, PetscInt n, PetscInt *count);
-PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, PetscInt m, PetscInt n, MuonBlock *);
+PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
+PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
 /* Type and choices of one object for another, not whose messages it writes */
 PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* Bytes that are kept from message to message */
@@ -94,17 +126,10 @@ PETSC_INTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompres
 PETSC_INTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
-PETSC_INTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
-PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
-/* Y = Y + scale C where add is true, and Y = C else, if the message is one that MuonCompressorValidate() accepts; where valid is not true Y stays as it was, but for the blocks before the one that is not */
-PETSC_INTERN PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid);
-/* The same where the message was accepted before: one that is not is an error */
-PETSC_INTERN PetscErrorCode MuonCompressorDecodeChecked_Private(MuonCompressor, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y);
-/* MuonCompressorEncode() and MuonCompressorValidate() that tell the cost of a message, where there is one, from the plain payload that they have at hand; cost may be NULL */
-PETSC_INTERN PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost);
-PETSC_INTERN PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost);
-/* Bits of one message of an m x n layer by the formula of the EF21-Muon paper: a function of the sizes alone */
-PETSC_INTERN PetscErrorCode MuonCompressorGetPaperBits(MuonCompressor, PetscInt, PetscInt, PetscLogDouble *);
+/* For types whose data is one allocation */
+PETSC_EXTERN PetscErrorCode MuonCompressorDestroyData(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 
 /* The width of the values of a compressor of type identity, which is native otherwise */
 PETSC_INTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);

@@ -6,74 +6,94 @@
 PETSC_INTERN PetscLogEvent MUON_Exchange;
 PETSC_INTERN PetscBool     MuonExchangeRegisterAllCalled;
 
-/* The packets on their way; src/exchange/muonexchangepost.h shows it to the types */
-typedef struct _n_MuonExchangePost *MuonExchangePost;
+/* The packets that go one way in a step, and what an exchange has for itself: src/exchange/muonexchangepackets.h */
+typedef struct _n_MuonExchangePackets *MuonExchangePackets;
+typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
+/*
+   A type says who serves what, and moves packets. Each of the routines MuonExchangePackets...() below can be up or down.
+*/
 struct _MuonExchangeOps {
   PetscErrorCode (*setfromoptions)(MuonExchange, MuonOptionItems);
-  PetscErrorCode (*assign)(MuonExchange); /* fills owner[], the same on all ranks; not called where every rank serves */
-  PetscErrorCode (*up)(MuonExchange);     /* moves the packets of the workers */
-  PetscErrorCode (*down)(MuonExchange);   /* moves the packets of the servers; not called where every rank serves */
+  PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker serves */
+  PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* moves the packets of the workers */
+  PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* moves the packets of the servers; not called where every worker serves */
   PetscErrorCode (*view)(MuonExchange, PetscViewer);
   PetscErrorCode (*destroy)(MuonExchange);
 };
 
+/* Of every packet: to worker 0; from worker 0, which serves all; from each worker to each server; from each worker, or server, to all */
+PETSC_EXTERN PetscErrorCode MuonExchangePacketsGather(MuonExchange, MuonExchangePackets);
+PETSC_EXTERN PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange, MuonExchangePackets);
+PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange, MuonExchangePackets);
+PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllGather(MuonExchange, MuonExchangePackets);
+
 struct _p_MuonExchange {
   PETSCHEADER(struct _MuonExchangeOps);
+  PetscMPIInt nworkers, worker; /* how many workers there are, and which one this rank belongs to */
   /* what the user chose */
   MuonExchangeMode       mode;
   PetscBool              modeset; /* else mode is the default that was last resolved, where moderesolved */
   PetscBool              moderesolved;
   MuonExchangeAssignment assignment;
-  /* the items */
+  /* the items: pieces of layers */
   PetscInt        nitems;
   char          **names;
   PetscLogDouble *cost, *bytes;
   PetscBool       itemsset;
   /* the plan */
-  PetscBool        everywhere; /* every rank serves every item; set by the type */
-  PetscMPIInt     *owner;      /* of every item; this rank where every rank serves */
+  PetscBool        everywhere; /* every worker serves every item; set by the type */
+  PetscMPIInt     *owner;      /* of every item; this worker where every one serves */
   PetscInt        *order;      /* the items by owner, then by number */
   PetscInt        *place;      /* of every item in order[] */
-  PetscInt        *first;      /* rank r owns order[first[r]..first[r+1]) */
+  PetscInt        *first;      /* worker w owns order[first[w]..first[w+1]) */
   PetscBool        setupcalled;
-  MuonExchangePost post;
+  MuonExchangeLink link;
   void            *data;
 };
 
-/*
-   One step of an exchange, called by the types of the optimizer. An item is a layer's number.
+/* Of packets, as on the wire: from a worker, from a server */
+typedef enum {
+  MUON_EXCHANGE_UP,
+  MUON_EXCHANGE_DOWN
+} MuonExchangeDirection;
 
-   UpBegin opens every step, in every mode, and starts the count of bytes anew.
+/*
+   One step of an exchange, called by the optimizer. An item is a piece of a layer, by its number in MuonExchangeSetItems().
+
+   Begin of the way up opens every step, in every mode, and starts the count of bytes anew.
 
    Up: Begin empties the packets; items are put in the order that MuonExchangeGetOrder() gives (by owner, so that the packets lie ready in one buffer): Reserve gives
    room for at most so many bytes, Advance says how many of them a message took. MuonExchangeUp() seals and moves the packets, or poison where status is not
-   MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that this rank serves, out of the bytes that were received,
+   MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that is served here, out of the bytes that were received,
    valid until the next Begin; status tells a poisoned or corrupt packet (all its items have that status, and no message). Own returns what this rank itself encoded, nothing where it sent poison.
 
-   Down: the same, a server puts the items that it serves (again in the order given), a worker gets every item. Where every rank serves, Down moves nothing and Get returns the
-   rank's own bytes.
+   Down: the same, a server puts the items that it serves (again in the order given), a worker gets every item. Where every worker serves, Down moves nothing and Get returns the
+   worker's own bytes.
 
-   MuonExchangeReduce() is the way up in the modes reduce and allreduce: in[i] is this rank's contribution of length[i] contiguous scalars, out[i] the sum over the ranks where
-   this rank serves item i (else ignored). in[] is not modified.
+   MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
+   sees is seen before MPI is asked for a packet.
 
-   MuonExchangeAgree() gives every rank the records of all ranks: count doubles each, all[rank * count ...].
+   MuonExchangeReduce() is the way up in the modes reduce and allreduce: in[i] is this worker's contribution, an array without gaps, out[i] the sum over the workers where this one serves item i (else its data may be NULL). ReduceTyped
+   does the same with length[i] entries of a type that MPI sums. in[] is not modified.
+
+   MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...]. intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to
+   one of them at least, and nobody may use what came.
 */
-PETSC_INTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
-PETSC_INTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
-PETSC_INTERN PetscErrorCode MuonExchangeUpBegin(MuonExchange, PetscInt64 step);
-PETSC_INTERN PetscErrorCode MuonExchangeUpReserve(MuonExchange, PetscInt item, size_t most, unsigned char **to);
-PETSC_INTERN PetscErrorCode MuonExchangeUpAdvance(MuonExchange, PetscInt item, size_t bytes);
-PETSC_INTERN PetscErrorCode MuonExchangeUp(MuonExchange, MuonStatus status);
-PETSC_INTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_INTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
-PETSC_INTERN PetscErrorCode MuonExchangeDownBegin(MuonExchange, PetscInt64 step);
-PETSC_INTERN PetscErrorCode MuonExchangeDownReserve(MuonExchange, PetscInt item, size_t most, unsigned char **to);
-PETSC_INTERN PetscErrorCode MuonExchangeDownAdvance(MuonExchange, PetscInt item, size_t bytes);
-PETSC_INTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
-PETSC_INTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_INTERN PetscErrorCode MuonExchangeReduce(MuonExchange, const PetscInt length[], const PetscScalar *const in[], PetscScalar *const out[]);
-PETSC_INTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt count, const double record[], double all[]);
-/* Bytes handed to MPI since the last UpBegin, packets' headers included; memory of the packets' buffers in bytes */
-PETSC_INTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);
-PETSC_INTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t up[], const size_t down[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);
+PETSC_EXTERN PetscErrorCode MuonExchangeReserve(MuonExchange, MuonExchangeDirection, PetscInt item, size_t most, unsigned char **to);
+PETSC_EXTERN PetscErrorCode MuonExchangeAdvance(MuonExchange, MuonExchangeDirection, PetscInt item, size_t bytes);
+PETSC_EXTERN PetscErrorCode MuonExchangeUp(MuonExchange, MuonStatus status);
+PETSC_EXTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
+PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
+PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduce(MuonExchange, const MuonArray in[], const MuonArray out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact);
+/* Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets' buffers in bytes */
+PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);

@@ -20,6 +20,7 @@
 */
 #pragma once
 
+/* clang-format off */
 #define MUON_KERNELS_PASSES(KERNEL) \
   KERNEL(int, IsBelow, (size_t m, size_t n, const void *X, size_t ldx, double limit)) \
   KERNEL(void, Axpby, (size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy)) \
@@ -35,6 +36,6 @@
   KERNEL(void, Divide, (size_t m, size_t n, const void *X, size_t ldx, double norm, int exponent, void *Y, size_t ldy)) \
   KERNEL(void, Sign, (size_t m, size_t n, double s, const void *X, size_t ldx, void *Y, size_t ldy)) \
   KERNEL(double, Dot, (size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)) \
-  KERNEL(int, AdamW, \
-         (size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, const void *X, size_t ldx, void *Mnew, void *Vnew, void *Xnew, \
-          size_t ldn))
+  KERNEL(int, AdamW, (size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, \
+                      const void *X, size_t ldx, void *Mnew, void *Vnew, void *Xnew, size_t ldn))
+/* clang-format on */

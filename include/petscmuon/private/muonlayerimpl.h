@@ -1,23 +1,34 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuoncompressor.h>
 #include <petscmuonlayer.h>
 
 /* What a rule needs to know of the step it takes part in */
 typedef struct {
-  PetscInt  step;
-  PetscReal rate;   /* learning rate times schedule */
-  PetscReal radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
-  PetscReal dual;   /* output: <G,-D> where an oracle gave D, else 0 */
+  PetscInt step;
+  double   rate;   /* learning rate times schedule */
+  double   decay;  /* the weight decay that this layer has in this step, 0 where none */
+  double   radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
+  double   dual;   /* output: <G,-D> where an oracle gave D, else 0 */
 } MuonLayerStepInfo;
 
+/*
+   The operations of a rule. G has the precision of the state and may be only read, X and Xnew that of the weights; all have the layer's shape, order of memory and any distance of lines. Nothing of the rule's own state changes
+   before commit
+*/
 struct _MuonLayerOps {
-  PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, Mat, Mat, Mat, MuonStatus *);
-  PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, Mat, size_t, unsigned char[], size_t *, MuonStatus *);
-  PetscErrorCode (*decode)(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char[], Mat);
+  PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
+  /* The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks what came, decode turns X into what step would make of it, bit for bit */
+  PetscErrorCode (*maxstepbytes)(MuonLayer, size_t *);
+  PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
+  PetscErrorCode (*validate)(MuonLayer, size_t, const unsigned char[], PetscBool entropy, MuonCompressorCost *, PetscBool *);
+  PetscErrorCode (*decode)(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char[], const MuonArray *X);
   PetscErrorCode (*commit)(MuonLayer);
+  PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
-  PetscErrorCode (*getmemory)(MuonLayer, PetscLogDouble *);
+  PetscErrorCode (*visitstate)(MuonLayer, MuonStateVisitor *);
+  PetscErrorCode (*choices)(MuonLayer, size_t, char[]); /* in text, what ranks must not differ in */
   PetscErrorCode (*setfromoptions)(MuonLayer, MuonOptionItems);
   PetscErrorCode (*view)(MuonLayer, PetscViewer);
   PetscErrorCode (*reset)(MuonLayer);
@@ -26,27 +37,40 @@ struct _MuonLayerOps {
 
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
-  PetscInt        m, n;
-  Mat             W;            /* the caller's; for a Vec layer the n x 1 matrix that borrows its array during a step */
-  Vec             w;            /* NULL for a matrix */
-  Mat             gradient;     /* ours, compact; becomes the new momentum during a step */
-  Mat             usergradient; /* the caller's, for this step */
-  Vec             gradientvec;  /* the same memory as gradient */
-  PetscBool       nogradient;   /* the caller said that there is none */
-  MuonBlocks      blocks;       /* on which the oracle acts by itself */
-  PetscBool       blocksfixed;  /* the optimizer was set up with them */
-  PetscBool       readsown;     /* while the layer reads its own keys its prefix is theirs */
-  MuonLMO         lmo;
-  PetscReal       scale, momentum, weight_decay;
-  MuonShapeFactor shapefactor;
-  PetscBool       momentumset, weight_decayset, shapefactorset; /* by the layer's own setter or option: else the optimizer's value holds */
-  PetscBool       frozen;                                       /* the rule moves nothing: no gradient, no message, no state */
-  PetscBool       workermomentum;                               /* the rule wants the workers' momentum; others keep their own moments at the owner */
-  PetscMPIInt     owner;                                        /* -1: every rank */
-  Mat             X;                                            /* the server's weights where this rank serves the layer */
-  unsigned int    hash;
-  MuonWorkspace   work;
-  void           *data;
+  PetscInt         m, n;
+  MuonLayerStorage storage;
+  Mat              W; /* the caller's weights: one of W, w and array, by the storage */
+  Vec              w;
+  MuonLayerArray   array;
+  MuonArray        shape; /* of the weights, without data and gaps */
+  /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
+  PetscBool        nogradient; /* the caller said that there is none */
+  PetscBool        asked;      /* somebody took or gave a gradient since the last step */
+  Mat              usermat;
+  Vec              uservec;
+  const void      *userarray;
+  MuonArray        gradient;
+  Mat              gradientmat; /* what the caller got to fill: one of them shows the buffer */
+  Vec              gradientvec;
+  PetscObjectState seen; /* of it, after the last step */
+
+  MuonBlocks       blocks; /* on which the oracle acts by itself */
+  MuonLMO          lmo;
+  PetscReal        scale, momentum, weight_decay;
+  MuonShapeFactor  shapefactor;
+  PetscBool        momentumset, weight_decayset, shapefactorset; /* by the layer's own setter or option: else the optimizer's value holds */
+  PetscBool        readsown;                                     /* while the layer reads its own keys its prefix is theirs */
+  PetscBool        frozen;                                       /* the rule moves nothing: no gradient, no message, no state */
+  PetscBool        workermomentum;                               /* the rule wants the workers' momentum; others keep their own moments at the owner */
+  PetscBool        fixed;                                        /* set by the driver: the optimizer was set up with the rule and the blocks */
+  PetscBool        keepsmomentum;                                /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;                                        /* -1: every rank */
+  const MuonArray *server;                                       /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscBool        serverisweights;                              /* set by the driver: the server's weights are the layer's own, and server is not looked at */
+  MuonPrecision    state;                                        /* set by the driver: the precision of what rules see as G, at first that of the weights */
+  unsigned int     hash;
+  MuonWorkspace    work;
+  void            *data;
 };
 
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
@@ -54,6 +78,9 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
+
+/* Prefix of the keys of this layer alone: the layer's general prefix, then muon_layer_<name>_ */
+PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, char[]);
 
 /* An error of a user's choice: names layer and key with its prefix. The message begins with the key as it goes on behind the layer's name */
 #define MuonLayerCheck(layer, condition, code, ...) \
@@ -68,29 +95,56 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
   } while (0)
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
-/* A block by its number, the radius factor of its shape, and a view of it in a matrix of the layer's shape, which is that matrix where the layer is not cut */
-PETSC_INTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
-PETSC_INTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
-PETSC_INTERN PetscErrorCode MuonLayerGetBlockMat_Private(MuonLayer, const MuonBlock *, Mat, Mat *);
+
+/* A block by its number, the part of an array of the layer's shape that it is, and the radius factor of its shape */
+PETSC_EXTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetBlockArray(MuonLayer, PetscInt, const MuonArray *, MuonArray *part);
+PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, MuonOptionItems);
-/* The gradient of this step in the layer's own compact buffer, zeros where the caller has none */
-PETSC_INTERN PetscErrorCode MuonLayerGradientBegin_Private(MuonLayer, Mat *);
-/* Between Begin and End the weights can be used as a matrix, whatever the storage */
-PETSC_INTERN PetscErrorCode MuonLayerWeightsBegin_Private(MuonLayer, Mat *);
-PETSC_INTERN PetscErrorCode MuonLayerWeightsEnd_Private(MuonLayer, PetscBool changed);
-/* Xnew from X and G; nothing of the layer's state changes before Commit */
-PETSC_INTERN PetscErrorCode MuonLayerStep_Private(MuonLayer, MuonLayerStepInfo *, Mat G, Mat X, Mat Xnew, MuonStatus *);
+/* The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual norms; NaN where MuonLMOGetStatus() says why */
+PETSC_INTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray *, PetscBool dual, PetscReal *);
+
+/* An error that names the function to call instead, where the storage is another: function without Vec or Array at its end */
+PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
+/* Memory that is laid out as the weights are */
+PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+/* An array without data and gaps that says lines, order and precision of the weights */
+PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
+/* Between Get and Restore the weights are an array in their own memory, whatever the storage */
+PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
+PETSC_EXTERN PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 /*
-   The same step as a message, for rules whose steps have a natural format and no state: Encode writes what G gives, Decode turns X into what Step would make of it, bit for bit, with rate and radius of the same
-   step. reason: why a layer cannot, or nothing
+   The gradient of this step, without data where there is none, which means zeros. ours: the layer's own buffer, without gaps and in the weights' precision, which the step may overwrite and swap; else it is the caller's and only
+   read
 */
-PETSC_INTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);
-PETSC_INTERN PetscErrorCode MuonLayerEncodeStep_Private(MuonLayer, MuonLayerStepInfo *, Mat G, size_t, unsigned char message[], size_t *, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonLayerDecodeStep_Private(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char message[], Mat X);
-PETSC_INTERN PetscErrorCode MuonLayerCommit_Private(MuonLayer);
-PETSC_INTERN PetscErrorCode MuonLayerGetFlops_Private(MuonLayer, PetscLogDouble *);
-PETSC_INTERN PetscErrorCode MuonLayerGetMemory_Private(MuonLayer, PetscLogDouble *);
-/* Prefix of the keys of this layer alone: the layer's general prefix, then muon_layer_<name>_ */
-PETSC_INTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, char[]);
-/* Whether the options database has any key behind a layer's own prefix: most layers have none and need no second look-up */
-PETSC_INTERN PetscErrorCode MuonLayerHasOwnOptions_Private(MuonLayer, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetGradientMemory(MuonLayer, MuonArray *, PetscBool *ours);
+PETSC_EXTERN PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer, MuonArray *);
+/* Our buffer and an array of the same shape and precision, without gaps, exchange memory. What MuonLayerGetGradient() and its kin handed out stays the same object and shows the new memory. Not between Get and Restore */
+PETSC_EXTERN PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer, MuonArray *);
+/* At the end of a step: what our buffer holds is undefined from here on, NaN in debug builds, and nobody has asked for it yet */
+PETSC_EXTERN PetscErrorCode MuonLayerSpoilGradient(MuonLayer);
+/* Whether somebody took our buffer to fill it, filled the object that he has of it, gave a gradient of his own, or said that there is none */
+PETSC_EXTERN PetscErrorCode MuonLayerWasGradientAsked(MuonLayer, PetscBool *);
+
+/* The LMO and the rule are made ready: usage errors are seen here, on every rank */
+PETSC_EXTERN PetscErrorCode MuonLayerSetUp(MuonLayer);
+/* In text, all that a step of this layer depends on and ranks must not differ in */
+PETSC_EXTERN PetscErrorCode MuonLayerChoices(MuonLayer, size_t, char[]);
+/* Names the gradient's buffer and the rule's state */
+PETSC_EXTERN PetscErrorCode MuonLayerVisitState(MuonLayer, MuonStateVisitor *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
+
+/* Xnew from X and G, as the operations of a rule have it. Weights that would not be finite are MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth */
+PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
+/* What a rule ends with: Xnew = keep X + by D, whatever the precision of D, which may be Xnew where it is the same; MUON_STATUS_NANORINF where not all of Xnew is finite */
+PETSC_EXTERN MuonStatus MuonLayerMove(double keep, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
+/* Scratch of a rule, without gaps: until its operation ends or asks again */
+PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);
+/* Steps as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius are those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode takes only those */
+PETSC_EXTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);
+PETSC_EXTERN PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer, size_t *);
+PETSC_EXTERN PetscErrorCode MuonLayerEncodeStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char message[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonLayerValidateStep(MuonLayer, size_t, const unsigned char message[], PetscBool entropy, MuonCompressorCost *, PetscBool *valid);
+PETSC_EXTERN PetscErrorCode MuonLayerDecodeStep(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char message[], const MuonArray *X);
+PETSC_EXTERN PetscErrorCode MuonLayerCommit(MuonLayer);

@@ -18,13 +18,16 @@ enum {
 #endif
 
 struct _MuonPolarOps {
-  PetscErrorCode (*apply)(MuonPolar, Mat, Mat); /* for finite input that is not zero, sequential or parallel; leaves the output alone where it sets a status, the same on all ranks of the matrix */
+  /*
+     For finite input that is not zero, on one rank or many, in either precision. A matrix on one rank is column-major, its transpose where the caller's is row-major; on many ranks rows may be lines. Leaves the output alone
+     where it sets a status, the same on all ranks of the matrix
+  */
+  PetscErrorCode (*apply)(MuonPolar, const MuonMatrix *, const MuonMatrix *);
+  PetscErrorCode (*setup)(MuonPolar);                   /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
+  PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
-  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
-  /* What the method takes where the user sets nothing. NULL: the precision of PetscScalar and no other; no tolerance; no polynomials */
-  PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *);
-  PetscErrorCode (*gettolerance)(MuonPolar, PetscReal *);
-  PetscErrorCode (*getcoefficients)(MuonPolar, MuonPolarCoefficients *);
+  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *);               /* that apply makes; NULL where the method does not iterate */
+  PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
   PetscErrorCode (*view)(MuonPolar, PetscViewer); /* lines in an ASCII viewer; in a string viewer, within 64 characters, the choices in which ranks must not differ */
   PetscErrorCode (*reset)(MuonPolar);
@@ -33,13 +36,16 @@ struct _MuonPolarOps {
 
 struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
-  PetscInt               steps;         /* PETSC_DETERMINE: what the coefficients were made for */
-  char                  *coefficients;  /* NULL: the default of the type */
-  PetscInt               ncoefficients; /* rows of three values of the user's, which replace the name; 0: none */
-  double                *values;
-  PetscInt               precision;  /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
-  PetscReal              tolerance;  /* PETSC_DETERMINE: that of the type */
-  PetscBool              normalizes; /* the type asks for the normalization */
+  PetscInt  steps;         /* PETSC_DETERMINE: what the coefficients were made for */
+  char     *coefficients;  /* NULL: the default of the type */
+  PetscInt  ncoefficients; /* rows of three values of the user's, which replace the name; 0: none */
+  double   *values;
+  PetscInt  precision; /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  PetscReal tolerance; /* PETSC_DETERMINE: that of the type */
+  /* What the type takes where the user sets nothing. PETSC_DETERMINE: the precision of PetscScalar and no other; 0: no tolerance; NULL: no polynomials, and no normalization that could be chosen */
+  PetscInt               ownprecision;
+  PetscReal              owntolerance;
+  MuonPolarCoefficients  owncoefficients;
   MuonPolarNormalization normalization;
   PetscInt               poweriterations;
   MuonStatus             status;
@@ -48,8 +54,15 @@ struct _p_MuonPolar {
   void                  *monitorctx[MAXMUONPOLARMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONPOLARMONITORS])(void **);
   MuonWorkspace work;
+  MuonSVD       svd; /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
   void         *data;
 };
+
+/* For messages */
+static inline const char *MuonPolarPrefix_Private(MuonPolar polar)
+{
+  return ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+}
 
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
@@ -57,18 +70,25 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
 
-/* Scratch that the object shares with others; it makes its own where none was given */
-PETSC_INTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
-PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
+/*
+   Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
+*/
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
+/* In text, all in which ranks must not differ */
+PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
 
+/* For types whose data is one allocation */
+PETSC_EXTERN PetscErrorCode MuonPolarDestroyData(MuonPolar);
+/* Scratch that the object shares with others; it makes its own where none was given */
+PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
+PETSC_EXTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
+
+/* That of a new object, where none is set */
+PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
 /* Called inside MuonPolarSetFromOptions() */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
+/* Calls the monitors, where there are some, with copies of the arrays in matrices */
+PETSC_INTERN PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
 
-/* Q = the polar factor of G by a singular value decomposition; collective on G, of which a parallel one is gathered on its first rank. Sets the status of the object */
-PETSC_INTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, MuonSVD, Mat G, Mat Q);
-
-/* The names in a list of types, for messages */
-PETSC_INTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
-/* Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape and distribution */
-PETSC_INTERN PetscErrorCode MuonCheckMat_Private(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode MuonCheckMats_Private(PetscObject, Mat, Mat);
+/* Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is gathered on its first one. Sets the status of the object */
+PETSC_INTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);

@@ -41,14 +41,15 @@ typedef enum {
   MUON_WORK_LMO_E,
   MUON_WORK_STEP_A,
   MUON_WORK_STEP_B,
+  MUON_WORK_STEP_C, /* of a rule */
   MUON_WORK_MAX
 } MuonWorkspaceSlot;
 
-PETSC_INTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
-PETSC_INTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
-PETSC_INTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
-PETSC_INTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
-PETSC_INTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /* Room for a contiguous array of the shape of another, in a slot */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *like, MuonPrecision, MuonArray *);
@@ -79,6 +80,8 @@ PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscSca
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
+/* Copies an array, whatever its order and precision, to the caller's sequential dense matrix, which must have its shape */
+PETSC_EXTERN PetscErrorCode MuonMatCopyArray(const MuonArray *, Mat);
 /* A matrix that is all on this rank */
 PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
 /* Whether all entries are finite, on every rank of the matrix */
@@ -121,7 +124,9 @@ PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char n
 /* State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array that Create made and leaves none, which it may be already */
 PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
-static inline void          MuonArraySwap(MuonArray *a, MuonArray *b)
+
+/* What two arrays hold changes places */
+static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
 {
   const MuonArray c = *a;
 
@@ -132,30 +137,69 @@ static inline void          MuonArraySwap(MuonArray *a, MuonArray *b)
 /*
    The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure to need it on all ranks), answers a zero, empty or non-finite matrix itself.
 
-   MuonSVDCompute() gives the nsv largest singular triples of the dense matrix A: sigma[] decreasing, U (m x nsv) and V (n x nsv)
-   column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1 (the canonical rank when nsv = min(m,n)); the arrays
-   past count are not set. Either of U and V may be NULL. The caller's A is not modified.
+   MuonSVDCompute() gives the nsv largest singular triples of the matrix A of any precision and order of its entries, which are rounded to PetscScalar where it has fewer digits: sigma[] decreasing, U (m x nsv) and
+   V (n x nsv) column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1, where eps is that of A or of PetscScalar, whichever is larger (the canonical rank when nsv = min(m,n)); the
+   arrays past count are not set. Either of U and V may be NULL. The caller's A is not modified.
 
-   It is collective on A. A parallel matrix is gathered on its first rank, which decomposes it; m is then the number of rows of this rank, whose part of U it gets, and V, sigma, count and status
+   It is collective on A. A matrix on many ranks is gathered on its first rank, which decomposes it; m is then the number of rows of this rank, whose part of U it gets, and V, sigma, count and status
    are the same on all.
+
+   MuonSVDSetUp() reads the options and refuses what a computation would refuse, on every rank of the parent alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to sigma_1;
+   PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDChoices() says in text, at the end of another, in what ranks must not differ: SLEPc's keys as they are in the database.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
-PETSC_INTERN PetscErrorCode MuonSVDStart(void);
-PETSC_INTERN PetscErrorCode MuonSVDCreate(MPI_Comm, MuonSVD *);
-PETSC_INTERN PetscErrorCode MuonSVDSetWorkspace(MuonSVD, MuonWorkspace);
-PETSC_INTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const char[]);
-PETSC_INTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
-PETSC_INTERN PetscErrorCode MuonSVDCompute(MuonSVD, Mat, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
-PETSC_INTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
-PETSC_INTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
+PETSC_EXTERN PetscErrorCode MuonSVDStart(void);
+PETSC_EXTERN PetscErrorCode MuonSVDCreate(MPI_Comm, MuonSVD *);
+PETSC_EXTERN PetscErrorCode MuonSVDSetWorkspace(MuonSVD, MuonWorkspace);
+PETSC_EXTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const char[]);
+PETSC_EXTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
+PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
+PETSC_EXTERN PetscErrorCode MuonSVDChoices(MuonSVD, size_t, char[]);
+PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
-/* NaN and Inf of one rank become the status of the object on all ranks of the matrix, on which this is collective */
-PETSC_INTERN PetscErrorCode MuonMatIsFinite_Private(Mat, PetscBool *);
+/*
+   Setters and getters of one type: where the object has another, the call ends here, or is an error. Get is all that a getter of a field does
+*/
+#define MuonIgnoreUnlessType(object, type) \
+  do { \
+    PetscBool has_; \
+    PetscCall(PetscObjectTypeCompare((PetscObject)(object), type, &has_)); \
+    if (has_ == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); \
+  } while (0)
+#define MuonCheckType(object, type) \
+  do { \
+    const char *const has_ = ((PetscObject)(object))->type_name; \
+    PetscBool         same_; \
+    PetscCall(PetscObjectTypeCompare((PetscObject)(object), type, &same_)); \
+    PetscCheck(same_ == PETSC_TRUE, PetscObjectComm((PetscObject)(object)), PETSC_ERR_SUP, "A %s of type %s has no such choice, expected type %s", ((PetscObject)(object))->class_name, has_ != NULL ? has_ : "(not set)", type); \
+  } while (0)
+#define MuonGetOfType(object, classid, type, to, value) \
+  do { \
+    PetscValidHeaderSpecific(object, classid, 1); \
+    PetscAssertPointer(to, 2); \
+    MuonCheckType(object, type); \
+    *(to) = (value); \
+  } while (0)
+#define MuonGet(object, classid, to, value) \
+  do { \
+    PetscValidHeaderSpecific(object, classid, 1); \
+    PetscAssertPointer(to, 2); \
+    *(to) = (value); \
+  } while (0)
 
-/* n columns, of which this rank has the rows a that it has of A, to or from the whole m x n array X at the first rank of A, NULL at the others; collective on A */
-PETSC_INTERN PetscErrorCode MuonMatMoveRows_Private(Mat A, PetscInt n, PetscScalar *a, PetscInt lda, PetscScalar *X, PetscBool gather);
+/* The names in a list of types, for messages */
+PETSC_EXTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
+/* Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape and distribution */
+PETSC_EXTERN PetscErrorCode MuonCheckMat_Private(PetscObject, Mat);
+PETSC_EXTERN PetscErrorCode MuonCheckMats_Private(PetscObject, Mat, Mat);
+
+/* Columns of which this rank has, in part, the rows that it has of A, to or from the whole ones at the first rank of A, which is the only one to look at that array; of one precision and order. Collective on A */
+PETSC_EXTERN PetscErrorCode MuonMatrixMoveRows(const MuonMatrix *A, const MuonArray *part, const MuonArray *whole, PetscBool gather);
 
 /*
    A matrix that is cut into a grid of blocks, numbered by rows of the grid. Each side has the sizes of its parts, then where they begin; NULL is as many equal parts, of whatever size. 1 x 1 with NULL is no cut at all.
@@ -181,12 +225,22 @@ PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, 
 /* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */
 PETSC_INTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
 /* A view of a block of a MATSEQDENSE, which must stay: entries are shared */
-PETSC_INTERN PetscErrorCode MuonBlockMatCreate_Private(Mat, const MuonBlock *, Mat *);
 
 static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
 {
   return blocks->nrows * blocks->ncolumns;
 }
+
+/*
+   The keys of an object that works on one layer: those behind the prefix that all layers share, then the layer's own, where there are any. Of a type that is the layer's alone nobody has read the shared keys: they are read then, and
+   the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of the object's type alone. sharedread: the object has the shared choices already
+*/
+PETSC_EXTERN PetscErrorCode MuonSetFromLayeredOptions(PetscObject, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type));
+/* Whether the options database of an object has any key behind a prefix */
+PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], PetscBool *);
+
+/* What frees the viewer of a monitor */
+PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
 /* FNV-1a, 32 bits */
 PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
@@ -196,3 +250,13 @@ PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 /* The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it */
 PETSC_INTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
 PETSC_INTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
+
+/*
+   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of before the
+   first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's class behind its prefix
+*/
+PETSC_EXTERN PetscErrorCode MuonRegisterKeyFamily(const char family[]);
+PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *const **);
+
+/* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
+PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));

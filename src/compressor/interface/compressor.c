@@ -70,35 +70,34 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonCompressorList, type, &create));
   if (create == NULL) {
-    const char **known;
-    char         names[512];
-    int          count;
+    char names[512];
 
-    names[0] = '\0';
-    PetscCall(PetscFunctionListGet(MuonCompressorList, &known, &count));
-    /* Some releases count an empty name at the end */
-    for (int i = 0; i < count && known[i] != NULL; i++) {
-      if (i > 0) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
-      PetscCall(PetscStrlcat(names, known[i], sizeof(names)));
-    }
-    PetscCall(PetscFree(known));
+    PetscCall(MuonListNames_Private(MuonCompressorList, sizeof(names), names));
     MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
   }
   PetscTryTypeMethod(c, destroy);
+  PetscCall(MuonSVDDestroy(&c->svd));
   PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
   c->data       = NULL;
   c->assignment = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
   PetscCall((*create)(c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A compressor that nobody chose a type for is the default one */
-PetscErrorCode MuonCompressorSetUp_Private(MuonCompressor c)
+PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor c)
 {
   PetscFunctionBegin;
   if (((PetscObject)c)->type_name == NULL) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDestroyData(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +121,7 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   *type = ((PetscObject)c)->type_name;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,6 +174,42 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonCompressorTypeOptions_Private(MuonCompressor c, MuonOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
+  if (c->svd != NULL) {
+    PetscCall(MuonSVDSetOptionsPrefix(c->svd, (PetscObject)c, "compressor_"));
+    PetscCall(MuonSVDSetFromOptions(c->svd));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorSetUp - Prepares a compressor, and refuses choices that no message could be made with
+
+   Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Level: intermediate
+
+   Note:
+   A `Muon` calls it for the compressors of all layers on every rank, whoever encodes. What it would refuse, such as `-compressor_svd_type` with a solver that there is not, is an error of the first message otherwise.
+
+.seealso: `MuonCompressor`, `MuonCompressorSetFromOptions()`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorSetUp(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
+  PetscTryTypeMethod(c, setup);
+  if (c->svd != NULL) PetscCall(MuonSVDSetUp(c->svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
    MuonCompressorSetFromOptions - Sets what the options database says of a compressor
 
@@ -185,7 +220,7 @@ PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor c, const char *pref
 
    Options Database Keys:
 +  -compressor type                                       - one of the values of `MuonCompressorType`, see `MuonCompressorSetType()`
-.  -compressor_ratio r                                    - the part that is kept, see `MuonCompressorSetRatio()`
+.  -compressor_ratio r                                    - the fraction that is kept, see `MuonCompressorSetRatio()`
 .  -compressor_rank k                                     - the rank that is kept, see `MuonCompressorSetRank()`
 .  -compressor_bits b                                     - bits of a quantized entry, see `MuonCompressorSetBits()`
 .  -compressor_values (native|double|single|bf16|natural) - how kept values are written, see `MuonCompressorSetValues()`
@@ -213,8 +248,8 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   PetscObjectOptionsBegin((PetscObject)c);
   PetscCall(PetscOptionsFList("-compressor", "Compressor", "MuonCompressorSetType", MuonCompressorList, ((PetscObject)c)->type_name != NULL ? ((PetscObject)c)->type_name : MUONCOMPRESSORIDENTITY, type, sizeof(type), &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetType(c, type));
-  PetscCall(MuonCompressorSetUp_Private(c));
-  PetscCall(PetscOptionsReal("-compressor_ratio", "Part that is kept", "MuonCompressorSetRatio", ratio, &ratio, &set));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
+  PetscCall(PetscOptionsReal("-compressor_ratio", "Fraction that is kept", "MuonCompressorSetRatio", ratio, &ratio, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRatio(c, ratio));
   PetscCall(PetscOptionsInt("-compressor_rank", "Rank that is kept", "MuonCompressorSetRank", rank, &rank, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRank(c, rank));
@@ -224,7 +259,7 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
   PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting", "MuonCompressorSetPaperIndexBits", paperbits, &paperbits, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetPaperIndexBits(c, paperbits));
-  PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonCompressorTypeOptions_Private(c, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,22 +269,22 @@ PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)c);
-  PetscTryTypeMethod(c, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonCompressorTypeOptions_Private(c, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   MuonCompressorSetRatio - Sets the part that a compressor keeps
+   MuonCompressorSetRatio - Sets the fraction that a compressor keeps
 
    Logically Collective
 
    Input Parameters:
 +  c     - the compressor
--  ratio - the part, in (0, 1]
+-  ratio - the fraction, in (0, 1]
 
    Options Database Key:
-.  -compressor_ratio r - the part
+.  -compressor_ratio r - the fraction
 
    Level: intermediate
 
@@ -268,11 +303,12 @@ PetscErrorCode MuonCompressorSetRatio(MuonCompressor c, PetscReal ratio)
   PetscValidLogicalCollectiveReal(c, ratio, 2);
   MuonCompressorCheck(c, ratio > 0.0 && ratio <= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_ratio", "%g, expected a number in (0, 1]", (double)ratio);
   c->ratio = ratio;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   MuonCompressorGetRatio - Gets the part that a compressor keeps
+   MuonCompressorGetRatio - Gets the fraction that a compressor keeps
 
    Not Collective
 
@@ -280,7 +316,7 @@ PetscErrorCode MuonCompressorSetRatio(MuonCompressor c, PetscReal ratio)
 .  c - the compressor
 
    Output Parameter:
-.  ratio - the part
+.  ratio - the fraction
 
    Level: intermediate
 
@@ -289,9 +325,7 @@ PetscErrorCode MuonCompressorSetRatio(MuonCompressor c, PetscReal ratio)
 PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(ratio, 2);
-  *ratio = c->ratio;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, ratio, c->ratio);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,6 +355,7 @@ PetscErrorCode MuonCompressorSetRank(MuonCompressor c, PetscInt rank)
   PetscValidLogicalCollectiveInt(c, rank, 2);
   MuonCompressorCheck(c, rank == PETSC_DETERMINE || rank >= 1, PETSC_ERR_ARG_OUTOFRANGE, "_rank", "%" PetscInt_FMT ", expected a rank of at least 1", rank);
   c->rank = rank;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,9 +377,7 @@ PetscErrorCode MuonCompressorSetRank(MuonCompressor c, PetscInt rank)
 PetscErrorCode MuonCompressorGetRank(MuonCompressor c, PetscInt *rank)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(rank, 2);
-  *rank = c->rank;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, rank, c->rank);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,6 +407,7 @@ PetscErrorCode MuonCompressorSetBits(MuonCompressor c, PetscInt bits)
   PetscValidLogicalCollectiveInt(c, bits, 2);
   MuonCompressorCheck(c, bits >= 2 && bits <= 8, PETSC_ERR_ARG_OUTOFRANGE, "_bits", "%" PetscInt_FMT ", expected a number from 2 to 8", bits);
   c->bits = bits;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,9 +429,7 @@ PetscErrorCode MuonCompressorSetBits(MuonCompressor c, PetscInt bits)
 PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(bits, 2);
-  *bits = c->bits;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, bits, c->bits);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,7 +452,7 @@ PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
 
    Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
 
-   It has no meaning for `MUONCOMPRESSORIDENTITY` and `MUONCOMPRESSORSHARP`, which are always native, nor for `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`,
+   It has no meaning for `MUONCOMPRESSORIDENTITY`, which is always native, nor for `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`,
    `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16`, which have values of their own.
 
 .seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorGetValues()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
@@ -432,6 +464,7 @@ PetscErrorCode MuonCompressorSetValues(MuonCompressor c, MuonCompressorValues va
   PetscValidLogicalCollectiveEnum(c, values, 2);
   MuonCompressorCheck(c, (int)values >= 0 && (int)values < NVALUES, PETSC_ERR_ARG_OUTOFRANGE, "_values", "%d, expected a MuonCompressorValues", (int)values);
   c->values = values;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -453,9 +486,7 @@ PetscErrorCode MuonCompressorSetValues(MuonCompressor c, MuonCompressorValues va
 PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *values)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(values, 2);
-  *values = c->values;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, values, c->values);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -486,6 +517,7 @@ PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor c, PetscInt bits)
   PetscValidLogicalCollectiveInt(c, bits, 2);
   MuonCompressorCheck(c, bits == PETSC_DETERMINE || (bits >= 0 && bits <= 64), PETSC_ERR_ARG_OUTOFRANGE, "_paper_index_bits", "%" PetscInt_FMT ", expected a number from 0 to 64", bits);
   c->paperbits = bits;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -507,16 +539,14 @@ PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor c, PetscInt bits)
 PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor c, PetscInt *bits)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(bits, 2);
-  *bits = c->paperbits;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, bits, c->paperbits);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorSetUp_Private(from));
+  PetscCall(MuonCompressorSetDefaultType_Private(from));
   PetscCall(MuonCompressorSetType(to, ((PetscObject)from)->type_name));
   to->ratio     = from->ratio;
   to->rank      = from->rank;
@@ -527,11 +557,31 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor c, PetscLogDouble *bytes)
+PetscErrorCode MuonCompressorVisitState(MuonCompressor c, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
-  *bytes = 0;
-  PetscTryTypeMethod(c, getmemory, bytes);
+  PetscTryTypeMethod(c, visitstate, visitor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AddBytes(MuonStateVisitor *visitor, const MuonState *state)
+{
+  PetscFunctionBegin;
+  *(PetscLogDouble *)visitor->ctx += (PetscLogDouble)state->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor c, PetscLogDouble *bytes)
+{
+  MuonStateVisitor visitor;
+
+  PetscFunctionBegin;
+  *bytes         = 0;
+  visitor.visit  = AddBytes;
+  visitor.layer  = c->layer;
+  visitor.holder = MUON_STATE_WORKER;
+  visitor.ctx    = bytes;
+  PetscCall(MuonCompressorVisitState(c, &visitor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,10 +590,12 @@ PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, ch
   size_t used;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(PetscSNPrintf(text, length, "%s ratio %.17g rank %" PetscInt_FMT " bits %" PetscInt_FMT " values %d paper_index_bits %" PetscInt_FMT, ((PetscObject)c)->type_name, (double)c->ratio, c->rank, c->bits, (int)c->values, c->paperbits));
   PetscCall(PetscStrlen(text, &used));
   PetscTryTypeMethod(c, choices, length - used, text + used);
+  PetscCall(PetscStrlen(text, &used));
+  if (c->svd != NULL) PetscCall(MuonSVDChoices(c->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -552,7 +604,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
   size_t used;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(PetscSNPrintf(text, length, "%s", ((PetscObject)c)->type_name));
   PetscCall(PetscStrlen(text, &used));
   PetscTryTypeMethod(c, describe, length - used, text + used);
@@ -644,9 +696,7 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 PetscErrorCode MuonCompressorGetStatus(MuonCompressor c, MuonStatus *status)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(status, 2);
-  *status = c->status;
+  MuonGet(c, MUONCOMPRESSOR_CLASSID, status, c->status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -689,7 +739,7 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)c), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii == PETSC_TRUE) {
@@ -698,6 +748,7 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
     if (c->layer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "layer: %s, sender: %s %" PetscInt_FMT "\n", c->layer, c->direction == 0 ? "worker" : "server", c->sender));
     if (MuonBlocksCount_Private(&c->blocks) > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT "\n", c->blocks.nrows, c->blocks.ncolumns));
     PetscTryTypeMethod(c, view, viewer);
+    if (c->svd != NULL) PetscCall(MuonSVDView(c->svd, viewer));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)c)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -748,6 +799,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   }
   PetscCall(MuonCompressorReset(*c));
   PetscTryTypeMethod(*c, destroy);
+  PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
   PetscCall(PetscHeaderDestroy(c));

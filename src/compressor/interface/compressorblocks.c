@@ -17,7 +17,7 @@
    Notes:
    The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number k = i ncolumns + j. 1 and 1 mean no cut, as without this call.
 
-   Ratio and rank are parts of each block, and state, where a type has any, is kept for each. The message holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages and the random numbers of a
+   Ratio and rank are those of each block, and state, where a type has any, is kept for each. The message holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages and the random numbers of a
    layer by the name that was given to `MuonCompressorSetStream()` with [k] behind it, as in qkv[2].
 
    Whether the sizes fit is seen when there is a matrix. State that there is already is dropped.
@@ -76,41 +76,40 @@ PetscErrorCode MuonCompressorGetBlocks(MuonCompressor c, PetscInt *nrows, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscInt *count)
+PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArray *shape, PetscInt *count)
 {
   const char *side;
   char        reason[512];
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   *count = 1;
   if (c->assignment == PETSC_TRUE || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonBlocksCheck_Private(c->blocks.nrows, c->blocks.rows, m, c->blocks.ncolumns, c->blocks.columns, n, &side, sizeof(reason), reason));
+  PetscCall(MuonBlocksCheck_Private(c->blocks.nrows, c->blocks.rows, (PetscInt)MuonArrayRows(shape), c->blocks.ncolumns, c->blocks.columns, (PetscInt)MuonArrayColumns(shape), &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
   *count = MuonBlocksCount_Private(&c->blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, PetscInt m, PetscInt n, MuonBlock *block)
+PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *block)
 {
-  char  *name;
-  size_t length;
+  const PetscInt m = (PetscInt)MuonArrayRows(shape), n = (PetscInt)MuonArrayColumns(shape);
+  char          *name;
+  size_t         length;
 
   PetscFunctionBegin;
-  if (count == 1) {
-    block->row    = 0;
-    block->column = 0;
-    block->m      = m;
-    block->n      = n;
-    c->parthash   = c->layerhash;
-    c->block      = 0;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  block->row    = 0;
+  block->column = 0;
+  block->m      = m;
+  block->n      = n;
+  c->blockhash  = c->layerhash;
+  c->block      = 0;
+  if (count == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonBlocksGet_Private(&c->blocks, b, m, n, block));
   PetscCall(PetscStrlen(c->layer != NULL ? c->layer : "", &length));
   PetscCall(PetscMalloc1(length + 32, &name));
   PetscCall(MuonBlockName_Private(c->layer != NULL ? c->layer : "", b, length + 32, name));
-  PetscCall(MuonNameHash_Private(name, &c->parthash));
+  PetscCall(MuonNameHash_Private(name, &c->blockhash));
   PetscCall(PetscFree(name));
   c->block = b;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,32 +1,36 @@
-#include "../muoncompressorcodec.h" /*I "petscmuoncompressor.h" I*/
+#include <petscmuon/private/muoncompressorcodec.h> /*I "petscmuoncompressor.h" I*/
 
-static PetscErrorCode MuonCompressorCheckMat_Private(MuonCompressor c, Mat A, const char what[], PetscInt *m, PetscInt *n)
+/* What is not looked at but for its sizes */
+static MuonArray MuonCompressorShape_Private(PetscInt m, PetscInt n)
+{
+  return MuonArrayOfScalars(m, n, NULL, m);
+}
+
+static PetscErrorCode MuonCompressorGetArray_Private(MuonCompressor c, Mat A, const char what[], PetscBool write, const MuonArray *same, MuonMatrix *matrix)
 {
   PetscBool dense;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
   MuonCompressorCheck(c, dense == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
-  PetscCall(MatGetSize(A, m, n));
+  PetscCall(MuonMatGetMatrix(A, write, matrix));
+  MuonCompressorCheck(c, same == NULL || (matrix->here.m == same->m && matrix->here.n == same->n), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.m, matrix->here.n, same->m, same->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorCheckSame_Private(MuonCompressor c, Mat A, const char what[], PetscInt m, PetscInt n)
-{
-  PetscInt rows, columns;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorCheckMat_Private(c, A, what, &rows, &columns));
-  MuonCompressorCheck(c, rows == m && columns == n, PETSC_ERR_ARG_SIZ, "", "%s is %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, what, rows, columns, m, n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(layout, sizeof(*layout)));
-  PetscUseTypeMethod(c, layout, m, n, layout);
+  layout->rows    = (PetscInt64)shape->n;
+  layout->columns = (PetscInt64)shape->m;
+  PetscUseTypeMethod(c, layout, shape, layout);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
+{
+  return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }
 
 /* Whether a matrix is sent whole or, where it is zero or dropped, not at all: no count between is one of a message */
@@ -36,184 +40,292 @@ static PetscBool MuonCompressorIsWhole_Private(const MuonCompressorLayout *layou
 }
 
 /* The header of a message of count things, its length included */
-static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, PetscInt m, PetscInt n, const MuonCompressorLayout *layout, PetscInt64 count, MuonWireMessage *header)
+static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, const MuonCompressorLayout *layout, PetscInt64 count, MuonWireMessage *header)
 {
+  const uint64_t rows = (uint64_t)layout->rows, columns = (uint64_t)layout->columns;
   MuonWireResult result;
 
   PetscFunctionBegin;
-  header->layer     = (uint32_t)c->parthash;
+  header->layer     = (uint32_t)c->blockhash;
   header->form      = (uint8_t)layout->form;
   header->values    = (uint8_t)layout->values;
-  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, (uint64_t)m, (uint64_t)n, (uint64_t)count);
+  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, rows, columns, (uint64_t)count);
   header->parameter = (uint8_t)layout->parameter;
   header->count     = (uint64_t)count;
-  result            = MuonWirePayloadBytes(header, (uint64_t)m, (uint64_t)n, &header->bytes);
-  MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  result            = MuonWirePayloadBytes(header, rows, columns, &header->bytes);
+  MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt64_FMT " lines of %" PetscInt64_FMT, layout->rows, layout->columns);
   /* A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many entries as their product */
-  MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries with natural values", m, n);
+  MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || rows * columns <= (uint64_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt64_FMT " lines of %" PetscInt64_FMT ", expected at most 2^33 entries with natural values",
+                      layout->rows, layout->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether bytes begin with a header that an object like this one writes for an m x n layer, of a message that ends where they end; plain is the header of that message in plain codecs */
-static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *plain, PetscBool *fits)
+/* Whether bytes begin with a header that an object like this one writes, of a message that ends where they end; plain is the header of that message in plain codecs */
+static PetscErrorCode MuonCompressorFits_Private(MuonCompressor c, const MuonCompressorLayout *layout, size_t bytes, const unsigned char buf[], MuonWireMessage *came, MuonWireMessage *plain, PetscBool *fits)
 {
-  MuonCompressorLayout layout;
-  MuonWireMessage      header, expected;
+  MuonWireMessage expected;
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  PetscCall(MuonCompressorSetUp_Private(c));
-  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  if (MuonWireMessageRead(buf, bytes, &header) != MUON_WIRE_OK || MuonWireMessageBytes(&header) != bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  if (header.count > (uint64_t)layout.count || (layout.exact == PETSC_TRUE && header.count != (uint64_t)layout.count)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageRead(buf, bytes, came) != MUON_WIRE_OK || MuonWireMessageBytes(came) != bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (came->count > (uint64_t)layout->count || (layout->exact == PETSC_TRUE && came->count != (uint64_t)layout->count)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessagePlainHeader(came, (uint64_t)layout->rows, (uint64_t)layout->columns, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* A count that is in order for another form may be none of this one */
-  if (plain->form != (uint8_t)layout.form || plain->values != (uint8_t)layout.values || plain->parameter != (uint8_t)layout.parameter) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, (PetscInt64)header.count, &expected));
+  if (plain->form != (uint8_t)layout->form || plain->values != (uint8_t)layout->values || plain->parameter != (uint8_t)layout->parameter) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorHeader_Private(c, layout, (PetscInt64)came->count, &expected));
   if (plain->layer != expected.layer || plain->indices != expected.indices) PetscFunctionReturn(PETSC_SUCCESS);
   *fits = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether bytes are a message that an object like this one could have written; if so, header and payload of it in plain codecs. These may be in scratch memory, until the next message */
-static PetscErrorCode MuonCompressorExpand_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonWireMessage *header, const unsigned char **payload, PetscBool *valid)
+/* Adds what a message of a layer that is not cut, or of a block, costs, from its header and payload in plain codecs; the headers of a group are in no block */
+static PetscErrorCode MuonCompressorAddCost_Private(MuonCompressor c, const MuonCompressorLayout *layout, const MuonWireMessage *header, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
 {
-  const unsigned char *plain;
-  unsigned char       *room = NULL;
-  MuonWorkspace        work;
-  MuonWireMessage      came;
-  size_t               capacity = 0;
-  MuonWireLayout       sections;
+  MuonWireMessage counted = *header;
+  PetscLogDouble  bits;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorOpen_Private(c, m, n, bytes, buf, header, valid));
-  if (*valid == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorGetWorkspace(c, &work));
-  /* A message that is plain already needs no room */
-  (void)MuonWireMessageRead(buf, bytes, &came);
-  if (!MuonWireMessageIsPlain(&came)) {
-    capacity = (size_t)MuonWireMessageBytes(header);
-    PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, capacity, &room));
-  }
-  if (MuonWireMessageExpand(buf, bytes, header->layer, (uint64_t)m, (uint64_t)n, capacity, room, &plain, header) != MUON_WIRE_OK) {
-    *valid = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  *payload = plain + MuonWireMessageHeaderBytes(header);
-  (void)MuonWireMessageLayout(header, (uint64_t)m, (uint64_t)n, &sections);
-  PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header->values, (PetscInt64)sections.values, *payload + sections.valuesat, valid));
-  if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, m, n, (PetscInt64)header->count, *payload, valid);
+  /* What falls by chance costs its expectation */
+  if (layout->chance > 0.0) counted.count = (uint64_t)layout->count;
+  cost->paper += (layout->chance > 0.0 ? (PetscLogDouble)layout->chance : 1.0) * MuonCompressorPaperBits_Private(&counted, layout->rows, layout->columns, c->paperbits);
+  if (entropy == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorEntropy_Private(header, layout->rows, layout->columns, payload, &bits));
+  cost->entropy += bits;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a message of so many bytes costs, from its header and payload in plain codecs */
-static PetscErrorCode MuonCompressorCost_Private(MuonCompressor c, PetscInt m, PetscInt n, const MuonWireMessage *header, const unsigned char payload[], size_t bytes, MuonCompressorCost *cost)
+static void MuonCompressorBeginCost_Private(size_t bytes, PetscBool entropy, MuonCompressorCost *cost)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorGetPaperBits(c, m, n, &cost->paper));
+  cost->paper   = 0;
   cost->encoded = 8.0 * (PetscLogDouble)bytes;
-  PetscCall(MuonCompressorEntropy_Private(header, m, n, payload, &cost->entropy));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  cost->entropy = entropy == PETSC_TRUE ? 0 : -1;
 }
 
-/* The most bytes of the message of a layer that is not cut, or of one block */
-static PetscErrorCode MuonCompressorPartMaxBytes_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
+/* Room for that many bytes, of which nothing is kept where it grows */
+static PetscErrorCode MuonOpenedGrow_Private(MuonOpened *opened, size_t bytes)
 {
-  MuonCompressorLayout layout;
-  MuonWireMessage      header, fewer;
-
   PetscFunctionBegin;
-  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
-  *bytes = (size_t)MuonWireMessageBytes(&header);
-  /* A message that leaves out one line of all may be longer, by the positions of the others */
-  if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) {
-    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count - 1, &fewer));
-    *bytes = PetscMax(*bytes, (size_t)MuonWireMessageBytes(&fewer));
+  if (opened->capacity < bytes) {
+    PetscCall(PetscFree(opened->room));
+    opened->capacity = 0;
+    PetscCall(PetscMalloc1(bytes, &opened->room));
+    opened->capacity = bytes;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes such a message, unless the status says that it cannot */
-static PetscErrorCode MuonCompressorPartEncode_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar t[], PetscInt ldt, const PetscScalar r[], PetscInt ldr, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost)
+PetscErrorCode MuonOpenedDestroy(MuonOpened *opened)
 {
-  MuonCompressorLayout layout;
-  MuonWireMessage      header;
-  PetscInt64           count = 0;
-  size_t               most;
-  unsigned             before, after;
-  unsigned char       *plain = buf;
-  PetscBool            compacts;
+  PetscFunctionBegin;
+  PetscCall(PetscFree(opened->room));
+  PetscCall(PetscMemzero(opened, sizeof(*opened)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A message in scratch memory, until the next one */
+static PetscErrorCode MuonCompressorGetScratch_Private(MuonCompressor c, size_t most, MuonOpened *scratch)
+{
+  MuonWorkspace work;
 
   PetscFunctionBegin;
-  /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
-  PetscCall(MuonCompressorGetLayout_Private(c, m, n, &layout));
-  compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
-  if (compacts == PETSC_TRUE) {
-    PetscCall(MuonCompressorPartMaxBytes_Private(c, m, n, &most));
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
-    before = MUON_WIRE_MESSAGE_HEADER_MOST;
-  } else {
-    PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, layout.count, &header));
+  scratch->capacity = most + MUON_WIRE_MESSAGE_HEADER_MOST;
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, scratch->capacity, &scratch->room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *shape, size_t *most)
+{
+  PetscInt count;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
+  *most = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock            block;
+    MuonArray            array;
+    MuonCompressorLayout layout;
+    MuonWireMessage      header;
+    size_t               bytes;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, &block));
+    array = MuonCompressorBlock_Private(shape, &block);
+    PetscCall(MuonCompressorGetLayout_Private(c, &array, &layout));
+    PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count, &header));
+    bytes = (size_t)MuonWireMessageBytes(&header);
+    /* A message that leaves out one line of all may be longer, by the positions of the others */
+    if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) {
+      PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count - 1, &header));
+      bytes = PetscMax(bytes, (size_t)MuonWireMessageBytes(&header));
+    }
+    MuonCompressorCheck(c, bytes <= SIZE_MAX - *most, PETSC_ERR_SUP, "", "no message can hold a layer of %zu lines of %zu", shape->n, shape->m);
+    *most += bytes;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonOpened *own)
+{
+  MuonOpened         scratch = {NULL, 0, NULL, 0}, *opened = own != NULL ? own : &scratch;
+  MuonCompressorCost sum;
+  MuonWorkspace      work;
+  PetscInt           count;
+  size_t             most, sent, plainbytes = 0;
+  PetscBool          compacts = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetMaxBytesOf(c, T, &most));
+  MuonCompressorCheck(c, capacity >= most, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, most);
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  c->status = MUON_STATUS_OK;
+  MuonCompressorBeginCost_Private(0, entropy, &sum);
+  PetscCall(MuonCompressorCountBlocks_Private(c, T, &count));
+  sent = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonArray            tb, rb;
+    MuonBlock            block;
+    MuonCompressorLayout layout;
+    MuonWireMessage      header;
+    PetscInt64           things = 0;
+    unsigned             before, after;
+    unsigned char       *plain;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, T, &block));
+    tb = MuonCompressorBlock_Private(T, &block);
+    if (R != NULL) rb = MuonCompressorBlock_Private(R, &block);
+    PetscCall(MuonCompressorGetLayout_Private(c, &tb, &layout));
+    PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count, &header));
+    /* Positions and natural codes are written plain, then close to their entropy where that is shorter */
+    compacts = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
+    if (compacts == PETSC_FALSE) plain = buf + sent;
+    else {
+      if (own == NULL) PetscCall(MuonCompressorGetScratch_Private(c, most, &scratch));
+      else if (b == 0) PetscCall(MuonOpenedGrow_Private(own, most + MUON_WIRE_MESSAGE_HEADER_MOST));
+      plain = opened->room + (own != NULL ? plainbytes : 0);
+    }
     before = MuonWireMessageHeaderBytes(&header);
-  }
-  PetscUseTypeMethod(c, encode, m, n, t, ldt, r, ldr, &count, plain + before);
-  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* How long the header is, is known now: it ends where the payload begins. In the caller's memory it begins at the start, and a message of less than all may have a shorter one */
-  PetscCall(MuonCompressorHeader_Private(c, m, n, &layout, count, &header));
-  after = MuonWireMessageHeaderBytes(&header);
-  if (compacts == PETSC_TRUE) {
-    plain += before - after;
-    (void)MuonWireMessageWrite(plain, &header);
-    *bytes = (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, buf);
-  } else {
+    PetscUseTypeMethod(c, encode, &tb, R != NULL ? &rb : NULL, &things, plain + before);
+    if (c->status != MUON_STATUS_OK) break;
+    /* How long the header is, is known now: a message of less than all may have a shorter one */
+    PetscCall(MuonCompressorHeader_Private(c, &layout, things, &header));
+    after = MuonWireMessageHeaderBytes(&header);
     if (after < before) PetscCall(PetscArraymove(plain + after, plain + before, (size_t)header.bytes));
     (void)MuonWireMessageWrite(plain, &header);
-    *bytes = (size_t)MuonWireMessageBytes(&header);
+    plainbytes += (size_t)MuonWireMessageBytes(&header);
+    sent += (size_t)(compacts == PETSC_TRUE ? MuonWireMessageCompact(plain, (uint64_t)layout.rows, (uint64_t)layout.columns, buf + sent) : MuonWireMessageBytes(&header));
+    if (cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain + after, entropy, &sum));
   }
-  if (cost != NULL) PetscCall(MuonCompressorCost_Private(c, m, n, &header, plain + after, *bytes, cost));
+  if (c->status != MUON_STATUS_OK) sent = plainbytes = 0;
+  else if (count > 1) sent = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, sent - MUON_WIRE_MESSAGE_HEADER_MOST, buf);
+  opened->data  = compacts == PETSC_TRUE ? opened->room : buf + sent - plainbytes;
+  opened->bytes = plainbytes;
+  sum.encoded   = 8.0 * (PetscLogDouble)sent;
+  if (c->status == MUON_STATUS_OK && cost != NULL) *cost = sum;
+  *bytes = sent;
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a block costs, added to what those before it do; the headers of a group are in no block */
-static void MuonCompressorAddCost_Private(const MuonCompressorCost *part, MuonCompressorCost *cost)
-{
-  cost->paper += part->paper;
-  cost->entropy += part->entropy;
-}
-
-/*
-   What a receiver does with a message: its blocks one after the other, each checked, then counted where cost is not NULL, then added to or put into y where y is not NULL.
-   y is as it was where valid is not true, but for the blocks before the one that is not
-*/
-static PetscErrorCode MuonCompressorReceive_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost, PetscBool add, PetscReal scale, PetscScalar y[], PetscInt ldy)
+/* opened is in scratch memory where scratch is true */
+static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch, MuonOpened *opened, PetscBool *valid)
 {
   PetscInt           count;
   MuonWireGroup      group;
-  MuonCompressorCost sum = {0, 0, 0};
+  MuonCompressorCost sum;
+  MuonWorkspace      work;
+  size_t             most, some = bytes;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *valid = count == 1 || MuonWireGroupOpen(buf, bytes, (uint32_t)c->layerhash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  MuonCompressorBeginCost_Private(bytes, entropy, &sum);
+  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
+  *valid        = count == 1 || MuonWireGroupOpen(buf, bytes, (uint32_t)c->layerhash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  opened->bytes = 0;
   for (PetscInt b = 0; b < count && *valid == PETSC_TRUE; b++) {
-    const unsigned char *part = buf, *payload = NULL;
-    size_t               some = bytes;
+    const unsigned char *from = count > 1 ? MuonWireGroupNext(&group, &some) : buf, *plain;
+    MuonArray            array;
     MuonBlock            block;
-    MuonWireMessage      header;
-    MuonCompressorCost   one;
+    MuonCompressorLayout layout;
+    MuonWireMessage      came, header;
+    MuonWireLayout       sections;
 
-    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
-    if (count > 1) part = MuonWireGroupNext(&group, &some);
-    PetscCall(MuonCompressorExpand_Private(c, block.m, block.n, some, part, &header, &payload, valid));
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, &block));
+    array = MuonCompressorBlock_Private(shape, &block);
+    PetscCall(MuonCompressorGetLayout_Private(c, &array, &layout));
+    PetscCall(MuonCompressorFits_Private(c, &layout, some, from, &came, &header, valid));
     if (*valid == PETSC_FALSE) break;
-    if (cost != NULL) {
-      PetscCall(MuonCompressorCost_Private(c, block.m, block.n, &header, payload, some, &one));
-      MuonCompressorAddCost_Private(&one, &sum);
+    /* As long as messages are plain they are used where they are, end to end */
+    if (b == 0) opened->data = from;
+    if (opened->data != opened->room && !MuonWireMessageIsPlain(&came)) {
+      const unsigned char *first = opened->data;
+
+      PetscCall(MuonCompressorGetMaxBytesOf(c, shape, &most));
+      if (scratch == PETSC_TRUE) PetscCall(MuonCompressorGetScratch_Private(c, most, opened));
+      else PetscCall(MuonOpenedGrow_Private(opened, most));
+      PetscCall(PetscArraycpy(opened->room, first, opened->bytes));
+      opened->data = opened->room;
+      PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, &block));
     }
-    if (y != NULL) PetscUseTypeMethod(c, decode, block.m, block.n, (PetscInt64)header.count, payload, add, scale, y + block.row + (size_t)block.column * (size_t)ldy, ldy);
+    if (MuonWireMessageExpand(from, some, header.layer, (uint64_t)layout.rows, (uint64_t)layout.columns, opened->data == opened->room ? opened->capacity - opened->bytes : 0, opened->data == opened->room ? opened->room + opened->bytes : NULL, &plain,
+                              &header) != MUON_WIRE_OK)
+      *valid = PETSC_FALSE;
+    if (*valid == PETSC_FALSE) break;
+    if (opened->data == opened->room && plain == from) PetscCall(PetscArraycpy(opened->room + opened->bytes, from, some));
+    opened->bytes += (size_t)MuonWireMessageBytes(&header);
+    plain += MuonWireMessageHeaderBytes(&header);
+    (void)MuonWireMessageLayout(&header, (uint64_t)layout.rows, (uint64_t)layout.columns, &sections);
+    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, shape->precision, (PetscInt64)sections.values, plain + sections.valuesat, valid));
+    if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, &array, (PetscInt64)header.count, plain, valid);
+    if (*valid == PETSC_TRUE && cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain, entropy, &sum));
   }
-  sum.encoded = 8.0 * (PetscLogDouble)bytes;
   if (*valid == PETSC_TRUE && cost != NULL) *cost = sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorOpen(MuonCompressor c, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonOpened *opened, PetscBool *valid)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorOpen_Private(c, shape, bytes, buf, entropy, cost, PETSC_FALSE, opened, valid));
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor c, const MuonOpened *opened, PetscBool add, double scale, const MuonArray *Y)
+{
+  const unsigned char *at = opened->data;
+  MuonWorkspace        work;
+  PetscInt             count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonCompressorCountBlocks_Private(c, Y, &count));
+  for (PetscInt b = 0; b < count; b++) {
+    MuonArray       array;
+    MuonBlock       block;
+    MuonWireMessage header;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, Y, &block));
+    array = MuonCompressorBlock_Private(Y, &block);
+    (void)MuonWireMessageRead(at, opened->bytes - (size_t)(at - opened->data), &header);
+    PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
+    at += MuonWireMessageBytes(&header);
+  }
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDecodeArray(MuonCompressor c, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid)
+{
+  MuonOpened opened = {NULL, 0, NULL, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorOpen_Private(c, Y, bytes, buf, PETSC_FALSE, NULL, PETSC_TRUE, &opened, valid));
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
+  if (*valid == PETSC_TRUE) PetscCall(MuonCompressorDecodeOpened(c, &opened, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,7 +349,7 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(assignment, 2);
-  PetscCall(MuonCompressorSetUp_Private(c));
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
   *assignment = c->assignment;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -261,22 +373,12 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 @*/
 PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
 {
-  PetscInt count;
+  const MuonArray shape = MuonCompressorShape_Private(m, n);
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(bytes, 4);
-  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
-  for (PetscInt b = 0; b < count; b++) {
-    MuonBlock block;
-    size_t    part;
-
-    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
-    PetscCall(MuonCompressorPartMaxBytes_Private(c, block.m, block.n, &part));
-    MuonCompressorCheck(c, part <= SIZE_MAX - *bytes, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt_FMT " x %" PetscInt_FMT, m, n);
-    *bytes += part;
-  }
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &shape, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,18 +411,7 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
 @*/
 PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorEncodeCost_Private(c, T, R, capacity, buf, bytes, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes, MuonCompressorCost *cost)
-{
-  const PetscScalar *t, *r = NULL;
-  MuonCompressorCost sum = {0, 0, 0};
-  MuonWorkspace      work;
-  PetscInt           m, n, count, ldt, ldr = 0;
-  size_t             most;
+  MuonMatrix t, r;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -328,41 +419,23 @@ PetscErrorCode MuonCompressorEncodeCost_Private(MuonCompressor c, Mat T, Mat R, 
   if (R != NULL) PetscValidHeaderSpecific(R, MAT_CLASSID, 3);
   PetscAssertPointer(buf, 5);
   PetscAssertPointer(bytes, 6);
-  PetscCall(MuonCompressorCheckMat_Private(c, T, "T", &m, &n));
-  if (R != NULL) PetscCall(MuonCompressorCheckSame_Private(c, R, "R", m, n));
-  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
-  MuonCompressorCheck(c, capacity >= most, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, most);
-  PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(PetscLogEventBegin(MUON_Compress, c, T, R, 0));
-  c->status = MUON_STATUS_OK;
-  PetscCall(MatDenseGetLDA(T, &ldt));
-  PetscCall(MatDenseGetArrayRead(T, &t));
-  if (R != NULL) {
-    PetscCall(MatDenseGetLDA(R, &ldr));
-    PetscCall(MatDenseGetArrayRead(R, &r));
-  }
-  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
-  for (PetscInt b = 0; b < count && c->status == MUON_STATUS_OK; b++) {
-    const PetscScalar *tb, *rb = NULL;
-    MuonBlock          block;
-    MuonCompressorCost one;
-    size_t             part = 0;
+  PetscCall(MuonCompressorGetArray_Private(c, T, "T", PETSC_FALSE, NULL, &t));
+  if (R != NULL) PetscCall(MuonCompressorGetArray_Private(c, R, "R", PETSC_FALSE, &t.here, &r));
+  PetscCall(MuonCompressorEncodeArray(c, &t.here, R != NULL ? &r.here : NULL, capacity, buf, bytes, PETSC_FALSE, NULL, NULL));
+  if (R != NULL) PetscCall(MuonMatRestoreMatrix(R, PETSC_FALSE, &r));
+  PetscCall(MuonMatRestoreMatrix(T, PETSC_FALSE, &t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
-    tb = t + block.row + (size_t)block.column * (size_t)ldt;
-    if (r != NULL) rb = r + block.row + (size_t)block.column * (size_t)ldr;
-    PetscCall(MuonCompressorPartEncode_Private(c, block.m, block.n, tb, ldt, rb, ldr, buf + *bytes, &part, cost != NULL ? &one : NULL));
-    *bytes += part;
-    if (cost != NULL && c->status == MUON_STATUS_OK) MuonCompressorAddCost_Private(&one, &sum);
-  }
-  if (R != NULL) PetscCall(MatDenseRestoreArrayRead(R, &r));
-  PetscCall(MatDenseRestoreArrayRead(T, &t));
-  if (c->status != MUON_STATUS_OK) *bytes = 0;
-  else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER_MOST, buf);
-  sum.encoded = 8.0 * (PetscLogDouble)*bytes;
-  if (c->status == MUON_STATUS_OK && cost != NULL) *cost = sum;
-  PetscCall(PetscLogEventEnd(MUON_Compress, c, T, R, 0));
+static PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost)
+{
+  const MuonArray shape  = MuonCompressorShape_Private(m, n);
+  MuonOpened      opened = {NULL, 0, NULL, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorOpen_Private(c, &shape, bytes, buf, PETSC_TRUE, cost, PETSC_TRUE, &opened, valid));
+  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,57 +470,16 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid, MuonCompressorCost *cost)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
-  PetscCall(MuonCompressorReceive_Private(c, m, n, bytes, buf, valid, cost, PETSC_FALSE, 1.0, NULL, 0));
-  PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorDecodeValid_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
-{
-  PetscScalar *y;
-  PetscInt     m, n, ldy;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
-  PetscCall(PetscLogEventBegin(MUON_Compress, c, Y, 0, 0));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  if (add == PETSC_TRUE) PetscCall(MatDenseGetArray(Y, &y));
-  else PetscCall(MatDenseGetArrayWrite(Y, &y));
-  PetscCall(MuonCompressorReceive_Private(c, m, n, bytes, buf, valid, NULL, add, scale, y, ldy));
-  if (add == PETSC_TRUE) PetscCall(MatDenseRestoreArray(Y, &y));
-  else PetscCall(MatDenseRestoreArrayWrite(Y, &y));
-  PetscCall(PetscLogEventEnd(MUON_Compress, c, Y, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorDecodeChecked_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
-{
-  PetscInt  m, n;
-  PetscBool valid;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDecodeValid_Private(c, add, scale, bytes, buf, Y, &valid));
-  PetscCall(MatGetSize(Y, &m, &n));
-  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Nothing is half applied: of a message of blocks the last is looked at before the first is decoded */
 static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
-  PetscInt  m, n, count;
-  PetscBool valid = PETSC_TRUE;
+  MuonMatrix y;
+  PetscBool  valid;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCheckMat_Private(c, Y, "Y", &m, &n));
-  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
-  if (count > 1) PetscCall(MuonCompressorValidateCost_Private(c, m, n, bytes, buf, &valid, NULL));
-  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
-  PetscCall(MuonCompressorDecodeChecked_Private(c, add, scale, bytes, buf, Y));
+  PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
+  PetscCall(MuonCompressorDecodeArray(c, add, (double)scale, bytes, buf, &y.here, &valid));
+  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
+  MuonCompressorCheck(c, valid == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -535,21 +567,26 @@ PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor c, PetscReal scale, size_t
 PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
 {
   MuonWorkspace  work;
+  MuonMatrix     x, cx;
+  MuonOpened     own;
   unsigned char *buf;
   size_t         most, bytes;
-  PetscInt       m, n;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
   PetscValidHeaderSpecific(CX, MAT_CLASSID, 3);
-  PetscCall(MuonCompressorCheckMat_Private(c, X, "X", &m, &n));
-  PetscCall(MuonCompressorCheckSame_Private(c, CX, "CX", m, n));
-  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+  PetscCall(MuonCompressorGetArray_Private(c, X, "X", PETSC_FALSE, NULL, &x));
+  PetscCall(MuonCompressorGetArray_Private(c, CX, "CX", PETSC_TRUE, &x.here, &cx));
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &x.here, &most));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_D, most, &buf));
-  PetscCall(MuonCompressorEncode(c, X, NULL, most, buf, &bytes));
-  if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecode(c, bytes, buf, CX));
+  PetscCall(PetscMemzero(&own, sizeof(own)));
+  PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, most, buf, &bytes, PETSC_FALSE, NULL, &own));
+  if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 1.0, &cx.here));
+  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
+  PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -571,8 +608,8 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Level: advanced
 
    Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K or of a random entry what `MuonCompressorSetPaperIndexBits()` says; its formula depends on the sizes
-   alone. Numbers of rows and columns, and the places and signs of `MUONCOMPRESSORSHARP`, count the bits that number them, and one.
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K or of a random entry what `MuonCompressorSetPaperIndexBits()` says; of
+   a message with fewer things than the most only those that are there count. Numbers of rows and columns, and the places and signs of steps (`MuonLMOEncode()`), count the bits that number them, and one.
 
    The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one bit a
    sign for natural values of entries that are kept one by one, the entropy of sign and exponent for those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of quantized entries;
@@ -641,19 +678,22 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 @*/
 PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
 {
-  PetscInt count;
+  const MuonArray shape = MuonCompressorShape_Private(m, n);
+  PetscInt        count;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscAssertPointer(alpha, 4);
-  PetscCall(MuonCompressorCountBlocks_Private(c, m, n, &count));
+  PetscCall(MuonCompressorCountBlocks_Private(c, &shape, &count));
   *alpha = 1.0;
   for (PetscInt b = 0; b < count && m > 0 && n > 0; b++) {
     MuonBlock block;
+    MuonArray array;
     PetscReal one = -1.0;
 
-    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, m, n, &block));
-    PetscTryTypeMethod(c, alpha, block.m, block.n, &one);
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, &shape, &block));
+    array = MuonCompressorBlock_Private(&shape, &block);
+    PetscTryTypeMethod(c, alpha, &array, &one);
     *alpha = b == 0 ? one : PetscMin(*alpha, one);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

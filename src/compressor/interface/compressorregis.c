@@ -146,25 +146,13 @@ PetscErrorCode MuonCompressorFinalizePackage(void)
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
-  char      excluded[PETSC_MAX_PATH_LEN];
-  PetscBool set, listed;
-
   PetscFunctionBegin;
   if (MuonCompressorPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
+  PetscCall(MuonRegisterKeyFamily("compressor"));
   PetscCall(MuonCompressorRegisterAll());
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
-  {
-    PetscClassId classids[] = {MUONCOMPRESSOR_CLASSID};
-
-    PetscCall(PetscInfoProcessClass("muoncompressor", 1, classids));
-  }
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", excluded, sizeof(excluded), &set));
-  if (set == PETSC_TRUE) {
-    PetscCall(PetscStrInList("muoncompressor", excluded, ',', &listed));
-    if (listed == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONCOMPRESSOR_CLASSID));
-  }
-  PetscCall(PetscRegisterFinalize(MuonCompressorFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

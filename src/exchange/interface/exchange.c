@@ -1,4 +1,5 @@
-#include "../muonexchangepost.h" /*I "petscmuonexchange.h" I*/
+#include "../muonexchangepackets.h" /*I "petscmuonexchange.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
 
 PetscClassId      MUONEXCHANGE_CLASSID;
 PetscLogEvent     MUON_Exchange;
@@ -9,7 +10,7 @@ const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", 
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
 /*
-   The legal ways up, in the order of MuonExchangeMode: first where one rank serves an item, then where every rank does. The default is the first that is legal; messages that
+   The legal ways up, in the order of MuonExchangeMode: first where one worker serves an item, then where every worker does. The default is the first that is legal; messages that
    cannot be summed leave only gather. MuonExchangeSetMode() prints the same table.
 */
 static const PetscBool MuonExchangeLegal[2][3] = {
@@ -44,7 +45,7 @@ PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function
   Collective
 
   Input Parameter:
-. comm - the communicator of the workers; every rank is one, and the servers are among them
+. comm - the communicator across workers: it has one rank of each worker, and the servers are among them
 
   Output Parameter:
 . exchange - the new exchange
@@ -67,8 +68,10 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
   ex->mode       = MUON_EXCHANGE_MODE_REDUCE;
   ex->assignment = MUON_EXCHANGE_ASSIGNMENT_LPT;
-  PetscCall(MuonExchangePostCreate_Private(comm, &ex->post));
-  *exchange = ex;
+  PetscCall(MuonExchangeLinkCreate_Private(comm, &ex->link));
+  ex->nworkers = ex->link->transport.size;
+  ex->worker   = ex->link->transport.rank;
+  *exchange    = ex;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,10 +82,10 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 
   Input Parameters:
 + exchange - the exchange
-- type     - `MUONEXCHANGESHARDED` (the default), `MUONEXCHANGESTAR` or `MUONEXCHANGEREPLICATED`
+- type     - `MUONEXCHANGELAYERWISE` (the default), `MUONEXCHANGESTAR` or `MUONEXCHANGEREPLICATED`
 
   Options Database Key:
-. -muon_exchange_type (star|replicated|sharded) - sets the type
+. -muon_exchange_type (star|replicated|layerwise) - sets the type
 
   Level: intermediate
 
@@ -91,8 +94,8 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
 {
   PetscErrorCode (*create)(MuonExchange);
-  const char *prefix;
-  PetscBool   match;
+  char      known[256];
+  PetscBool match;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
@@ -100,8 +103,9 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
   if (match == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonExchangeList, type, &create));
-  prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of MuonExchange, option -%smuon_exchange_type: star, replicated and sharded are known, and what was registered", type, prefix);
+  PetscCall(MuonListNames_Private(MuonExchangeList, sizeof(known), known));
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of MuonExchange, option -%smuon_exchange_type: expected one of %s", type,
+             ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "", known);
   PetscTryTypeMethod(exchange, destroy);
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
   exchange->everywhere   = PETSC_FALSE;
@@ -109,6 +113,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   exchange->setupcalled  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
   PetscCall((*create)(exchange));
+  PetscCall(PetscObjectStateIncrease((PetscObject)exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,9 +135,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
 PetscErrorCode MuonExchangeGetType(MuonExchange exchange, MuonExchangeType *type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  *type = ((PetscObject)exchange)->type_name;
+  MuonGet(exchange, MUONEXCHANGE_CLASSID, type, ((PetscObject)exchange)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +187,7 @@ PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange exchange, const char *p
 static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  if (((PetscObject)exchange)->type_name == NULL) PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESHARDED));
+  if (((PetscObject)exchange)->type_name == NULL) PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,9 +200,9 @@ static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|sharded) - who serves which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather) - how the contributions go up, see `MuonExchangeSetMode()`
-- -muon_exchange_assignment (lpt|roundrobin)    - how owners are chosen, see `MuonExchangeSetAssignment()`
++ -muon_exchange_type (star|replicated|layerwise) - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)   - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin)      - how owners are chosen, see `MuonExchangeSetAssignment()`
 
   Level: intermediate
 
@@ -252,12 +255,12 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
                   messages that can be summed (identity)    other messages
                   reduce     allreduce   gather             gather
     star          default    -           legal              default
-    sharded       default    -           legal              default
+    layerwise     default    -           legal              default
     replicated    -          default     legal              default
 .ve
   Any other combination is an error on all ranks when the optimizer is set up.
 
-  With gather, sums run in the order of the ranks, and the same run gives the same bits whoever serves a layer. The sums of MPI in the other modes agree to rounding.
+  With gather, sums run in the order of the workers, and the same run gives the same bits whoever serves a layer. The sums of MPI in the other modes agree to rounding.
 
 .seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeGetMode()`, `MuonExchangeSetType()`
 @*/
@@ -267,8 +270,10 @@ PetscErrorCode MuonExchangeSetMode(MuonExchange exchange, MuonExchangeMode mode)
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(exchange, mode, 2);
   PetscCheck((int)mode >= 0 && (int)mode <= (int)MUON_EXCHANGE_MODE_GATHER, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown mode %d of MuonExchange: a MuonExchangeMode was expected", (int)mode);
+  if (exchange->modeset == PETSC_FALSE || exchange->mode != mode) exchange->setupcalled = PETSC_FALSE;
   exchange->mode    = mode;
   exchange->modeset = PETSC_TRUE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -349,9 +354,9 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   Level: intermediate
 
   Note:
-  It matters to `MUONEXCHANGESHARDED` only. With lpt the most loaded of J ranks has at most 4/3 - 1/(3J) times the load that it has in the best of all assignments.
+  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J) times the load that it has in the best of all assignments.
 
-.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MUONEXCHANGESHARDED`
+.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MUONEXCHANGELAYERWISE`
 @*/
 PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssignment assignment)
 {
@@ -362,6 +367,7 @@ PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssi
              (int)assignment);
   if (assignment != exchange->assignment) exchange->setupcalled = PETSC_FALSE;
   exchange->assignment = assignment;
+  PetscCall(PetscObjectStateIncrease((PetscObject)exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,28 +389,51 @@ PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssi
 PetscErrorCode MuonExchangeGetAssignment(MuonExchange exchange, MuonExchangeAssignment *assignment)
 {
   PetscFunctionBegin;
+  MuonGet(exchange, MUONEXCHANGE_CLASSID, assignment, exchange->assignment);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeGetWorkers - Gets how many workers exchange messages, and which one of them calls
+
+  Not Collective
+
+  Input Parameter:
+. exchange - the exchange
+
+  Output Parameters:
++ nworkers - how many workers there are
+- worker   - the calling one, in [0, nworkers)
+
+  Level: advanced
+
+.seealso: `MuonExchange`, `MuonExchangeCreate()`, `MuonExchangeGetOwner()`
+@*/
+PetscErrorCode MuonExchangeGetWorkers(MuonExchange exchange, PetscMPIInt *nworkers, PetscMPIInt *worker)
+{
+  PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscAssertPointer(assignment, 2);
-  *assignment = exchange->assignment;
+  *nworkers = exchange->nworkers;
+  *worker   = exchange->worker;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MuonExchangeSetItems - Says what is served: the layers, with what it costs to serve them
+  MuonExchangeSetItems - Says what is served: pieces of layers, with what it costs to serve them
 
   Logically Collective; No Fortran Support
 
   Input Parameters:
 + exchange - the exchange
-. n        - number of items, zero is legal
-. names    - name of each item, which settles ties
-. cost     - work of serving each item, in any unit
-- bytes    - size of each item, which settles ties of the cost
+. n        - number of pieces, zero is legal
+. names    - name of each piece, which settles ties
+. cost     - work of serving each piece, in any unit
+- bytes    - size of each piece, which settles ties of the cost
 
   Level: intermediate
 
   Note:
-  All ranks pass the same: each finds the owners by itself, without a message.
+  A piece is all of a layer, or rows or a range of its entries, that travels and is served as one; the other functions call it an item. All workers pass the same: each finds the owners by itself, without a message.
 
 .seealso: `MuonExchange`, `MuonExchangeSetUp()`, `MuonExchangeGetOwner()`, `MuonExchangeSetAssignment()`
 @*/
@@ -439,45 +468,44 @@ PetscErrorCode MuonExchangeSetItems(MuonExchange exchange, PetscInt n, const cha
   Level: intermediate
 
   Note:
-  Nothing is sent: every rank finds the same owners.
+  Nothing is sent: every worker finds the same owners.
 
 .seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeGetOwner()`, `MuonExchangeServes()`
 @*/
 PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 {
-  PetscMPIInt rank, size;
+  const PetscMPIInt nworkers = exchange->nworkers;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   if (exchange->setupcalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(exchange->itemsset == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetUp()");
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)exchange), &rank));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)exchange), &size));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
-  PetscCall(PetscMalloc4(exchange->nitems, &exchange->owner, exchange->nitems, &exchange->order, exchange->nitems, &exchange->place, size + 1, &exchange->first));
-  for (PetscInt i = 0; i < exchange->nitems; i++) exchange->owner[i] = rank;
+  PetscCall(PetscMalloc4(exchange->nitems, &exchange->owner, exchange->nitems, &exchange->order, exchange->nitems, &exchange->place, nworkers + 1, &exchange->first));
+  for (PetscInt i = 0; i < exchange->nitems; i++) exchange->owner[i] = exchange->worker;
   if (exchange->everywhere == PETSC_FALSE) PetscUseTypeMethod(exchange, assign);
   /* Counting sort by owner, which keeps the items of an owner in the order of their numbers */
-  PetscCall(PetscArrayzero(exchange->first, size + 1));
+  PetscCall(PetscArrayzero(exchange->first, nworkers + 1));
   for (PetscInt i = 0; i < exchange->nitems; i++) {
-    PetscCheck(exchange->owner[i] >= 0 && exchange->owner[i] < size, PetscObjectComm((PetscObject)exchange), PETSC_ERR_PLIB, "Type %s gives item %s to rank %d of %d", ((PetscObject)exchange)->type_name, exchange->names[i], exchange->owner[i], size);
+    PetscCheck(exchange->owner[i] >= 0 && exchange->owner[i] < nworkers, PetscObjectComm((PetscObject)exchange), PETSC_ERR_PLIB, "Type %s gives item %s to worker %d of %d", ((PetscObject)exchange)->type_name, exchange->names[i], exchange->owner[i],
+               nworkers);
     exchange->first[exchange->owner[i] + 1]++;
   }
-  for (PetscMPIInt r = 0; r < size; r++) exchange->first[r + 1] += exchange->first[r];
+  for (PetscMPIInt w = 0; w < nworkers; w++) exchange->first[w + 1] += exchange->first[w];
   for (PetscInt i = 0; i < exchange->nitems; i++) {
     exchange->place[i]                  = exchange->first[exchange->owner[i]]++;
     exchange->order[exchange->place[i]] = i;
   }
-  for (PetscMPIInt r = size; r > 0; r--) exchange->first[r] = exchange->first[r - 1];
+  for (PetscMPIInt w = nworkers; w > 0; w--) exchange->first[w] = exchange->first[w - 1];
   exchange->first[0] = 0;
-  PetscCall(MuonExchangePostSetUp_Private(exchange));
+  PetscCall(MuonExchangeLinkSetUp_Private(exchange));
   exchange->setupcalled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonExchangeGetOwner - Gets the rank that serves an item
+  MuonExchangeGetOwner - Gets the worker that serves an item
 
   Not Collective
 
@@ -486,7 +514,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 - item     - number of the item
 
   Output Parameter:
-. owner - the rank, -1 where every rank serves the item
+. owner - the worker, -1 where every worker serves the item
 
   Level: intermediate
 
@@ -495,16 +523,14 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscMPIInt *owner)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(owner, 3);
-  PetscCheck(exchange->setupcalled == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonExchangeSetUp() must be called first");
-  PetscCheck(item >= 0 && item < exchange->nitems, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Item %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", item, exchange->nitems);
+  PetscCall(MuonExchangeCheckItem_Private(exchange, item, PETSC_FALSE));
   *owner = exchange->everywhere == PETSC_TRUE ? -1 : exchange->owner[item];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonExchangeServes - Says whether this rank serves an item
+  MuonExchangeServes - Says whether this worker serves an item
 
   Not Collective
 
@@ -513,7 +539,7 @@ PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscM
 - item     - number of the item
 
   Output Parameter:
-. serves - whether the calling rank serves it
+. serves - whether the calling worker serves it
 
   Level: intermediate
 
@@ -526,7 +552,7 @@ PetscErrorCode MuonExchangeServes(MuonExchange exchange, PetscInt item, PetscBoo
   PetscFunctionBegin;
   PetscAssertPointer(serves, 3);
   PetscCall(MuonExchangeGetOwner(exchange, item, &owner));
-  *serves = owner < 0 || owner == exchange->post->transport.rank ? PETSC_TRUE : PETSC_FALSE;
+  *serves = owner < 0 || owner == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,7 +625,7 @@ PetscErrorCode MuonExchangeReset(MuonExchange exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscCall(MuonExchangePostReset_Private(exchange->post));
+  PetscCall(MuonExchangeLinkReset_Private(exchange->link));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
   PetscCall(PetscFree2(exchange->cost, exchange->bytes));
   PetscCall(PetscStrNArrayDestroy(exchange->nitems, &exchange->names));
@@ -632,7 +658,7 @@ PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
   }
   PetscCall(MuonExchangeReset(*exchange));
   PetscTryTypeMethod(*exchange, destroy);
-  PetscCall(MuonExchangePostDestroy_Private(&(*exchange)->post));
+  PetscCall(MuonExchangeLinkDestroy_Private(&(*exchange)->link));
   PetscCall(PetscHeaderDestroy(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
 
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Replicated(MuonExchange);
-PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Sharded(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange);
 
 static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 
@@ -22,7 +22,7 @@ PetscErrorCode MuonExchangeRegisterAll(void)
   MuonExchangeRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star));
   PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated));
-  PetscCall(MuonExchangeRegister(MUONEXCHANGESHARDED, MuonExchangeCreate_Sharded));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,23 +43,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
   PetscCall(MuonExchangeRegisterAll());
   PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
-  {
-    PetscClassId classids[1];
-
-    classids[0] = MUONEXCHANGE_CLASSID;
-    PetscCall(PetscInfoProcessClass("muonexchange", 1, classids));
-  }
-  {
-    PetscBool opt, pkg;
-    char      logList[256];
-
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
-    if (opt == PETSC_TRUE) {
-      PetscCall(PetscStrInList("muonexchange", logList, ',', &pkg));
-      if (pkg == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONEXCHANGE_CLASSID));
-    }
-  }
-  PetscCall(PetscRegisterFinalize(MuonExchangeFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -54,7 +54,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
   PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, layer->blocksfixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
+  MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,14 +98,13 @@ PetscErrorCode MuonLayerGetBlock_Private(MuonLayer layer, PetscInt b, MuonBlock 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerGetBlockMat_Private(MuonLayer layer, const MuonBlock *block, Mat A, Mat *B)
+PetscErrorCode MuonLayerGetBlockArray(MuonLayer layer, PetscInt b, const MuonArray *A, MuonArray *part)
 {
+  MuonBlock block;
+
   PetscFunctionBegin;
-  if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(MuonBlockMatCreate_Private(A, block, B));
-  else {
-    PetscCall(PetscObjectReference((PetscObject)A));
-    *B = A;
-  }
+  PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+  *part = MuonArrayPart(A, (size_t)block.row, (size_t)block.column, (size_t)block.m, (size_t)block.n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,37 +141,48 @@ PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, MuonOption
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest of the norms of the blocks, or the sum of their dual norms */
-static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool dual, PetscReal *norm)
+PetscErrorCode MuonLayerComputeNormArray(MuonLayer layer, const MuonArray *A, PetscBool dual, PetscReal *norm)
 {
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
   MuonLMO        lmo;
-  PetscInt       m, n;
-  PetscBool      seqdense;
 
   PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  *norm = 0;
+  for (PetscInt b = 0; b < count && !PetscIsInfOrNanReal(*norm); b++) {
+    MuonMatrix matrix;
+    MuonArray  part;
+    PetscReal  one;
+
+    PetscCall(MuonLayerGetBlockArray(layer, b, A, &part));
+    matrix = MuonMatrixOfArray(&part);
+    if (dual) PetscCall(MuonLMOComputeDualNormMatrix(lmo, &matrix, &one));
+    else PetscCall(MuonLMOComputeNormMatrix(lmo, &matrix, &one));
+    if (dual) *norm += one;
+    else if (one > *norm || PetscIsInfOrNanReal(one)) *norm = one;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool dual, PetscReal *norm)
+{
+  PetscInt   m, n;
+  PetscBool  seqdense;
+  MuonMatrix matrix;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
+  PetscAssertPointer(norm, 3);
   /* Of a matrix that is on several ranks blocks cannot be seen in the part that is here */
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
   PetscCheck(seqdense, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Layer \"%s\": matrix of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "not set", MATSEQDENSE);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n,
              layer->m, layer->n);
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  *norm = 0;
-  for (PetscInt b = 0; b < count; b++) {
-    MuonBlock block;
-    PetscReal one;
-    Mat       B;
-
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, A, &B));
-    if (dual) PetscCall(MuonLMOComputeDualNorm(lmo, B, &one));
-    else PetscCall(MuonLMOComputeNorm(lmo, B, &one));
-    PetscCall(MatDestroy(&B));
-    if (dual) *norm += one;
-    else if (one > *norm || PetscIsInfOrNanReal(one)) *norm = one;
-    if (PetscIsInfOrNanReal(*norm)) break;
-  }
+  PetscCall(MuonMatGetMatrix(A, PETSC_FALSE, &matrix));
+  PetscCall(MuonLayerComputeNormArray(layer, &matrix.here, dual, norm));
+  PetscCall(MuonMatRestoreMatrix(A, PETSC_FALSE, &matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,9 +208,6 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
-  PetscAssertPointer(norm, 3);
   PetscCall(MuonLayerNorm_Private(layer, A, PETSC_FALSE, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,9 +231,6 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 PetscErrorCode MuonLayerComputeDualNorm(MuonLayer layer, Mat A, PetscReal *dual)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
-  PetscAssertPointer(dual, 3);
   PetscCall(MuonLayerNorm_Private(layer, A, PETSC_TRUE, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -85,7 +85,6 @@ PetscErrorCode MuonLayerInitializePackage(void)
   MuonLayerPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("Muon Layer", &MUONLAYER_CLASSID));
   PetscCall(MuonLayerRegisterAll());
-  PetscCall(PetscInfoProcessClass("muonlayer", 1, &MUONLAYER_CLASSID));
-  PetscCall(PetscRegisterFinalize(MuonLayerFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

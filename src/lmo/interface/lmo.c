@@ -1,6 +1,8 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonpolarimpl.h>
 
+const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "MuonShapeFactor", "MUON_SHAPE_FACTOR_", NULL};
+
 /*@
   MuonLMOCreate - Creates a linear minimization oracle over the unit ball of a matrix norm
 
@@ -29,13 +31,8 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization oracle", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
   PetscCall(MuonNameHash_Private("", &l->layer));
-  l->form   = MUON_LMO_NO_FORM;
-  l->polar  = NULL;
-  l->status = MUON_STATUS_OK;
-  l->dual   = 0.0;
-  l->work   = NULL;
-  l->data   = NULL;
-  *lmo      = l;
+  l->form = MUON_LMO_NO_FORM;
+  *lmo    = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,11 +67,20 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscCall(MuonListNames_Private(MuonLMOList, sizeof(names), names));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
   PetscTryTypeMethod(lmo, destroy);
+  PetscCall(MuonSVDDestroy(&lmo->svd));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
   lmo->data = NULL;
   lmo->form = MUON_LMO_NO_FORM;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
+  PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMODestroyData(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(lmo->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,9 +102,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
 PetscErrorCode MuonLMOGetType(MuonLMO lmo, MuonLMOType *type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  *type = ((PetscObject)lmo)->type_name;
+  MuonGet(lmo, MUONLMO_CLASSID, type, ((PetscObject)lmo)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,6 +151,17 @@ PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO lmo, const char *prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  if (lmo->svd != NULL) {
+    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
+    PetscCall(MuonSVDSetFromOptions(lmo->svd));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonLMOSetFromOptions - Sets the norm and its parameters from the options database
 
@@ -156,11 +171,12 @@ PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO lmo, const char *prefix[])
 . lmo - the object
 
   Options Database Keys:
-+ -lmo_type type       - the norm, see `MuonLMOType`
-. -lmo_p p             - exponent of a norm that has one, see `MuonLMOMixedSetExponents()` and `MuonLMOSchattenSetExponent()`
-. -lmo_q q             - second exponent, see `MuonLMOMixedSetExponents()`
-. -lmo_svd_type type   - SLEPc's solver for the norms of singular values, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
-- -lmo_polar_type type - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
++ -lmo_type type           - the norm, see `MuonLMOType`
+. -lmo_mixed_exponent_p p  - exponent in the norm of a column, see `MuonLMOMixedSetExponents()`
+. -lmo_mixed_exponent_q q  - exponent in the norm of these norms
+. -lmo_schatten_exponent p - exponent in the norm of the singular values, see `MuonLMOSchattenSetExponent()`
+. -lmo_svd_type type       - SLEPc's solver for the norms of singular values, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
+- -lmo_polar_type type     - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
@@ -181,7 +197,7 @@ PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
   PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
   if (set == PETSC_TRUE) PetscCall(MuonLMOSetType(lmo, type));
   else if (old == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
-  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,8 +207,54 @@ PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)lmo);
-  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
   PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLMOSetUp - Sees that the oracle can do what was chosen for it
+
+  Collective; No Fortran support
+
+  Input Parameter:
+. lmo - the object
+
+  Level: advanced
+
+  Notes:
+  It raises the errors of wrong usage that a step would raise, on every rank of the object and not only where a matrix is: a solver that SLEPc does not know, a precision that the method of the polar factor does not have.
+
+  `MuonSetUp()` calls it for every layer. Setters may be called afterwards; what they set holds from the next step on.
+
+.seealso: `MuonLMO`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonPolarSetUp()`
+@*/
+PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscTryTypeMethod(lmo, setup);
+  if (lmo->svd != NULL) PetscCall(MuonSVDSetUp(lmo->svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
+{
+  PetscViewer viewer;
+  size_t      used;
+
+  PetscFunctionBegin;
+  text[0] = '\0';
+  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, length, &viewer));
+  PetscCall(PetscViewerStringSPrintf(viewer, "%s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : MUONLMOSPECTRAL));
+  PetscTryTypeMethod(lmo, view, viewer);
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscStrlcat(text, " ", length));
+  PetscCall(PetscStrlen(text, &used));
+  PetscTryTypeMethod(lmo, choices, length - used, text + used);
+  PetscCall(PetscStrlen(text, &used));
+  if (lmo->svd != NULL) PetscCall(MuonSVDChoices(lmo->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,13 +304,56 @@ PetscErrorCode MuonLMOWorkspace_Private(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
+PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, const MuonMatrix *G, PetscBool *finite)
 {
   PetscFunctionBegin;
   if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonMatIsFinite_Private(G, finite));
+  PetscCall(MuonMatrixIsFinite(G, finite));
   lmo->status = *finite == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D)
+{
+  double    dual = 0.0;
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
+  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, apply, G, D, &dual);
+  if (lmo->status == MUON_STATUS_OK) lmo->dual = dual;
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOCompute_Private(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, PetscReal *norm)
+{
+  double    value = 0.0;
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
+  if (finite == PETSC_TRUE && dual == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, X, &value);
+  if (finite == PETSC_TRUE && dual == PETSC_FALSE) PetscUseTypeMethod(lmo, norm, X, &value);
+  *norm = (PetscReal)value;
+  if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
+  if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, const MuonMatrix *X, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCompute_Private(lmo, PETSC_FALSE, X, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO lmo, const MuonMatrix *G, PetscReal *dual)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCompute_Private(lmo, PETSC_TRUE, G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +375,8 @@ PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
   For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest step of length $t$. The result for a zero matrix is zero.
   An approximate `MuonPolar` makes the oracle of the spectral norm approximate.
 
-  Of several largest entries, columns or rows the first in row-major order is taken, whatever rank has it; rows and columns of zeros stay zero in the norms that are made of them. The result for a parallel matrix is that for
+  Of several largest entries, columns or rows the first in the order of the memory is taken, which for a `Mat` is by columns, whatever rank has it;
+  rows and columns of zeros stay zero in the norms that are made of them. The result for a parallel matrix is that for
   the same matrix on one rank, up to the rounding of sums over ranks.
 
   `MuonLMOGetStatus()` tells whether it worked, on all ranks of `G` alike. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
@@ -279,19 +385,18 @@ PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, Mat G, PetscBool *finite)
 @*/
 PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
 {
-  PetscReal dual = 0.0;
-  PetscBool finite;
+  MuonMatrix g, d;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
   PetscValidHeaderSpecific(D, MAT_CLASSID, 3);
   PetscCall(MuonCheckMats_Private((PetscObject)lmo, G, D));
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, D, 0));
-  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
-  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, apply, G, D, &dual);
-  if (lmo->status == MUON_STATUS_OK) lmo->dual = dual;
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, D, 0));
+  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
+  PetscCall(MuonMatGetMatrix(D, PETSC_TRUE, &d));
+  PetscCall(MuonLMOApplyMatrix(lmo, &g, &d));
+  PetscCall(MuonMatRestoreMatrix(D, PETSC_TRUE, &d));
+  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,8 +427,8 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
   PetscFunctionBegin;
   PetscCall(MuonLMOApply(lmo, G, S));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscIsInfOrNanReal(lmo->dual)) lmo->status = MUON_STATUS_NANORINF;
-  else PetscCall(MatScale(S, -lmo->dual));
+  if (PetscIsInfOrNanReal((PetscReal)lmo->dual)) lmo->status = MUON_STATUS_NANORINF;
+  else PetscCall(MatScale(S, (PetscScalar)-lmo->dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,17 +450,16 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
 @*/
 PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 {
-  PetscBool finite;
+  MuonMatrix x;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
   PetscAssertPointer(norm, 3);
   PetscCall(MuonCheckMat_Private((PetscObject)lmo, X));
-  PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
-  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, norm, X, norm);
-  if (finite == PETSC_TRUE && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
-  if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
+  PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
+  PetscCall(MuonLMOComputeNormMatrix(lmo, &x, norm));
+  PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,17 +484,16 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 @*/
 PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
 {
-  PetscBool finite;
+  MuonMatrix x;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
   PetscAssertPointer(dual, 3);
   PetscCall(MuonCheckMat_Private((PetscObject)lmo, G));
-  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
-  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, G, dual);
-  if (finite == PETSC_TRUE && PetscIsInfOrNanReal(*dual)) lmo->status = MUON_STATUS_NANORINF;
-  if (lmo->status != MUON_STATUS_OK) *dual = (PetscReal)NAN;
+  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &x));
+  PetscCall(MuonLMOComputeDualNormMatrix(lmo, &x, dual));
+  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,9 +515,7 @@ PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
 PetscErrorCode MuonLMOGetStatus(MuonLMO lmo, MuonStatus *status)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(status, 2);
-  *status = lmo->status;
+  MuonGet(lmo, MUONLMO_CLASSID, status, lmo->status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,10 +546,39 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonLMOGetShapeFactor - Gets what the radius of a step is multiplied with for the shape of a layer
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ lmo    - the object
+. factor - how the shape enters
+. m      - rows of the layer, or of a block of it
+- n      - its columns
+
+  Output Parameter:
+. value - the factor, 1 where the norm has none of that kind or there is no entry
+
+  Level: advanced
+
+.seealso: `MuonLMO`, `MuonShapeFactor`, `MuonLayerSetShapeFactor()`, `MuonLayerGetRadiusFactor()`
+@*/
+PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscInt m, PetscInt n, PetscReal *value)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscAssertPointer(value, 5);
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  *value = 1.0;
+  if (m > 0 && n > 0) PetscTryTypeMethod(lmo, shapefactor, factor, (PetscReal)m, (PetscReal)n, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLMOGetLastDual(MuonLMO lmo, PetscReal *dual)
 {
   PetscFunctionBegin;
-  *dual = lmo->dual;
+  *dual = (PetscReal)lmo->dual;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,16 +589,6 @@ PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
   PetscCall(MuonWorkspaceDestroy(&lmo->work));
   lmo->work = work;
   if (lmo->polar != NULL) PetscCall(MuonPolarSetWorkspace(lmo->polar, work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
-{
-  size_t size = 0;
-
-  PetscFunctionBegin;
-  if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &size));
-  *bytes = (PetscLogDouble)size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,8 +607,8 @@ PetscErrorCode MuonLMOGetMemory(MuonLMO lmo, PetscLogDouble *bytes)
 @*/
 PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 {
-  PetscLogDouble bytes;
-  PetscBool      ascii, string, polar;
+  PetscBool ascii, string, polar;
+  size_t    bytes = 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -504,8 +624,8 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     /* The scratch memory is one with that of the polar factor, which shows it where the type shows the factor */
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
     if (polar == PETSC_FALSE) {
-      PetscCall(MuonLMOGetMemory(lmo, &bytes));
-      PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
+      if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &bytes));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
     }
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string == PETSC_TRUE) {
@@ -532,6 +652,7 @@ PetscErrorCode MuonLMOReset(MuonLMO lmo)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscTryTypeMethod(lmo, reset);
+  if (lmo->svd != NULL) PetscCall(MuonSVDSetWorkspace(lmo->svd, NULL));
   if (lmo->polar != NULL) PetscCall(MuonPolarReset(lmo->polar));
   PetscCall(MuonWorkspaceDestroy(&lmo->work));
   lmo->status = MUON_STATUS_OK;
@@ -562,6 +683,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   }
   PetscCall(MuonLMOReset(*lmo));
   PetscTryTypeMethod(*lmo, destroy);
+  PetscCall(MuonSVDDestroy(&(*lmo)->svd));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);

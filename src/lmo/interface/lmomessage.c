@@ -1,5 +1,5 @@
 #include "../muonlmopoint.h" /*I "petscmuonlmo.h" I*/
-#include "../../kernels/muonkernels.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
 /*@C
   MuonLMOSetLayerName - Sets the name of the layer whose messages an oracle writes and reads
@@ -39,7 +39,7 @@ PetscErrorCode MuonLMOSetLayerName(MuonLMO lmo, const char name[])
 
   Level: advanced
 
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MUONCOMPRESSORSHARP`
+.seealso: `MuonLMO`, `MuonLMOEncode()`
 @*/
 PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
 {
@@ -94,7 +94,136 @@ PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
   SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "The steps of -%slmo_type %s have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
 }
 
-static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A, PetscInt *m, PetscInt *n)
+PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t *bytes)
+{
+  MuonLMOFormat   format;
+  MuonWireMessage whole, part;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  PetscCall(MuonLMOGetFormat_Private(lmo, shape, &format));
+  PetscCall(MuonLMOHeader_Private(lmo, &format, format.most, &whole));
+  /* Without one line of all the others need their positions */
+  PetscCall(MuonLMOHeader_Private(lmo, &format, PetscMax(format.most - 1, 0), &part));
+  *bytes = (size_t)PetscMax(MuonWireMessageBytes(&whole), MuonWireMessageBytes(&part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a message of so many bytes, whose plain payload is here */
+static PetscErrorCode MuonLMOGetCost_Private(const MuonLMOFormat *format, size_t bytes, const MuonWireMessage *plain, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
+{
+  PetscFunctionBegin;
+  if (cost == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  cost->paper   = plain->count > 0 ? MuonCompressorPaperBits_Private(plain, format->rows, format->columns, PETSC_DETERMINE) : 0.0;
+  cost->encoded = 8.0 * (PetscLogDouble)bytes;
+  cost->entropy = -1.0;
+  if (entropy == PETSC_TRUE) PetscCall(MuonCompressorEntropy_Private(plain, format->rows, format->columns, payload, &cost->entropy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost)
+{
+  MuonLMOFormat   format;
+  MuonWireMessage header;
+  size_t          most;
+  PetscInt64      count;
+  unsigned char  *plain;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOGetMaxBytesOf(lmo, G, &most));
+  PetscCheck(capacity >= most, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, most);
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
+  *bytes = 0;
+  PetscCall(MuonLMOGetFormat_Private(lmo, G, &format));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
+  plain += MUON_WIRE_MESSAGE_HEADER_MOST;
+  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain));
+  if (lmo->status == MUON_STATUS_OK) {
+    PetscCall(MuonLMOHeader_Private(lmo, &format, count, &header));
+    /* The header ends where the payload begins */
+    (void)MuonWireMessageWrite(plain - MuonWireMessageHeaderBytes(&header), &header);
+    *bytes = (size_t)MuonWireMessageCompact(plain - MuonWireMessageHeaderBytes(&header), (uint64_t)format.rows, (uint64_t)format.columns, buf);
+    PetscCall(MuonLMOGetCost_Private(&format, *bytes, &header, plain, entropy, cost));
+  }
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether bytes are a message that an object like this one could have written; if so, its payload in plain codecs, which may be in scratch memory until the next message */
+static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, const MuonLMOFormat *format, size_t bytes, const unsigned char message[], MuonWireMessage *plain, const unsigned char **payload, PetscBool *valid)
+{
+  const uint64_t       m = (uint64_t)format->rows, n = (uint64_t)format->columns;
+  MuonWireMessage      header, expected;
+  const unsigned char *whole;
+  unsigned char       *room     = NULL;
+  size_t               capacity = 0;
+
+  PetscFunctionBegin;
+  *valid = PETSC_FALSE;
+  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)format->most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessagePlainHeader(&header, m, n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOHeader_Private(lmo, format, (PetscInt64)header.count, &expected));
+  if (plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  if (!MuonWireMessageIsPlain(&header)) {
+    capacity = (size_t)MuonWireMessageBytes(&expected);
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
+  }
+  if (MuonWireMessageExpand(message, bytes, expected.layer, m, n, capacity, room, &whole, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  *payload = whole + MuonWireMessageHeaderBytes(plain);
+  PetscCall(MuonLMOPayloadCheck_Private(lmo, format, (PetscInt64)plain->count, *payload, valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOValidateArray(MuonLMO lmo, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
+{
+  const unsigned char *payload;
+  MuonLMOFormat        format;
+  MuonWireMessage      plain;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  PetscCall(MuonLMOGetFormat_Private(lmo, shape, &format));
+  PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, valid));
+  if (*valid == PETSC_TRUE) PetscCall(MuonLMOGetCost_Private(&format, bytes, &plain, payload, entropy, cost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y)
+{
+  const MuonKernels   *kernels = MuonArrayKernels(Y);
+  const unsigned char *payload;
+  MuonLMOFormat        format;
+  MuonLMOPoint         point;
+  MuonWireMessage      plain;
+  MuonArray            line = *Y, d;
+  PetscBool            valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOCheckForm_Private(lmo));
+  PetscCall(MuonLMOGetFormat_Private(lmo, Y, &format));
+  /* Steps of a state in another precision than the weights */
+  if (MuonWireMessageRead(buf, bytes, &plain) == MUON_WIRE_OK && (plain.values == MUON_WIRE_VALUES_SINGLE || plain.values == MUON_WIRE_VALUES_DOUBLE)) format.values = (MuonWireValues)plain.values;
+  PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, &valid));
+  PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt64_FMT " x %" PetscInt64_FMT ", expected what MuonLMOValidate() accepts", bytes, format.rows, format.columns);
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
+  PetscCall(MuonLMOPointOpen_Private(lmo, &format, (PetscInt64)plain.count, payload, &point));
+  line.n = 1;
+  PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &line, Y->precision, &d));
+  for (size_t j = 0; j < Y->n; j++) {
+    line.data = (char *)Y->data + j * Y->ld * kernels->size;
+    PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)j, &d));
+    /* As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero */
+    MuonArrayAxpby(a, &line, b, &d);
+    MuonArrayAxpby(1.0, &d, 0.0, &line);
+  }
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A)
 {
   PetscBool dense;
 
@@ -103,7 +232,6 @@ static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A, PetscInt *m,
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
   PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "Matrix of type %s, expected %s for messages of -%slmo_type %s", ((PetscObject)A)->type_name, MATSEQDENSE,
              ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name);
-  PetscCall(MatGetSize(A, m, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,18 +254,12 @@ static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A, PetscInt *m,
 @*/
 PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *bytes)
 {
-  MuonWireMessage whole, part;
-  PetscInt64      most;
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(bytes, 4);
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  most = MuonLMOMost_Private(lmo, m, n);
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, most, &whole));
-  /* Without one line of all the others need their positions */
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, PetscMax(most - 1, 0), &part));
-  *bytes = (size_t)PetscMax(MuonWireMessageBytes(&whole), MuonWireMessageBytes(&part));
+  PetscCall(MuonLMOGetMaxBytesOf(lmo, &shape, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,70 +288,27 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   colsum    the place and the sign of one entry a column, which columns have one if not all, the dual norm
   l21       the place of a column, the dual norm, m numbers
 .ve
-  Numbers are in the precision of `PetscScalar`; a place takes as many bits, or bytes where it stands alone, as it needs.
+  Numbers are in the precision of the matrix; a place takes as many bits, or bytes where it stands alone, as it needs.
 
   `MuonLMOGetStatus()` tells whether it worked, as for `MuonLMOApply()`; a dual norm that is too large for a number is `MUON_STATUS_NANORINF` here.
 
   This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOCanEncode()`, `MuonLMOGetMaxBytes()`, `MuonLMOValidate()`, `MuonLMODecodeAdd()`, `MuonLMOSetLayerName()`, `MUONCOMPRESSORSHARP`
+.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOCanEncode()`, `MuonLMOGetMaxBytes()`, `MuonLMOValidate()`, `MuonLMODecodeAdd()`, `MuonLMOSetLayerName()`
 @*/
 PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char message[], size_t *bytes)
 {
-  MuonWireMessage header;
-  PetscInt        m, n;
-  PetscInt64      count;
-  size_t          most;
-  unsigned char  *plain;
+  MuonMatrix g;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
   PetscAssertPointer(message, 4);
   PetscAssertPointer(bytes, 5);
-  PetscCall(MuonLMOCheckLayer_Private(lmo, G, &m, &n));
-  PetscCall(MuonLMOGetMaxBytes(lmo, m, n, &most));
-  PetscCheck(capacity >= most, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, most);
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, G, 0, 0));
-  *bytes = 0;
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
-  plain += MUON_WIRE_MESSAGE_HEADER_MOST;
-  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain));
-  if (lmo->status == MUON_STATUS_OK) {
-    PetscCall(MuonLMOHeader_Private(lmo, m, n, count, &header));
-    /* The header ends where the payload begins */
-    plain -= MuonWireMessageHeaderBytes(&header);
-    (void)MuonWireMessageWrite(plain, &header);
-    *bytes = (size_t)MuonWireMessageCompact(plain, (uint64_t)m, (uint64_t)n, message);
-  }
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, G, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether bytes are a message that an object like this one could have written; if so, its payload in plain codecs, which may be in scratch memory until the next message */
-static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscInt64 *count, const unsigned char **payload, PetscBool *valid)
-{
-  MuonWireMessage      header, plain, expected;
-  const unsigned char *whole;
-  unsigned char       *room     = NULL;
-  size_t               capacity = 0;
-
-  PetscFunctionBegin;
-  *valid = PETSC_FALSE;
-  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)MuonLMOMost_Private(lmo, m, n)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonWireMessagePlainHeader(&header, (uint64_t)m, (uint64_t)n, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOHeader_Private(lmo, m, n, (PetscInt64)header.count, &expected));
-  if (plain.form != expected.form || plain.indices != expected.indices || plain.values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  if (!MuonWireMessageIsPlain(&header)) {
-    capacity = (size_t)MuonWireMessageBytes(&expected);
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
-  }
-  if (MuonWireMessageExpand(message, bytes, expected.layer, (uint64_t)m, (uint64_t)n, capacity, room, &whole, &plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  *count   = (PetscInt64)plain.count;
-  *payload = whole + MuonWireMessageHeaderBytes(&plain);
-  PetscCall(MuonLMOPayloadCheck_Private(lmo, m, n, *count, *payload, valid));
+  PetscCall(MuonLMOCheckLayer_Private(lmo, G));
+  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
+  PetscCall(MuonLMOEncodeArray(lmo, &g.here, capacity, message, bytes, PETSC_FALSE, NULL));
+  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,46 +336,12 @@ static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, PetscInt m, PetscInt n,
 @*/
 PetscErrorCode MuonLMOValidate(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscBool *valid)
 {
-  const unsigned char *payload;
-  PetscInt64           count;
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(valid, 6);
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(MuonLMOExpand_Private(lmo, m, n, bytes, message, &count, &payload, valid));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMODecodeAxpby_Private(MuonLMO lmo, PetscReal a, PetscReal b, size_t bytes, const unsigned char message[], Mat Y)
-{
-  const unsigned char *payload;
-  MuonLMOPoint         point;
-  PetscScalar         *y, *d;
-  PetscInt             m, n, ldy;
-  PetscInt64           count;
-  PetscBool            valid;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCheckLayer_Private(lmo, Y, &m, &n));
-  PetscCall(MuonLMOExpand_Private(lmo, m, n, bytes, message, &count, &payload, &valid));
-  PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonLMOValidate() accepts", bytes, m, n);
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, Y, 0, 0));
-  PetscCall(MuonLMOPointOpen_Private(lmo, m, n, count, payload, &point));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)m * sizeof(PetscScalar), &d));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArray(Y, &y));
-  for (PetscInt j = 0; j < n; j++) {
-    PetscScalar *column = y + (size_t)j * (size_t)ldy;
-
-    PetscCall(MuonLMOPointColumn_Private(&point, j, d));
-    /* As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero */
-    MuonKernelAxpby((size_t)m, 1, a, column, (size_t)m, b, d, (size_t)m);
-    PetscCall(PetscArraycpy(column, d, m));
-  }
-  PetscCall(MatDenseRestoreArray(Y, &y));
-  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)m * (PetscLogDouble)n));
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, Y, 0, 0));
+  PetscCall(MuonLMOValidateArray(lmo, &shape, bytes, message, PETSC_FALSE, NULL, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,16 +363,21 @@ PetscErrorCode MuonLMODecodeAxpby_Private(MuonLMO lmo, PetscReal a, PetscReal b,
   Level: advanced
 
   Note:
-  The bits are those of `MuonLMOApply()` at the sender, and the sum is the same for every receiver. $G^\sharp$ is what a `MuonCompressor` of type `MUONCOMPRESSORSHARP` decodes of the same message.
+  The bits are those of `MuonLMOApply()` at the sender, and the sum is the same for every receiver.
 
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`, `MuonLMOApply()`, `MUONCOMPRESSORSHARP`
+.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`, `MuonLMOApply()`
 @*/
 PetscErrorCode MuonLMODecodeAdd(MuonLMO lmo, PetscReal scale, size_t bytes, const unsigned char message[], Mat Y)
 {
+  MuonMatrix y;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(message, 4);
   PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
-  PetscCall(MuonLMODecodeAxpby_Private(lmo, 1, scale, bytes, message, Y));
+  PetscCall(MuonLMOCheckLayer_Private(lmo, Y));
+  PetscCall(MuonMatGetMatrix(Y, PETSC_TRUE, &y));
+  PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, scale, bytes, message, &y.here));
+  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

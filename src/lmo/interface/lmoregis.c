@@ -7,8 +7,6 @@ PetscLogEvent     MUON_LMO;
 
 static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sharp(MuonCompressor);
-
 /*@C
   MuonLMORegister - Adds a norm to the linear minimization oracles that `MuonLMOSetType()` knows
 
@@ -60,7 +58,7 @@ PetscErrorCode MuonLMORegisterAll(void)
 }
 
 /*@C
-  MuonLMOInitializePackage - Registers the class `MuonLMO`, its types, its log event and the compressor `MUONCOMPRESSORSHARP`
+  MuonLMOInitializePackage - Registers the class of oracles, its types and its log events; called when the first oracle is made
 
   Logically Collective; No Fortran support
 
@@ -73,26 +71,17 @@ PetscErrorCode MuonLMORegisterAll(void)
 @*/
 PetscErrorCode MuonLMOInitializePackage(void)
 {
-  PetscBool excluded, known;
-  char      list[256];
-
   PetscFunctionBegin;
   if (MuonLMOPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLMOPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
+  PetscCall(MuonRegisterKeyFamily("lmo_"));
   PetscCall(MuonLMORegisterAll());
   PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));
-  PetscCall(PetscInfoProcessClass("muonlmo", 1, &MUONLMO_CLASSID));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", list, sizeof(list), &known));
-  if (known == PETSC_TRUE) {
-    PetscCall(PetscStrInList("muonlmo", list, ',', &excluded));
-    if (excluded == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONLMO_CLASSID));
-  }
   /* The compressor that is made of an oracle */
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSHARP, MuonCompressorCreate_Sharp));
-  PetscCall(PetscRegisterFinalize(MuonLMOFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muonlmo", MUONLMO_CLASSID, MuonLMOFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,11 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscdraw.h>
 
-/* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files */
+/* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files. Its errors are those of all ranks */
 typedef struct {
-  FILE *file;
+  FILE       *file;
+  MPI_Comm    comm;
+  PetscMPIInt failed;
 } MuonCSV;
 
 /*@
@@ -48,7 +51,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 - ctx  - the context
 
   Options Database Keys:
-+ -muon_monitor [viewer]   - one line a step
++ -muon_monitor [viewer]   - one line a step, or a graph of the loss, `draw::draw_lg`
 . -muon_monitor_csv file   - one row a step in a file
 - -muon_monitor_interval n - every n-th step only
 
@@ -63,6 +66,7 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(monitor != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "MuonMonitorSet(): the routine is NULL; MuonMonitorCancel() removes monitors");
   for (PetscInt i = 0; i < muon->nmonitors; i++) {
     if (muon->monitor[i] == monitor && muon->monitorctx[i] == ctx && muon->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -101,9 +105,27 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool MuonMonitorSpeaks_Private(Muon muon, PetscInt step)
+PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
   return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The loss over the steps; one that is no number has no place in a graph */
+static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, PetscViewer viewer)
+{
+  const PetscReal x = (PetscReal)step;
+  PetscDrawLG     lg;
+  PetscDrawAxis   axis;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerDrawGetDrawLG(viewer, 0, &lg));
+  PetscCall(PetscDrawLGGetAxis(lg, &axis));
+  PetscCall(PetscDrawAxisSetLabels(axis, "Muon", "Step", "Loss"));
+  if (step == 0) PetscCall(PetscDrawLGReset(lg));
+  if (!PetscIsInfOrNanReal(loss)) PetscCall(PetscDrawLGAddPoint(lg, &x, &loss));
+  PetscCall(PetscDrawLGDraw(lg));
+  PetscCall(PetscDrawLGSave(lg));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
@@ -117,12 +139,15 @@ PetscBool MuonMonitorSpeaks_Private(Muon muon, PetscInt step)
 . loss - the loss
 - vf   - viewer and format
 
-  Options Database Key:
-. -muon_monitor [viewer] - prints the lines
+  Options Database Keys:
++ -muon_monitor [viewer]      - prints the lines
+- -muon_monitor draw::draw_lg - draws the loss instead
 
   Level: intermediate
 
   Notes:
+  On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
+
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
   Bits are means over the ranks, headers of messages included; the last two columns are these bits over 32 bits an entry.
@@ -133,17 +158,21 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
 {
   PetscViewer     viewer = vf->viewer;
   const PetscReal dense  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  PetscReal       rate;
   PetscInt        tablevel;
+  PetscBool       draw;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonGetRate(muon, &rate));
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
+  if (draw) {
+    PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
                                    (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));
@@ -157,43 +186,35 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonMonitorViewerDestroy_Private(void **ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
   MuonCSV        *csv   = (MuonCSV *)ctx;
   const PetscReal dense = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  PetscReal       rate;
-  PetscMPIInt     failed = 0;
 
   PetscFunctionBegin;
-  if (MuonMonitorSpeaks_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonGetRate(muon, &rate));
-  if (csv->file != NULL) {
-    /* Not by PetscFPrintf(), whose error would be that of this rank alone */
-    if (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense),
-                (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]) < 0)
-      failed = 1;
-    if (fflush(csv->file) != 0) failed = 1;
-  }
-  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Not by PetscFPrintf(), whose error would be that of this rank alone */
+  csv->failed = csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]) < 0 ||
+                                      fflush(csv->file) != 0);
+  PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
+  PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 {
-  MuonCSV *csv = (MuonCSV *)*ctx;
+  MuonCSV       *csv    = (MuonCSV *)*ctx;
+  const MPI_Comm comm   = csv->comm;
+  PetscMPIInt    failed = 0;
 
   PetscFunctionBegin;
-  PetscCheck(csv->file == NULL || fclose(csv->file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
+  /* What could not be written was told before */
+  if (csv->file != NULL) failed = fclose(csv->file) != 0 && csv->failed == 0;
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
   PetscCall(PetscFree(csv));
   *ctx = NULL;
+  PetscCheck(failed == 0, comm, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,17 +240,16 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 {
   MuonCSV    *csv;
-  PetscMPIInt failed = 0;
+  PetscMPIInt failed;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(file, 2);
   PetscCall(PetscNew(&csv));
-  if (muon->rank == 0) {
-    csv->file = fopen(file, "w");
-    if (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") < 0) failed = 1;
-  }
-  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  csv->comm = PetscObjectComm((PetscObject)muon);
+  if (muon->rank == 0) csv->file = fopen(file, "w");
+  failed = muon->rank == 0 && (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") < 0);
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, csv->comm));
   if (failed) PetscCall(PetscFree(csv));
   PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);
   PetscCall(PetscFree(muon->csv));
@@ -256,9 +276,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(file, 2);
-  *file = muon->csv;
+  MuonGet(muon, MUON_CLASSID, file, muon->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,33 +324,31 @@ PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
 PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(interval, 2);
-  *interval = muon->monitorinterval;
+  MuonGet(muon, MUON_CLASSID, interval, muon->monitorinterval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
+PetscErrorCode MuonMonitorViewerFromOptions(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
 {
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
   PetscViewerFormat     format;
   PetscViewerType       type;
-  PetscBool             ascii, same = PETSC_FALSE;
+  PetscBool             lines, same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, &viewer, &format, set));
   if (*set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  /* Monitors print lines: another viewer would fail in the first step */
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  /* Monitors print lines, and one draws them: another viewer would fail in the first step */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)viewer, &lines, PETSCVIEWERASCII, monitor == MuonMonitorDefault_Private ? PETSCVIEWERDRAW : "", ""));
   PetscCall(PetscViewerGetType(viewer, &type));
-  PetscCheck(ascii, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s: a viewer of type %s prints no lines, expected one of type ascii", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", key + 1, type);
+  PetscCheck(lines, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s: a viewer of type %s prints no lines, expected one of type ascii", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", key + 1, type);
   for (PetscInt i = 0; i < muon->nmonitors; i++) {
     if (muon->monitor[i] == monitor && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
   }
   if (same == PETSC_FALSE) {
     PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
-    PetscCall(MuonMonitorSet(muon, monitor, vf, MuonMonitorViewerDestroy_Private));
+    PetscCall(MuonMonitorSet(muon, monitor, vf, MuonViewerAndFormatDestroy));
   }
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -349,7 +365,7 @@ PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
   if (flg) PetscCall(MuonMonitorCancel(muon));
-  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
+  PetscCall(MuonMonitorViewerFromOptions(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
   PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
   if (flg) {
     if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));

@@ -1,6 +1,7 @@
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuonkeys.h>
 #include <ctype.h>
+#include <string.h>
 
 /* Length of a candidate key: families' prefixes and a layer's name in front of a key */
 #define MUON_KEY_LENGTH (2 * PETSC_MAX_OPTION_NAME)
@@ -48,35 +49,40 @@ static PetscErrorCode MuonKeyTry_Private(const char key[], const char before[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys of the sources as a user writes them: compressors behind the names of their directions, a layer's own keys behind its name */
+/* The keys of the sources as a user writes them: those of a class that others have a prefix for behind each such prefix, a layer's own keys behind its name */
 static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscInt *best, char nearest[])
 {
-  PetscBool own;
+  const char *const *families;
+  PetscInt           n;
+  PetscBool          own, is;
 
   PetscFunctionBegin;
   *best = PETSC_MAX_INT;
+  PetscCall(MuonGetKeyFamilies_Private(&n, &families));
   PetscCall(PetscStrncmp(key, "muon_layer_", 11, &own));
   for (PetscInt l = -1; l < (own ? muon->nlayers : 0); l++) {
     char layer[MUON_KEY_LENGTH] = "", before[MUON_KEY_LENGTH];
 
     if (l >= 0) PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)muon->layer[l])->name));
     for (PetscInt k = 0; MuonOptionKeys[k] != NULL; k++) {
-      PetscBool compressor, prefixed = PETSC_FALSE;
+      PetscBool whole = l >= 0 ? PETSC_TRUE : PETSC_FALSE, behind = PETSC_FALSE;
 
-      for (PetscInt f = 0; f < 3; f++) {
-        const char *families[] = {"muon_", "lmo_", "ef21_"};
-        PetscBool   is;
+      for (PetscInt f = 0; f < n; f++) {
+        const size_t length = strlen(families[f]);
 
-        PetscCall(PetscStrncmp(MuonOptionKeys[k], families[f], f == 1 ? 4 : 5, &is));
-        if (is) prefixed = PETSC_TRUE;
+        PetscCall(PetscStrncmp(MuonOptionKeys[k], families[f], length, &is));
+        if (is == PETSC_FALSE) continue;
+        whole = PETSC_TRUE;
+        for (PetscInt o = 0; o < n; o++) {
+          if (o == f) continue;
+          PetscCall(PetscStrendswith(families[o], families[f], &is));
+          if (is == PETSC_FALSE) continue;
+          behind = PETSC_TRUE;
+          PetscCall(PetscSNPrintf(before, sizeof(before), "%s%.*s", layer, (int)(strlen(families[o]) - length), families[o]));
+          PetscCall(MuonKeyTry_Private(key, before, MuonOptionKeys[k], best, nearest));
+        }
       }
-      PetscCall(PetscStrncmp(MuonOptionKeys[k], "compressor", 10, &compressor));
-      if (compressor) {
-        PetscCall(PetscSNPrintf(before, sizeof(before), "%sef21_", layer));
-        PetscCall(MuonKeyTry_Private(key, before, MuonOptionKeys[k], best, nearest));
-        PetscCall(PetscSNPrintf(before, sizeof(before), "%sef21_server_", layer));
-        PetscCall(MuonKeyTry_Private(key, before, MuonOptionKeys[k], best, nearest));
-      } else if (prefixed || l >= 0) PetscCall(MuonKeyTry_Private(key, layer, MuonOptionKeys[k], best, nearest));
+      if (whole == PETSC_TRUE && behind == PETSC_FALSE) PetscCall(MuonKeyTry_Private(key, layer, MuonOptionKeys[k], best, nearest));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,16 +94,18 @@ static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscI
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
-  char      **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "";
-  const char *prefix = ((PetscObject)muon)->prefix;
-  size_t      skip   = 0;
-  PetscInt    n, best;
+  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "";
+  const char        *prefix = ((PetscObject)muon)->prefix;
+  const char *const *families;
+  size_t             skip = 0;
+  PetscInt           n, nfamilies, best;
 
   PetscFunctionBegin;
   if (muon->optionschecked) PetscFunctionReturn(PETSC_SUCCESS);
   muon->optionschecked = PETSC_TRUE;
   if (muon->setfromoptionscalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (prefix != NULL) PetscCall(PetscStrlen(prefix, &skip));
+  PetscCall(MuonGetKeyFamilies_Private(&nfamilies, &families));
   PetscCall(PetscOptionsLeftGet(((PetscObject)muon)->options, &n, &names, &values));
   for (PetscInt i = 0; i < n; i++) {
     PetscBool ours = PETSC_TRUE, family = PETSC_FALSE;
@@ -108,11 +116,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     /* SLEPc's own keys are read at the first decomposition, and only by the ranks that make one */
     PetscCall(PetscStrstr(names[i], "_svd_", &svd));
     if (svd != NULL) continue;
-    for (PetscInt f = 0; f < 3 && family == PETSC_FALSE; f++) {
-      const char *families[] = {"muon_", "lmo_", "ef21_"};
-
-      PetscCall(PetscStrncmp(names[i] + skip, families[f], f == 1 ? 4 : 5, &family));
-    }
+    for (PetscInt f = 0; f < nfamilies && family == PETSC_FALSE; f++) PetscCall(PetscStrncmp(names[i] + skip, families[f], strlen(families[f]), &family));
     if (family == PETSC_FALSE) continue;
     PetscCall(MuonKeyNearest_Private(muon, names[i] + skip, &best, nearest));
     if (best == 0) PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is read by no object of this optimizer\n", names[i]));

@@ -1,5 +1,37 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
+/*
+   Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated for, and who has it, stays. CONTRIBUTING.md has the table.
+*/
+static PetscErrorCode MuonCheckBeforeSetUp_Private(Muon muon, PetscBool same, const char key[])
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->setupcalled == PETSC_FALSE || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), key);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckEnum_Private(Muon muon, const char key[], const char *const names[], int value)
+{
+  int count = 0;
+
+  PetscFunctionBegin;
+  while (names[count + 3] != NULL) count++; /* behind the names are that of the type, the prefix and NULL */
+  PetscCheck(value >= 0 && value <= count, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%s%s %d is no %s", MuonPrefix(muon), key, value, names[count + 1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckMomentum_Private(Muon muon, PetscInt at, MuonMomentumStyle style, MuonNesterovType nesterov)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+
+  PetscFunctionBegin;
+  PetscCheck(at == (PetscInt)MUON_MOMENTUM_AT_SERVER || nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s needs -%smuon_momentum_at server, got worker", MuonPrefix(muon), MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscCheck(nesterov != MUON_NESTEROV_SGD || style == MUON_MOMENTUM_SGD, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov sgd needs -%smuon_momentum_style sgd, got ema", MuonPrefix(muon), MuonPrefix(muon));
+  PetscCheck((nesterov != MUON_NESTEROV_EMA && nesterov != MUON_NESTEROV_UNDAMPED) || style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov %s needs -%smuon_momentum_style ema, got sgd", MuonPrefix(muon),
+             MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonSetLearningRate - Sets the learning rate
 
@@ -46,9 +78,7 @@ PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
 PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(rate, 2);
-  *rate = muon->learning_rate;
+  MuonGet(muon, MUON_CLASSID, rate, muon->learning_rate);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,6 +105,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_schedule", MuonScheduleTypes, (int)schedule));
   muon->schedule = schedule;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,9 +128,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule)
 PetscErrorCode MuonGetSchedule(Muon muon, MuonScheduleType *schedule)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(schedule, 2);
-  *schedule = muon->schedule;
+  MuonGet(muon, MUON_CLASSID, schedule, muon->schedule);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,9 +178,7 @@ PetscErrorCode MuonSetScheduleWarmup(Muon muon, PetscInt steps)
 PetscErrorCode MuonGetScheduleWarmup(Muon muon, PetscInt *steps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(steps, 2);
-  *steps = muon->schedule_warmup;
+  MuonGet(muon, MUON_CLASSID, steps, muon->schedule_warmup);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,9 +228,7 @@ PetscErrorCode MuonSetScheduleConstant(Muon muon, PetscReal fraction)
 PetscErrorCode MuonGetScheduleConstant(Muon muon, PetscReal *fraction)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(fraction, 2);
-  *fraction = muon->schedule_constant;
+  MuonGet(muon, MUON_CLASSID, fraction, muon->schedule_constant);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,6 +256,12 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum %g must be in [0,1)", (double)momentum);
+  for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled && momentum > 0; l++) {
+    const MuonLayer layer = muon->layer[l];
+
+    PetscCheck(layer->momentumset || layer->frozen || layer->workermomentum == PETSC_FALSE || layer->keepsmomentum, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
+               "-%smuon_momentum %g: it was 0 at MuonSetUp(), where no momentum of layer \"%s\" was kept; set one above 0 before, or after MuonReset()", MuonPrefix(muon), (double)momentum, ((PetscObject)layer)->name);
+  }
   muon->momentum = momentum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -253,9 +284,7 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum)
 PetscErrorCode MuonGetMomentum(Muon muon, PetscReal *momentum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
-  *momentum = muon->momentum;
+  MuonGet(muon, MUON_CLASSID, momentum, muon->momentum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,6 +311,8 @@ PetscErrorCode MuonSetMomentumStyle(Muon muon, MuonMomentumStyle style)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_momentum_style", MuonMomentumStyles, (int)style));
+  if (muon->setupcalled) PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, style, muon->nesterov));
   muon->momentum_style = style;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,9 +335,7 @@ PetscErrorCode MuonSetMomentumStyle(Muon muon, MuonMomentumStyle style)
 PetscErrorCode MuonGetMomentumStyle(Muon muon, MuonMomentumStyle *style)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(style, 2);
-  *style = muon->momentum_style;
+  MuonGet(muon, MUON_CLASSID, style, muon->momentum_style);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,9 +385,7 @@ PetscErrorCode MuonSetDampening(Muon muon, PetscReal dampening)
 PetscErrorCode MuonGetDampening(Muon muon, PetscReal *dampening)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(dampening, 2);
-  *dampening = muon->dampening;
+  MuonGet(muon, MUON_CLASSID, dampening, muon->dampening);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,6 +412,8 @@ PetscErrorCode MuonSetNesterov(Muon muon, MuonNesterovType nesterov)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_nesterov", MuonNesterovTypes, (int)nesterov));
+  if (muon->setupcalled) PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, nesterov));
   muon->nesterov = nesterov;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -407,9 +436,7 @@ PetscErrorCode MuonSetNesterov(Muon muon, MuonNesterovType nesterov)
 PetscErrorCode MuonGetNesterov(Muon muon, MuonNesterovType *nesterov)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(nesterov, 2);
-  *nesterov = muon->nesterov;
+  MuonGet(muon, MUON_CLASSID, nesterov, muon->nesterov);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,9 +486,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
 PetscErrorCode MuonGetWeightDecay(Muon muon, PetscReal *decay)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(decay, 2);
-  *decay = muon->weight_decay;
+  MuonGet(muon, MUON_CLASSID, decay, muon->weight_decay);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,6 +513,7 @@ PetscErrorCode MuonSetShapeFactor(Muon muon, MuonShapeFactor factor)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_shape_factor", MuonShapeFactors, (int)factor));
   muon->shape_factor = factor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -510,9 +536,7 @@ PetscErrorCode MuonSetShapeFactor(Muon muon, MuonShapeFactor factor)
 PetscErrorCode MuonGetShapeFactor(Muon muon, MuonShapeFactor *factor)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(factor, 2);
-  *factor = muon->shape_factor;
+  MuonGet(muon, MUON_CLASSID, factor, muon->shape_factor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -562,9 +586,7 @@ PetscErrorCode MuonSetMaxSteps(Muon muon, PetscInt steps)
 PetscErrorCode MuonGetMaxSteps(Muon muon, PetscInt *steps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(steps, 2);
-  *steps = muon->max_steps;
+  MuonGet(muon, MUON_CLASSID, steps, muon->max_steps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -591,6 +613,7 @@ PetscErrorCode MuonSetSeed(Muon muon, PetscInt64 seed)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->seed == seed ? PETSC_TRUE : PETSC_FALSE, "muon_seed"));
   muon->seed = seed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -613,9 +636,110 @@ PetscErrorCode MuonSetSeed(Muon muon, PetscInt64 seed)
 PetscErrorCode MuonGetSeed(Muon muon, PetscInt64 *seed)
 {
   PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, seed, muon->seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetStatePrecision - Sets the precision of what an optimizer keeps beside the weights
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon      - the optimizer
+- precision - `MUON_STATE_PRECISION_NATIVE` or `MUON_STATE_PRECISION_SINGLE`
+
+  Options Database Key:
+. -muon_state_precision precision - the precision (native|single)
+
+  Level: intermediate
+
+  Note:
+  Single precision halves the memory of momentum and estimates of layers in double precision, and the time of the passes over them. Oracles work on what they are given in that precision; weights stay as they are.
+
+.seealso: `Muon`, `MuonStatePrecision`, `MuonGetStatePrecision()`, `MuonGetMemory()`
+@*/
+PetscErrorCode MuonSetStatePrecision(Muon muon, MuonStatePrecision precision)
+{
+  PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(seed, 2);
-  *seed = muon->seed;
+  PetscValidLogicalCollectiveEnum(muon, precision, 2);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_state_precision", MuonStatePrecisions, (int)precision));
+  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->state_precision == precision ? PETSC_TRUE : PETSC_FALSE, "muon_state_precision"));
+  muon->state_precision = precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetStatePrecision - Gets the precision of what an optimizer keeps beside the weights
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. precision - the precision
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetStatePrecision()`
+@*/
+PetscErrorCode MuonGetStatePrecision(Muon muon, MuonStatePrecision *precision)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, precision, muon->state_precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetCountEntropy - Sets whether an optimizer computes the entropy of its messages
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+- flg  - whether it does
+
+  Options Database Key:
+. -muon_count_entropy - counts it
+
+  Level: intermediate
+
+  Note:
+  It is index 2 of `MuonTraffic`, -1 where it is not counted, as by default: it costs a look at every value that is sent.
+
+.seealso: `Muon`, `MuonGetCountEntropy()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonSetCountEntropy(Muon muon, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, flg, 2);
+  if (flg && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;
+  muon->count_entropy = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetCountEntropy - Gets whether an optimizer computes the entropy of its messages
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. flg - whether it does
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetCountEntropy()`
+@*/
+PetscErrorCode MuonGetCountEntropy(Muon muon, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, flg, muon->count_entropy);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -642,6 +766,7 @@ PetscErrorCode MuonSetNaNPolicy(Muon muon, MuonNaNPolicy policy)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_nan", MuonNaNPolicies, (int)policy));
   muon->nan = policy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -664,9 +789,7 @@ PetscErrorCode MuonSetNaNPolicy(Muon muon, MuonNaNPolicy policy)
 PetscErrorCode MuonGetNaNPolicy(Muon muon, MuonNaNPolicy *policy)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(policy, 2);
-  *policy = muon->nan;
+  MuonGet(muon, MUON_CLASSID, policy, muon->nan);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -715,9 +838,7 @@ PetscErrorCode MuonSetErrorIfNotConverged(Muon muon, PetscBool flg)
 PetscErrorCode MuonGetErrorIfNotConverged(Muon muon, PetscBool *flg)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(flg, 2);
-  *flg = muon->error_if_not_converged;
+  MuonGet(muon, MUON_CLASSID, flg, muon->error_if_not_converged);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -744,7 +865,8 @@ PetscErrorCode MuonSetMomentumAt(Muon muon, MuonMomentumAt at)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(muon->setupcalled == PETSC_FALSE || muon->momentum_at == (PetscInt)at, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-muon_momentum_at must be set before MuonSetUp()");
+  PetscCall(MuonCheckEnum_Private(muon, "muon_momentum_at", MuonMomentumAts, (int)at));
+  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->momentum_at == (PetscInt)at ? PETSC_TRUE : PETSC_FALSE, "muon_momentum_at"));
   muon->momentum_at    = (PetscInt)at;
   muon->momentum_atset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -47,6 +47,9 @@ PetscErrorCode MuonRegisterAll(void)
   MuonRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense));
+  PetscCall(MuonRegisterKeyFamily("ef21_"));
+  PetscCall(MuonRegisterKeyFamily("ef21_compressor"));
+  PetscCall(MuonRegisterKeyFamily("ef21_server_compressor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,14 +82,13 @@ PetscErrorCode MuonFinalizePackage(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-  char      logList[256];
-  PetscBool opt, excluded;
-
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPackageInitialized = PETSC_TRUE;
-  PetscCall(MuonLMOInitializePackage()); /* the compressor sharp is registered with the oracles, and keys of compressors are read before there is one */
+  PetscCall(MuonCompressorInitializePackage()); /* whose keys are told of where they are misspelt, whether or not there is a compressor */
+  PetscCall(MuonLMOInitializePackage());        /* keys of compressors are read before there is one */
   PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
+  PetscCall(MuonRegisterKeyFamily("muon_"));
   PetscCall(MuonRegisterAll());
   PetscCall(PetscLogEventRegister("MuonSetUp", MUON_CLASSID, &MUON_SetUpEvent));
   PetscCall(PetscLogEventRegister("MuonStep", MUON_CLASSID, &MUON_Step));
@@ -96,12 +98,6 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank serves layers */
   PetscCall(PetscLogEventRegister("MuonMeasure", MUON_CLASSID, &MUON_Measure));
   PetscCall(PetscLogEventSetCollective(MUON_Measure, PETSC_FALSE)); /* servers measure more */
-  PetscCall(PetscInfoProcessClass("muon", 1, &MUON_CLASSID));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", logList, sizeof(logList), &opt));
-  if (opt) {
-    PetscCall(PetscStrInList("muon", logList, ',', &excluded));
-    if (excluded) PetscCall(PetscLogEventExcludeClass(MUON_CLASSID));
-  }
-  PetscCall(PetscRegisterFinalize(MuonFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID, MuonFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

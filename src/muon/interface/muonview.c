@@ -1,42 +1,20 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
-/*@
-  MuonGetMemory - Gets the memory that an optimizer holds on this rank
-
-  Not Collective; No Fortran Support
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates, what its compressors keep and the buffers of gradients; the weights are the caller's
-. server  - bytes of state as a server of layers, what its compressors keep among them, with what a step keeps until it is committed
-- scratch - bytes of shared scratch and of messages
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonView()`, `MuonGetTraffic()`
-@*/
-PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *server, PetscLogDouble *scratch)
+/* How a layer's messages are made, where it is known */
+static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  PetscLogDouble w = 0, s = 0, packets = 0, rule;
-  size_t         shared = 0;
+  char up[100], down[100];
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer layer = muon->layer[l];
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
 
-    if (layer->gradient != NULL) w += (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
-    PetscCall(MuonLayerGetMemory_Private(layer, &rule));
-    s += rule;
+    if (piece->layer != layer) continue;
+    PetscCall(MuonCompressorDescribe_Private(piece->up, sizeof(up), up));
+    PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
+    if (piece->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(piece->down, sizeof(down), down));
+    PetscCall(PetscSNPrintf(text, length, "up %s, down %s", up, down));
   }
-  PetscTryTypeMethod(muon, getmemory, &w, &s);
-  if (muon->exchange != NULL) PetscCall(MuonExchangeGetMemory(muon->exchange, &packets));
-  if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
-  if (worker != NULL) *worker = w;
-  if (server != NULL) *server = s;
-  if (scratch != NULL) *scratch = (PetscLogDouble)shared + packets;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +43,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
     else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, "every rank", sizeof(owner)));
     else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "rank %d", layer->owner));
-    if (layer->frozen == PETSC_FALSE) PetscTryTypeMethod(muon, viewlayer, layer, sizeof(messages), messages);
+    PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s\n", messages[0] ? ", " : "", messages));
@@ -115,6 +93,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g)\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup, (double)muon->schedule_constant));
   PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov],
                                    muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
+  if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay, muon->seed,
                                    MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);

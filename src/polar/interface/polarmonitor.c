@@ -25,6 +25,44 @@ PetscErrorCode MuonPolarMonitor(MuonPolar polar, Mat G, Mat Q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy, with columns as lines */
+static PetscErrorCode MuonPolarMonitorMat_Private(const MuonMatrix *A, Mat *M)
+{
+  MuonMatrix to;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateDense(A->comm, (PetscInt)MuonArrayRows(&A->here), PETSC_DECIDE, A->rows, A->columns, NULL, M));
+  PetscCall(MuonMatGetMatrix(*M, PETSC_TRUE, &to));
+  for (size_t j = 0; j < A->here.n; j++) {
+    MuonArray line = A->here, column = to.here;
+
+    /* As so many lines of one entry each */
+    line.data   = (char *)A->here.data + j * A->here.ld * MuonArrayEntryBytes(&A->here);
+    column.data = A->here.rowmajor ? MuonArrayAt(&to.here, j, 0) : MuonArrayAt(&to.here, 0, j);
+    line.m = column.m = 1;
+    line.n = column.n = A->here.m;
+    line.ld           = 1;
+    if (!A->here.rowmajor) column.ld = 1;
+    MuonArrayAxpby(1.0, &line, 0.0, &column);
+  }
+  PetscCall(MuonMatRestoreMatrix(*M, PETSC_TRUE, &to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  Mat from, to;
+
+  PetscFunctionBegin;
+  if (polar->nmonitors == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPolarMonitorMat_Private(G, &from));
+  PetscCall(MuonPolarMonitorMat_Private(Q, &to));
+  PetscCall(MuonPolarMonitor(polar, from, to));
+  PetscCall(MatDestroy(&to));
+  PetscCall(MatDestroy(&from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   MuonPolarMonitorSet - Adds a routine that is called after each polar factor
 
@@ -147,24 +185,19 @@ static PetscErrorCode MuonPolarMonitorDefault_Private(MuonPolar polar, Mat G, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarMonitorViewerDestroy_Private(void **ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* An object may be asked again, behind another prefix: the monitor of the option is one, and the later viewer takes its place */
 PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
   PetscViewerFormat     format;
-  PetscBool             set;
+  PetscBool             set, ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
   if (set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCheck(ascii == PETSC_TRUE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_monitor names a viewer of type %s, expected %s", MuonPolarPrefix_Private(polar), ((PetscObject)viewer)->type_name, PETSCVIEWERASCII);
   PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
   PetscCall(PetscViewerDestroy(&viewer));
   for (PetscInt i = 0; i < polar->nmonitors; i++) {
@@ -173,6 +206,6 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
     polar->monitorctx[i] = vf;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonPolarMonitorSet(polar, MuonPolarMonitorDefault_Private, vf, MuonPolarMonitorViewerDestroy_Private));
+  PetscCall(MuonPolarMonitorSet(polar, MuonPolarMonitorDefault_Private, vf, MuonViewerAndFormatDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

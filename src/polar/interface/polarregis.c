@@ -65,9 +65,6 @@ PetscErrorCode MuonPolarRegisterAll(void)
 @*/
 PetscErrorCode MuonPolarInitializePackage(void)
 {
-  PetscBool excluded, known;
-  char      list[256];
-
   PetscFunctionBegin;
   if (MuonPolarPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPolarPackageInitialized = PETSC_TRUE;
@@ -76,13 +73,7 @@ PetscErrorCode MuonPolarInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonPolar", MUONPOLAR_CLASSID, &MUON_Polar));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_Polar, PETSC_FALSE));
-  PetscCall(PetscInfoProcessClass("muonpolar", 1, &MUONPOLAR_CLASSID));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-log_exclude", list, sizeof(list), &known));
-  if (known == PETSC_TRUE) {
-    PetscCall(PetscStrInList("muonpolar", list, ',', &excluded));
-    if (excluded == PETSC_TRUE) PetscCall(PetscLogEventExcludeClass(MUONPOLAR_CLASSID));
-  }
-  PetscCall(PetscRegisterFinalize(MuonPolarFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muonpolar", MUONPOLAR_CLASSID, MuonPolarFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,20 +1,6 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static const MuonCompressorDense dense = {MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST};
-
-static PetscErrorCode MuonCompressorAlpha_BF16(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
-{
-  PetscFunctionBegin;
-  *alpha = MuonCompressorCodecAlpha_Private(MUON_WIRE_VALUES_BF16);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_BF16(MuonCompressor c, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as bfloat16: ratio, rank, values and bits have no meaning for this type\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST, "bfloat16"};
 
 /*MC
    MUONCOMPRESSORBF16 - Rounds every entry to bfloat16
@@ -34,7 +20,5 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDense_Private(c, &dense));
-  c->ops->alpha = MuonCompressorAlpha_BF16;
-  c->ops->view  = MuonCompressorView_BF16;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,6 +25,6 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_ColumnTopK(MuonCompressor c)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCreateLines_Private(c, MUON_WIRE_WHOLECOLUMNS));
+  PetscCall(MuonCompressorCreateLines_Private(c, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,41 +1,38 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static PetscErrorCode MuonCompressorLayout_Damping(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_Damping(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
+  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorCodec_Private(c->values, shape), layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Damping(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Damping(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values), MUON_COMPRESSOR_ROUND_RANDOM, c->ratio, m, n, T, ldt, R, ldr, payload));
+  *count = (PetscInt64)MuonArrayEntries(T);
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values, T), MUON_COMPRESSOR_ROUND_RANDOM, (double)c->ratio, T, R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Damping(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Damping(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, payload, add, scale, Y, ldy));
+  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    What is left out and the rounding of the rest, which is that of r x and that to the codec: at most (1 - r) + u r, and what is drawn from there is not correlated to it
 */
-static PetscErrorCode MuonCompressorAlpha_Damping(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Damping(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const double r = (double)c->ratio;
   double       u, variance;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &variance));
-  if (r < 1.0) u += (double)PETSC_MACHINE_EPSILON;
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision, &u, &variance));
+  if (r < 1.0) u += 2.0 * MuonArrayKernels(shape)->unit;
   *alpha = MuonCompressorRoundDown_Private(1.0 - variance * PetscSqr((1.0 + u) * r) - PetscSqr(1.0 - r + u * r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,17 +1,15 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static PetscErrorCode MuonCompressorLayout_Dropout(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_Dropout(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = (PetscInt64)m * n;
+  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorCodec_Private(c->values, shape), layout);
   layout->exact  = PETSC_FALSE;
   layout->chance = c->ratio;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   uint32_t words[4];
 
@@ -20,26 +18,26 @@ static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, PetscInt m,
   /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be written is told whether it is sent or not */
   MuonCompressorWords_Private(c, words);
   if ((double)words[0] >= 4294967296.0 * (double)c->ratio) {
-    PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values), m, n, T, ldt, R, ldr));
+    PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values, T), T, R));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, R, ldr, payload));
+  *count = (PetscInt64)MuonArrayEntries(T);
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c->values, T), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, T, R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, payload, add, scale, Y, ldy));
-  else if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
+  if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), payload, add, scale, Y));
+  else if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorAlpha_Dropout(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Dropout(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   PetscFunctionBegin;
-  *alpha = MuonCompressorRoundDown_Private((double)c->ratio * (double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)));
+  *alpha = MuonCompressorRoundDown_Private((double)c->ratio * (double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

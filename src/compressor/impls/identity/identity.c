@@ -1,44 +1,41 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
 typedef struct {
   MuonCompressorValues values; /* native, except in the first message of EF21 where the paper counts single */
 } MuonCompressor_Identity;
 
-static MuonWireValues MuonCompressorIdentityCodec_Private(MuonCompressor c)
+static MuonWireValues MuonCompressorIdentityCodec_Private(MuonCompressor c, const MuonArray *A)
 {
-  return MuonCompressorCodec_Private(((MuonCompressor_Identity *)c->data)->values);
+  return MuonCompressorCodec_Private(((MuonCompressor_Identity *)c->data)->values, A);
 }
 
-static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_Identity(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_DENSE;
-  layout->values = MuonCompressorIdentityCodec_Private(c);
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_TRUE;
+  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorIdentityCodec_Private(c, shape), layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In floating point R + (T - R) is not T: the message is T itself */
-static PetscErrorCode MuonCompressorEncode_Identity(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Identity(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   PetscFunctionBegin;
-  *count = (PetscInt64)m * n;
-  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorIdentityCodec_Private(c), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, m, n, T, ldt, NULL, 0, payload));
+  *count = (PetscInt64)MuonArrayEntries(T);
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorIdentityCodec_Private(c, T), MUON_COMPRESSOR_ROUND_RANDOM, 1.0, T, NULL, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Identity(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorIdentityCodec_Private(c), m, n, payload, add, scale, Y, ldy));
+  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorIdentityCodec_Private(c, Y), payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorAlpha_Identity(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Identity(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   PetscFunctionBegin;
-  *alpha = MuonCompressorCodecAlpha_Private(MuonCompressorIdentityCodec_Private(c));
+  *alpha = MuonCompressorCodecAlpha_Private(MuonCompressorIdentityCodec_Private(c, shape), shape->precision);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,13 +43,6 @@ static PetscErrorCode MuonCompressorView_Identity(MuonCompressor c, PetscViewer 
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "everything, as it is: ratio, rank, values and bits have no meaning for this type\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDestroy_Identity(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +54,7 @@ PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor c, MuonCom
 }
 
 /*MC
-   MUONCOMPRESSORIDENTITY - Sends everything, in the precision of `PetscScalar`
+   MUONCOMPRESSORIDENTITY - Sends everything, in the precision of the matrix
 
    Level: beginner
 
@@ -90,6 +80,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_Identity;
   c->ops->alpha    = MuonCompressorAlpha_Identity;
   c->ops->view     = MuonCompressorView_Identity;
-  c->ops->destroy  = MuonCompressorDestroy_Identity;
+  c->ops->destroy  = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

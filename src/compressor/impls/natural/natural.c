@@ -1,13 +1,6 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM};
-
-static PetscErrorCode MuonCompressorAlpha_Natural(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
-{
-  PetscFunctionBegin;
-  *alpha = MuonCompressorCodecAlpha_Private(MUON_WIRE_VALUES_NATURAL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM, "sign and power of two in at most 9 bits"};
 
 static PetscErrorCode MuonCompressorView_Natural(MuonCompressor c, PetscViewer viewer)
 {
@@ -26,7 +19,7 @@ static PetscErrorCode MuonCompressorView_Natural(MuonCompressor c, PetscViewer v
    variance at most 1/8 of the square, contractive with constant 7/8, less 2e-8 where entries are doubles, by the rounding to binary32.
    Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry takes at most 9 bits, 3.6 of normally distributed ones.
 
-   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set and on the entry's number in row-major order: different senders and
+   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set and on the entry's number in the order of memory: different senders and
    steps draw independently, and any rank can reproduce them.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type. To round what `MUONCOMPRESSORTOPK` or `MUONCOMPRESSORRANKK` keep, use
@@ -41,7 +34,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Natural(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDense_Private(c, &dense));
-  c->ops->alpha = MuonCompressorAlpha_Natural;
-  c->ops->view  = MuonCompressorView_Natural;
+  c->ops->view = MuonCompressorView_Natural;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

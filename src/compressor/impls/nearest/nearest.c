@@ -1,23 +1,16 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST};
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, "sign and nearest power of two, in at most 9 bits"};
 
 /* In units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in binary32, and from there to 2 */
-static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   double u, variance, error;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MUON_WIRE_VALUES_NATURAL, &u, &variance));
+  PetscCall(MuonCompressorCodecErrors_Private(MUON_WIRE_VALUES_NATURAL, shape->precision, &u, &variance));
   error  = (0.5 + u) / (1.5 - u);
   *alpha = MuonCompressorRoundDown_Private(1.0 - error * error);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_Nearest(MuonCompressor c, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and nearest power of two, in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,6 +38,5 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Nearest(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDense_Private(c, &dense));
   c->ops->alpha = MuonCompressorAlpha_Nearest;
-  c->ops->view  = MuonCompressorView_Nearest;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,4 @@
 #include "../../muoncompressorlowrank.h" /*I "petscmuoncompressor.h" I*/
-#include "../../../kernels/muonpolarkernels.h"
-#include <petscblaslapack.h>
 #include <math.h>
 
 /* Random words drawn at once */
@@ -8,15 +6,9 @@ enum {
   CHUNK = 512
 };
 
-/* Columns that an iteration starts from, n x columns; the largest entry of each is at least 1/2 and less than 1 */
+/* Of one block: the columns that an iteration starts from, as they were committed, and what the last message makes of them. The largest entry of each is at least 1/2 and less than 1 */
 typedef struct {
-  PetscInt     n, columns;
-  PetscScalar *Q;
-} Basis;
-
-/* Of one block: what was committed, and what the last message makes of it */
-typedef struct {
-  Basis     state, pending;
+  MuonArray state, pending;
   PetscBool pends;
 } Warm;
 
@@ -26,40 +18,53 @@ typedef struct {
   Warm    *block;
 } MuonCompressor_PowerSGD;
 
-static PetscErrorCode MuonCompressorLayout_PowerSGD(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+/* Many columns of so many entries each, for kernels of their precision */
+typedef struct {
+  const MuonKernels *kernels;
+  size_t             rows;
+  char              *data;
+} Columns;
+
+static PetscBool IsLike(const MuonArray *A, const MuonArray *B)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_LOWRANK, m, n, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return A->data != NULL && A->m == B->m && A->n == B->n && A->precision == B->precision ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static void *Column(const Columns *X, size_t k)
+{
+  return X->data + k * X->rows * X->kernels->size;
+}
+
+static double Norm(const Columns *X, size_t k)
+{
+  return sqrt(X->kernels->SumSquares(X->rows, 1, Column(X, k), X->rows));
+}
+
+static void Copy(const Columns *X, size_t from, size_t count, const Columns *Y, size_t to)
+{
+  X->kernels->Axpby(X->rows * count, 1, 1.0, Column(X, from), X->rows * count, 0.0, Column(Y, to), X->rows * count);
 }
 
 /*
    Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value
 */
-static void Gaussian(MuonCompressor c, PetscInt64 first, PetscInt64 count, PetscScalar x[])
+static void Gaussian(MuonCompressor c, size_t first, size_t count, const Columns *X)
 {
   MuonKernelStream stream = MuonCompressorStream_Private(c);
 
   stream.step = UINT32_MAX;
-  for (PetscInt64 k = 0; k < count; k += CHUNK / 2) {
-    const size_t some = (size_t)PetscMin(count - k, CHUNK / 2);
+  for (size_t k = first * X->rows; k < (first + count) * X->rows; k += CHUNK / 2) {
+    const size_t some = PetscMin((first + count) * X->rows - k, CHUNK / 2);
     uint32_t     words[CHUNK];
 
-    MuonKernelStreamWords(&stream, 2 * (uint64_t)(first + k), 2 * some, words);
-    for (size_t i = 0; i < some; i++) x[(size_t)k + i] = (PetscScalar)(sqrt(-2.0 * log(((double)words[2 * i] + 1.0) / 4294967296.0)) * cos(6.283185307179586 * (double)words[2 * i + 1] / 4294967296.0));
-  }
-}
+    MuonKernelStreamWords(&stream, 2 * (uint64_t)k, 2 * some, words);
+    for (size_t i = 0; i < some; i++) {
+      const double x = sqrt(-2.0 * log(((double)words[2 * i] + 1.0) / 4294967296.0)) * cos(6.283185307179586 * (double)words[2 * i + 1] / 4294967296.0);
 
-static PetscErrorCode BasisResize_Private(Basis *basis, PetscInt n, PetscInt columns)
-{
-  PetscFunctionBegin;
-  if (basis->n == n && basis->columns == columns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree(basis->Q));
-  basis->n = basis->columns = 0;
-  PetscCall(PetscMalloc1((size_t)n * (size_t)columns, &basis->Q));
-  basis->n       = n;
-  basis->columns = columns;
-  PetscFunctionReturn(PETSC_SUCCESS);
+      if (X->kernels->size == sizeof(float)) ((float *)X->data)[k + i] = (float)x;
+      else ((double *)X->data)[k + i] = x;
+    }
+  }
 }
 
 /* The state of the block at work */
@@ -85,138 +90,115 @@ static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
 /*
    The matrix that is iterated on, 2^-exponent X, and its Frobenius norm. exponent is 0 where products of two such matrices are far from the ends of the range: then no copy is needed
 */
-static PetscErrorCode Scale_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar **X, PetscInt *ldx, int *exponent, PetscReal *norm)
+static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponent, double *norm)
 {
-  const double range = PetscDefined(USE_REAL_SINGLE) ? 1.8446744073709552e19 : 1.3407807929942597e154; /* 2^64 and 2^512 */
-  const double sum   = MuonKernelSumSquares((size_t)m, (size_t)n, *X, (size_t)*ldx);
-  PetscScalar *copy;
+  const MuonKernels *kernels = MuonArrayKernels(X);
+  const double       range   = X->precision == MUON_SINGLE ? 1.8446744073709552e19 : 1.3407807929942597e154; /* 2^64 and 2^512 */
+  const double       sum     = kernels->SumSquares(X->m, X->n, X->data, X->ld);
+  MuonArray          copy;
 
   PetscFunctionBegin;
   *exponent = 0;
-  *norm     = (PetscReal)sqrt(sum);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n));
+  *norm     = sqrt(sum);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X)));
   /* NaN is in no range, and these comparisons do not trap it */
   if (isgreaterequal(sum, 1.0 / range) && islessequal(sum, range)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonKernelIsFinite((size_t)m, (size_t)n, *X, (size_t)*ldx) == 0) {
+  if (!MuonArrayIsFinite(X)) {
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *norm = (PetscReal)MuonKernelNorm((size_t)m, (size_t)n, *X, (size_t)*ldx, exponent);
+  *norm = kernels->Norm(X->m, X->n, X->data, X->ld, exponent);
   if (*norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * (size_t)n * sizeof(PetscScalar), &copy));
-  MuonKernelDivide((size_t)m, (size_t)n, *X, (size_t)*ldx, 1.0, *exponent, copy, (size_t)m);
-  *X   = copy;
-  *ldx = m;
+  PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, X, X->precision, &copy));
+  kernels->Divide(X->m, X->n, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
+  *X = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P (m x l) = the orthogonal factor of itself, by Householder's method: its columns are orthonormal whatever the rank was. Uses MUON_WORK_COMPRESSOR_C */
-static PetscErrorCode Orthonormalize_Private(MuonCompressor c, PetscInt m, PetscInt l, PetscScalar P[])
+/* P = the orthogonal factor of itself. Uses MUON_WORK_COMPRESSOR_C */
+static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const Columns *P)
 {
-  PetscBLASInt bm, bl, info, generated, lwork = -1;
-  PetscScalar  query[2] = {0.0, 0.0}, *tau;
+  size_t entries = 0;
+  void  *work;
+  int    info;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(l, &bl));
-  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bm, &bl, P, &bm, query, &query[0], &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
-  PetscCallBLAS("LAPACKorgqr", LAPACKorgqr_(&bm, &bl, &bl, P, &bm, query, &query[1], &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORGQR: info %" PetscInt_FMT, (PetscInt)info);
-  lwork = (PetscBLASInt)PetscMax(PetscRealPart(query[0]), PetscRealPart(query[1]));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, ((size_t)l + (size_t)lwork) * sizeof(PetscScalar), &tau));
+  (void)P->kernels->Orthonormalize(P->rows, l, P->data, &entries, NULL);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, entries * P->kernels->size, &work));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bm, &bl, P, &bm, tau, tau + l, &lwork, &info));
-  PetscCallBLAS("LAPACKorgqr", LAPACKorgqr_(&bm, &bl, &bl, P, &bm, tau, tau + l, &lwork, &generated));
+  info = P->kernels->Orthonormalize(P->rows, l, P->data, &entries, work);
   PetscCall(PetscFPTrapPop());
-  PetscCheck(info == 0 && generated == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %" PetscInt_FMT " and %" PetscInt_FMT, (PetscInt)info, (PetscInt)generated);
-  PetscCall(PetscLogFlops(4.0 * m * l * l - 4.0 / 3.0 * l * l * l));
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %d", info);
+  PetscCall(PetscLogFlops(4.0 * (double)P->rows * (double)l * (double)l - 4.0 / 3.0 * (double)l * (double)l * (double)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W^T (l x l, leading dimension l) of V = Z S W^T (n x l), V being overwritten; l singular values in S. Uses MUON_WORK_COMPRESSOR_C */
-static PetscErrorCode Rotation_Private(MuonCompressor c, PetscInt n, PetscInt l, PetscScalar V[], PetscScalar **WT, PetscReal **S)
+/* W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S. Both are in MUON_WORK_COMPRESSOR_C */
+static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
 {
-  PetscBLASInt bn, bl, info, lwork = -1, one = 1;
-  PetscScalar  query = 0.0, none = 0.0, *room;
-  PetscReal    values = 0.0;
+  const size_t size    = V->kernels->size;
+  size_t       entries = 0;
+  char        *work;
+  int          info;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(l, &bl));
-  PetscCallBLAS("LAPACKgesvd", LAPACKgesvd_("N", "A", &bn, &bl, V, &bn, &values, &none, &one, &none, &bl, &query, &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %" PetscInt_FMT, (PetscInt)info);
-  lwork = (PetscBLASInt)PetscRealPart(query);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, ((size_t)l * ((size_t)l + 1) + (size_t)lwork) * sizeof(PetscScalar), &room));
-  *WT = room;
-  *S  = (PetscReal *)(room + (size_t)l * (size_t)l);
+  (void)V->kernels->Rotation(V->rows, l, V->data, NULL, NULL, &entries, NULL);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (l * (l + 1) + entries) * size, &work));
+  *WT = work;
+  *S  = work + l * l * size;
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  PetscCallBLAS("LAPACKgesvd", LAPACKgesvd_("N", "A", &bn, &bl, V, &bn, *S, &none, &one, *WT, &bl, (PetscScalar *)*S + l, &lwork, &info));
+  info = V->kernels->Rotation(V->rows, l, V->data, *WT, *S, &entries, work + l * (l + 1) * size);
   PetscCall(PetscFPTrapPop());
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %" PetscInt_FMT, (PetscInt)info);
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %d", info);
   if (info > 0) c->status = MUON_STATUS_LMO;
-  PetscCall(PetscLogFlops(2.0 * n * l * l + 12.0 * l * l * l));
+  PetscCall(PetscLogFlops(2.0 * (double)V->rows * (double)l * (double)l + 12.0 * (double)l * (double)l * (double)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y (rows x columns) = op(A) B, where op(A) is rows x inner */
-static PetscErrorCode Multiply_Private(const char op[], PetscInt rows, PetscInt columns, PetscInt inner, const PetscScalar A[], PetscInt lda, const char opb[], const PetscScalar B[], PetscInt ldb, PetscScalar Y[])
+/* Columns first ... first + count - 1 of Y are op(X) times those of B */
+static PetscErrorCode Multiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, const Columns *B, const Columns *Y)
 {
-  const PetscScalar one = 1.0, zero = 0.0;
-  PetscBLASInt      br, bc, bi, ba, bb;
-
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(rows, &br));
-  PetscCall(PetscBLASIntCast(columns, &bc));
-  PetscCall(PetscBLASIntCast(inner, &bi));
-  PetscCall(PetscBLASIntCast(lda, &ba));
-  PetscCall(PetscBLASIntCast(ldb, &bb));
-  PetscCallBLAS("BLASgemm", BLASgemm_(op, opb, &br, &bc, &bi, &one, A, &ba, B, &bb, &zero, Y, &br));
-  PetscCall(PetscLogFlops(2.0 * rows * columns * inner));
+  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, 1.0, X->data, PetscMax(X->ld, X->m), Column(B, first), B->rows, 0.0, Column(Y, first), Y->rows);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscReal Norm(PetscInt n, const PetscScalar x[])
-{
-  return (PetscReal)sqrt(MuonKernelSumSquares((size_t)n, 1, x, (size_t)n));
 }
 
 /*
-   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one; size has the norms of the columns of V. What is not larger than least times a column has vanished beside it, being no more than the rounding
-   of a product: a column of start that the rows of X are orthogonal to is of no use, and the Gaussian one takes its place
+   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger than least times a column has vanished beside it, being no more than the rounding of a product: a column of start that the rows
+   of X are orthogonal to is of no use, and the Gaussian one takes its place
 */
-static PetscErrorCode Iterate_Private(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar X[], PetscInt ldx, PetscInt l, const PetscScalar start[], PetscReal least, PetscScalar P[], PetscScalar V[], PetscReal size[])
+static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const Columns *start, double least, const Columns *P, const Columns *V)
 {
   const PetscInt sweeps = ((MuonCompressor_PowerSGD *)c->data)->sweeps;
 
   PetscFunctionBegin;
-  if (start == NULL) Gaussian(c, 0, (PetscInt64)n * l, V);
-  PetscCall(Multiply_Private("N", m, l, n, X, ldx, "N", start != NULL ? start : V, n, P));
-  for (PetscInt k = 0; k < l && start != NULL; k++) {
-    PetscScalar *v = V + (size_t)k * (size_t)n, *p = P + (size_t)k * (size_t)m;
-
-    if (Norm(m, p) > least * Norm(n, start + (size_t)k * (size_t)n)) continue;
-    Gaussian(c, (PetscInt64)k * n, n, v);
-    PetscCall(Multiply_Private("N", m, 1, n, X, ldx, "N", v, n, p));
+  if (start == NULL) Gaussian(c, 0, l, V);
+  PetscCall(Multiply_Private(X, 0, 0, l, start != NULL ? start : V, P));
+  for (size_t k = 0; k < l && start != NULL; k++) {
+    if (Norm(P, k) > least * Norm(start, k)) continue;
+    Gaussian(c, k, 1, V);
+    PetscCall(Multiply_Private(X, 0, k, 1, V, P));
   }
   for (PetscInt sweep = 0; sweep < sweeps; sweep++) {
-    if (sweep > 0) PetscCall(Multiply_Private("N", m, l, n, X, ldx, "N", V, n, P));
-    PetscCall(Orthonormalize_Private(c, m, l, P));
-    PetscCall(Multiply_Private("T", n, l, m, X, ldx, "N", P, m, V));
+    if (sweep > 0) PetscCall(Multiply_Private(X, 0, 0, l, V, P));
+    PetscCall(Orthonormalize_Private(c, l, P));
+    PetscCall(Multiply_Private(X, 1, 0, l, P, V));
   }
-  for (PetscInt k = 0; k < l; k++) size[k] = Norm(n, V + (size_t)k * (size_t)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+/* With V and P as the iteration knows them, the message is V P^T: its rows are lines of the array */
+static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const PetscInt     rank = MuonCompressorRank_Private(c, m, n), l = rank + PetscMin(((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n) - rank);
-  const size_t       left = (size_t)m * (size_t)l, right = (size_t)n * (size_t)l, both = l > rank ? PetscMax(right, (size_t)rank * ((size_t)m + (size_t)n)) : right;
-  const PetscScalar *X, *start;
-  PetscScalar       *P, *V, *factors, *Q;
-  PetscReal         *size, norm, least;
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
+  const double       unit = 2.0 * kernels->unit;
+  Columns            P = {kernels, m, NULL}, V = {kernels, n, NULL}, start = {kernels, n, NULL}, first = {kernels, n, NULL}, second = {kernels, m, NULL};
+  MuonArray          X, basis;
+  double             norm, least;
   Warm              *warm;
-  PetscInt           ldx, kept = 0;
+  size_t             kept = 0;
   int                exponent;
 
   PetscFunctionBegin;
@@ -225,57 +207,58 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, PetscInt m
   *count      = 0;
   if (l == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCitationsRegister(MuonCitationPowerSGD, &MuonCitationPowerSGDSet));
-  PetscCall(MuonCompressorResidual_Private(c, m, n, T, ldt, R, ldr, &X, &ldx));
-  PetscCall(Scale_Private(c, m, n, &X, &ldx, &exponent, &norm));
+  PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
+  PetscCall(Scale_Private(c, &X, &exponent, &norm));
   if (c->status != MUON_STATUS_OK || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BasisResize_Private(&warm->pending, n, l));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (left + both + (size_t)l) * sizeof(PetscScalar), &P));
-  size  = (PetscReal *)(P + left + both);
-  V     = warm->pending.Q;
-  start = warm->state.n == n && warm->state.columns == l ? warm->state.Q : NULL;
-  least = (PetscReal)PetscMax(m, n) * PETSC_MACHINE_EPSILON * norm;
-  PetscCall(Iterate_Private(c, m, n, X, ldx, l, start, least, P, V, size));
+  basis   = MuonArrayLike(&X, X.precision, NULL);
+  basis.m = basis.ld = n;
+  basis.n            = l;
+  if (IsLike(&warm->pending, &basis) == PETSC_FALSE) {
+    PetscCall(MuonArrayDestroy(&warm->pending));
+    PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));
+  }
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
+  V.data     = (char *)warm->pending.data;
+  start.data = (char *)warm->state.data;
+  first.data = P.data + m * l * kernels->size;
+  least      = (double)PetscMax(m, n) * unit * norm;
+  PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) == PETSC_TRUE ? &start : NULL, least, &P, &V));
   if (l == rank) {
-    PetscInt next = 0;
-
-    for (PetscInt k = 0; k < l; k++) kept += size[k] > least ? 1 : 0;
-    factors = P;
-    Q       = P + (size_t)kept * (size_t)m;
-    for (PetscInt k = 0; k < l; k++) {
-      if (size[k] > least) PetscCall(PetscArraymove(P + (size_t)(next++) * (size_t)m, P + (size_t)k * (size_t)m, m));
+    for (size_t k = 0; k < l; k++) {
+      if (Norm(&V, k) > least) Copy(&V, k, 1, &first, kept++);
     }
-    next = 0;
-    for (PetscInt k = 0; k < l; k++) {
-      if (size[k] > least) PetscCall(PetscArraycpy(Q + (size_t)(next++) * (size_t)n, V + (size_t)k * (size_t)n, n));
+    second.data = (char *)Column(&first, kept);
+    kept        = 0;
+    for (size_t k = 0; k < l; k++) {
+      if (Norm(&V, k) > least) Copy(&P, k, 1, &second, kept++);
     }
   } else {
-    PetscScalar *WT = NULL;
-    PetscReal   *S  = NULL;
+    void *WT = NULL, *S = NULL;
 
     /* The best directions inside the subspace: P V^T = (P W) (V W)^T, the columns of V W being orthogonal and sorted */
-    factors = P + left;
-    PetscCall(PetscArraycpy(factors, V, right));
-    PetscCall(Rotation_Private(c, n, l, factors, &WT, &S));
+    Copy(&V, 0, l, &first, 0);
+    PetscCall(Rotation_Private(c, l, &first, &WT, &S));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    for (kept = 0; kept < rank && S[kept] > least; kept++) continue;
-    Q = factors + (size_t)kept * (size_t)m;
-    PetscCall(Multiply_Private("N", m, kept, l, P, m, "T", WT, l, factors));
-    PetscCall(Multiply_Private("N", n, kept, l, V, n, "T", WT, l, Q));
+    while (kept < rank && (T->precision == MUON_SINGLE ? (double)((float *)S)[kept] : ((double *)S)[kept]) > least) kept++;
+    second.data = (char *)Column(&first, kept);
+    kernels->Multiply(0, 1, n, kept, l, 1.0, V.data, n, WT, l, 0.0, first.data, n);
+    kernels->Multiply(0, 1, m, kept, l, 1.0, P.data, m, WT, l, 0.0, second.data, m);
+    PetscCall(PetscLogFlops(2.0 * (double)(m + n) * (double)kept * (double)l));
   }
   /* What overflows here is met again when it is written */
-  if (exponent != 0) MuonKernelDivide((size_t)n, (size_t)kept, Q, (size_t)n, 1.0, -exponent, Q, (size_t)n);
-  *count = kept;
+  if (exponent != 0) kernels->Divide(n, kept, first.data, n, 1.0, -exponent, first.data, n);
+  *count = (PetscInt64)kept;
   if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* The next start: where a column vanished its first start takes its place, which is not orthogonal to everything that may come */
-  for (PetscInt k = 0; k < l; k++) {
-    PetscScalar *v = V + (size_t)k * (size_t)n;
-    int          scale;
+  for (size_t k = 0; k < l; k++) {
+    void *v = Column(&V, k);
+    int   scale;
 
-    if (size[k] <= least) Gaussian(c, (PetscInt64)k * n, n, v);
-    (void)frexp(MuonKernelMaxAbs((size_t)n, 1, v, (size_t)n), &scale);
-    MuonKernelDivide((size_t)n, 1, v, (size_t)n, 1.0, scale, v, (size_t)n);
+    if (Norm(&V, k) <= least) Gaussian(c, k, 1, &V);
+    (void)frexp(kernels->MaxAbs(n, 1, v, n), &scale);
+    kernels->Divide(n, 1, v, n, 1.0, scale, v, n);
   }
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, m, n, count, factors, payload));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, first.data, payload));
   warm->pends = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,25 +270,23 @@ static PetscErrorCode MuonCompressorCommit_PowerSGD(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(GetWarm_Private(c, &warm));
   /* A message that could not be written, of this block or another, changes nothing */
-  if (warm->pends == PETSC_TRUE && c->status == MUON_STATUS_OK) {
-    const Basis committed = warm->pending;
-
-    warm->pending = warm->state;
-    warm->state   = committed;
-  }
+  if (warm->pends == PETSC_TRUE && c->status == MUON_STATUS_OK) MuonArraySwap(&warm->state, &warm->pending);
   warm->pends = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorGetMemory_PowerSGD(MuonCompressor c, PetscLogDouble *bytes)
+static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonStateVisitor *visitor)
 {
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
+  MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
 
   PetscFunctionBegin;
   for (PetscInt b = 0; b < powersgd->nblocks; b++) {
-    const Basis *state = &powersgd->block[b].state, *pending = &powersgd->block[b].pending;
+    char name[64];
 
-    *bytes += (PetscLogDouble)sizeof(PetscScalar) * ((PetscLogDouble)state->n * state->columns + (PetscLogDouble)pending->n * pending->columns);
+    PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.basis[%" PetscInt_FMT "]", b));
+    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_FALSE, &powersgd->block[b].state));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.nextbasis[%" PetscInt_FMT "]", b));
+    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_TRUE, &powersgd->block[b].pending));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,15 +315,10 @@ PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor c, PetscInt sweeps
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(c, sweeps, 2);
-  PetscTryMethod(c, "MuonCompressorPowerSGDSetSweeps_C", (MuonCompressor, PetscInt), (c, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorPowerSGDSetSweeps_PowerSGD(MuonCompressor c, PetscInt sweeps)
-{
-  PetscFunctionBegin;
+  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
   MuonCompressorCheck(c, sweeps >= 1, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_sweeps", "%" PetscInt_FMT ", expected a number of at least 1", sweeps);
   ((MuonCompressor_PowerSGD *)c->data)->sweeps = sweeps;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,16 +340,7 @@ static PetscErrorCode MuonCompressorPowerSGDSetSweeps_PowerSGD(MuonCompressor c,
 PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor c, PetscInt *sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
-  PetscUseMethod(c, "MuonCompressorPowerSGDGetSweeps_C", (MuonCompressor, PetscInt *), (c, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorPowerSGDGetSweeps_PowerSGD(MuonCompressor c, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  *sweeps = ((MuonCompressor_PowerSGD *)c->data)->sweeps;
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, sweeps, ((MuonCompressor_PowerSGD *)c->data)->sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,15 +368,10 @@ PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor c, PetscInt 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(c, oversampling, 2);
-  PetscTryMethod(c, "MuonCompressorPowerSGDSetOversampling_C", (MuonCompressor, PetscInt), (c, oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorPowerSGDSetOversampling_PowerSGD(MuonCompressor c, PetscInt oversampling)
-{
-  PetscFunctionBegin;
+  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
   MuonCompressorCheck(c, oversampling >= 0, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_oversampling", "%" PetscInt_FMT ", expected a number of at least 0", oversampling);
   ((MuonCompressor_PowerSGD *)c->data)->oversampling = oversampling;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,16 +393,7 @@ static PetscErrorCode MuonCompressorPowerSGDSetOversampling_PowerSGD(MuonCompres
 PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor c, PetscInt *oversampling)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(oversampling, 2);
-  PetscUseMethod(c, "MuonCompressorPowerSGDGetOversampling_C", (MuonCompressor, PetscInt *), (c, oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorPowerSGDGetOversampling_PowerSGD(MuonCompressor c, PetscInt *oversampling)
-{
-  PetscFunctionBegin;
-  *oversampling = ((MuonCompressor_PowerSGD *)c->data)->oversampling;
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, oversampling, ((MuonCompressor_PowerSGD *)c->data)->oversampling);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -475,7 +428,7 @@ static PetscErrorCode MuonCompressorChoices_PowerSGD(MuonCompressor c, size_t le
   const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " sweeps %" PetscInt_FMT " oversampling %" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
+  PetscCall(PetscSNPrintf(text, length, " powersgd_sweeps %" PetscInt_FMT " powersgd_oversampling %" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -503,7 +456,7 @@ static PetscErrorCode MuonCompressorView_PowerSGD(MuonCompressor c, PetscViewer 
   PetscLogDouble                 bytes;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorViewRank_Private(c, viewer));
+  PetscCall(MuonCompressorView_Factors(c, viewer));
   PetscCall(MuonCompressorGetMemory_Private(c, &bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "sweeps: %" PetscInt_FMT ", oversampling: %" PetscInt_FMT ", state: %.0f bytes\n", powersgd->sweeps, powersgd->oversampling, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -515,8 +468,8 @@ static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
 
   PetscFunctionBegin;
   for (PetscInt b = 0; b < powersgd->nblocks; b++) {
-    PetscCall(PetscFree(powersgd->block[b].state.Q));
-    PetscCall(PetscFree(powersgd->block[b].pending.Q));
+    PetscCall(MuonArrayDestroy(&powersgd->block[b].state));
+    PetscCall(MuonArrayDestroy(&powersgd->block[b].pending));
   }
   PetscCall(PetscFree(powersgd->block));
   powersgd->nblocks = 0;
@@ -527,10 +480,6 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscCall(MuonCompressorReset_PowerSGD(c));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDSetSweeps_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDGetSweeps_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDSetOversampling_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDGetOversampling_C", NULL));
   PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -548,9 +497,10 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
    Level: beginner
 
    Notes:
-   Of the m x n matrix A = T - R each sweep makes P = orth(A Q) by Householder's method and Q = A^T P; the message holds P and Q, and stands for P Q^T = P P^T A. The sweep costs two products with K columns and a factorization of m x K
-   numbers, which is far less than the singular value decomposition of `MUONCOMPRESSORRANKK`. The Q of the last message that was committed is kept for the next one: where the matrix changes little from step to step the
-   subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep. This is the form of PowerSGD for one sender, who compresses his own matrix, and not the one in which all senders sum P and Q.
+   Of the matrix A = T - R as it lies in memory, with m entries in each of n columns (rows, where it is stored by rows), each sweep makes P = orth(A Q) by Householder's method and Q = A^T P; the message holds P and Q, and
+   stands for P Q^T = P P^T A. The sweep costs two products with K columns and a factorization of m x K numbers, which is far less than the singular value decomposition of `MUONCOMPRESSORRANKK`. The Q of the last message
+   that was committed is kept for the next one: where the matrix changes little from step to step the subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep. This is the form of
+   PowerSGD for one sender, who compresses his own matrix, and not the one in which all senders sum P and Q.
 
    Columns that are no larger than the rounding of A are not sent, so that a matrix of small rank has a short message and a zero matrix one of rank 0, which leaves the state as it was. A column that vanished begins anew the next
    time, as Gaussian as the first time, and so does at once one that A is orthogonal to.
@@ -581,7 +531,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->data                = powersgd;
   powersgd->sweeps       = 1;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_PowerSGD;
-  c->ops->layout         = MuonCompressorLayout_PowerSGD;
+  c->ops->layout         = MuonCompressorLayout_Factors;
   c->ops->encode         = MuonCompressorEncode_PowerSGD;
   c->ops->decode         = MuonCompressorDecode_Factors;
   c->ops->validate       = MuonCompressorValidate_Factors;
@@ -589,13 +539,9 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->ops->copy           = MuonCompressorCopy_PowerSGD;
   c->ops->choices        = MuonCompressorChoices_PowerSGD;
   c->ops->describe       = MuonCompressorDescribe_PowerSGD;
-  c->ops->getmemory      = MuonCompressorGetMemory_PowerSGD;
+  c->ops->visitstate     = MuonCompressorVisitState_PowerSGD;
   c->ops->view           = MuonCompressorView_PowerSGD;
   c->ops->reset          = MuonCompressorReset_PowerSGD;
   c->ops->destroy        = MuonCompressorDestroy_PowerSGD;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDSetSweeps_C", MuonCompressorPowerSGDSetSweeps_PowerSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDGetSweeps_C", MuonCompressorPowerSGDGetSweeps_PowerSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDSetOversampling_C", MuonCompressorPowerSGDSetOversampling_PowerSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorPowerSGDGetOversampling_C", MuonCompressorPowerSGDGetOversampling_PowerSGD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 #include <float.h>
 #include <math.h>
 
@@ -9,15 +9,8 @@ typedef struct {
 
 enum {
   NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
-  EIGHT  = 8,    /* rows whose entries begin on a byte, whatever the bits */
-  STRIP  = 65536 /* entries that are looked at together: few enough for a cache, and of so many rows that a page of a column is not left for the next one after each cache line */
+  STRIP  = 65536 /* entries that are looked at together: few enough for a cache, and whole blocks */
 };
-
-/* So many rows hold a strip */
-static PetscInt MuonCompressorLines_QSGD(PetscInt m, PetscInt n)
-{
-  return (PetscInt)PetscMin(EIGHT * ((STRIP + EIGHT * (PetscInt64)n - 1) / (EIGHT * (PetscInt64)n)), m);
-}
 
 static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
 {
@@ -39,150 +32,137 @@ static unsigned MuonCompressorLevels_QSGD(MuonCompressor c)
   return (1u << (c->bits - 1)) - 1;
 }
 
-static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
   /* A block of four random numbers has 32 bits for its place */
-  MuonCompressorCheck(c, (PetscInt64)m * n <= (PetscInt64)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt_FMT " x %" PetscInt_FMT ", expected at most 2^33 entries for the type %s", m, n, MUONCOMPRESSORQSGD);
+  MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
   layout->form      = MUON_WIRE_BLOCKS;
-  layout->values    = MuonCompressorCodec_Private(c->values);
+  layout->values    = MuonCompressorCodec_Private(c->values, shape);
   layout->parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
-  layout->count     = (PetscInt64)m * n;
+  layout->count     = (PetscInt64)MuonArrayEntries(shape);
   layout->exact     = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm rounded up to what the codec writes, so that no entry exceeds it; 0 where it is too small to divide by, infinite where it does not fit */
-static PetscScalar MuonCompressorScale_QSGD(MuonWireValues codec, double norm)
+/* The norm rounded up to what the codec writes and the array holds, so that no entry exceeds it; 0 where it is too small to divide by, infinite where it does not fit */
+static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision precision, double norm)
 {
   float    single;
   uint32_t bits;
 
-  if (codec == MUON_WIRE_VALUES_DOUBLE && !PetscDefined(USE_REAL_SINGLE)) return norm < 1e-300 ? 0.0 : (PetscScalar)norm;
+  if (codec == MUON_WIRE_VALUES_DOUBLE && precision == MUON_DOUBLE) return norm < 1e-300 ? 0.0 : norm;
   if (norm < (double)FLT_MIN) return 0.0;
-  if (norm > (double)FLT_MAX) return (PetscScalar)HUGE_VAL;
+  if (norm > (double)FLT_MAX) return HUGE_VAL;
   single = (float)norm;
   memcpy(&bits, &single, sizeof(bits));
   bits += (uint32_t)((double)single < norm);
   if (codec == MUON_WIRE_VALUES_BF16) bits = (bits + 0xFFFFu) & 0xFFFF0000u;
   if (codec == MUON_WIRE_VALUES_NATURAL) bits = (bits + 0x7FFFFFu) & 0xFF800000u;
   memcpy(&single, &bits, sizeof(single));
-  return (PetscScalar)single;
+  return (double)single;
 }
 
-static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
-  const MuonWireValues       codec  = MuonCompressorCodec_Private(c->values);
-  const MuonKernelStream     stream = MuonCompressorStream_Private(c);
+  const MuonCompressor_QSGD *qsgd    = (const MuonCompressor_QSGD *)c->data;
+  const MuonKernels         *kernels = MuonArrayKernels(T);
+  const MuonWireValues       codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream     stream  = MuonCompressorStream_Private(c);
   const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
-  const PetscInt64           d = (PetscInt64)m * n, blocks = MuonCompressorBlocks_QSGD(c, d), length = qsgd->length;
-  PetscInt64                 held = 0, done = 0, most;
-  PetscInt                   lines;
-  PetscScalar               *rows, *scales;
+  const size_t               d = MuonArrayEntries(T), length = (size_t)qsgd->length;
+  const PetscInt64           blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
+  char                      *x;
+  double                    *scales;
   unsigned char             *codes;
   PetscBool                  zero = PETSC_TRUE;
 
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What some rows leave of a block goes before the next ones */
-  lines = MuonCompressorLines_QSGD(m, n);
-  most  = PetscMin((PetscInt64)lines * n + length, d);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)most * sizeof(PetscScalar), &rows));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), &scales));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)most, &codes));
-  for (PetscInt i = 0; i < m; i += lines) {
-    const PetscInt some = PetscMin(lines, m - i);
-    PetscInt64     now;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(STRIP, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), &scales));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(STRIP, d), &codes));
+  for (size_t first = 0; first < d; first += STRIP) {
+    const size_t some = PetscMin(STRIP, d - first);
 
-    MuonKernelResidualRows((size_t)some, (size_t)n, T + i, (size_t)ldt, R != NULL ? R + i : NULL, (size_t)ldr, rows + held);
-    held += (PetscInt64)some * n;
-    now = i + some < m ? held - held % length : held;
-    for (PetscInt64 k = 0; k < now; k += length) {
-      const size_t      entries = (size_t)PetscMin(length, now - k);
-      const PetscScalar scale   = MuonCompressorScale_QSGD(codec, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? MuonKernelLargest(entries, rows + k) : MuonKernelEuclidean(entries, rows + k));
+    kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, some, x);
+    for (size_t k = 0; k < some; k += length) {
+      const size_t entries = PetscMin(length, some - k);
+      const void  *block   = x + k * kernels->size;
+      const double scale   = MuonCompressorScale_QSGD(codec, T->precision, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? kernels->Largest(entries, block) : kernels->Euclidean(entries, block));
 
-      if (scale > PETSC_MAX_REAL) {
+      if (scale > DBL_MAX) {
         c->status = MUON_STATUS_NANORINF;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
-      scales[(done + k) / length] = scale;
+      scales[(first + k) / length] = scale;
       if (scale > 0.0) zero = PETSC_FALSE;
     }
-    MuonKernelQuantize((size_t)now, rows, lengthlog, scales + done / length, MuonCompressorLevels_QSGD(c), &stream, (uint64_t)done, codes);
-    MuonWireCodesEncode(bits, (uint64_t)now, codes, payload + done / EIGHT * bits);
-    done += now;
-    held -= now;
-    PetscCall(PetscArraymove(rows, rows + now, held));
+    kernels->Quantize(some, x, lengthlog, scales + first / length, MuonCompressorLevels_QSGD(c), &stream, first, codes);
+    MuonWireCodesEncode(bits, some, codes, payload + first / 8 * bits);
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
   /* All scales are written without rounding once more. A matrix without any has no codes either */
   if (zero == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), (uint64_t)d)));
-  *count = d;
+  PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_DOUBLE, blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), d)));
+  *count = (PetscInt64)d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The scales of a message, in scratch memory */
-static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscScalar **scales)
+static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], double **scales)
 {
   const PetscInt64 blocks = MuonCompressorBlocks_QSGD(c, count);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(PetscScalar), scales));
-  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values), blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), scales));
+  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, shape), MUON_DOUBLE, blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const PetscInt64 length = ((MuonCompressor_QSGD *)c->data)->length;
-  PetscScalar     *rows, *scales;
-  PetscInt         lines;
-  unsigned char   *codes;
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
+  char              *x;
+  double            *scales;
+  unsigned char     *codes;
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
+    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  lines = MuonCompressorLines_QSGD(m, n);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)lines * (size_t)n * sizeof(PetscScalar), &rows));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)lines * (size_t)n, &codes));
-  PetscCall(MuonCompressorGetScales_QSGD(c, count, payload, &scales));
-  for (PetscInt i = 0; i < m; i += lines) {
-    const PetscInt   some  = PetscMin(lines, m - i);
-    const PetscInt64 first = (PetscInt64)i * n, behind = first + (PetscInt64)some * n;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(STRIP, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(STRIP, d), &codes));
+  PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &scales));
+  for (size_t first = 0; first < d; first += STRIP) {
+    const size_t some = PetscMin(STRIP, d - first);
 
-    MuonWireCodesDecode((unsigned)c->bits, (uint64_t)(behind - first), payload, (uint64_t)first, codes);
-    for (PetscInt64 k = first; k < behind;) {
-      const PetscInt64 end = PetscMin((k / length + 1) * length, behind);
-
-      MuonKernelDequantize((size_t)(end - k), codes + (k - first), scales[k / length] / (PetscScalar)MuonCompressorLevels_QSGD(c), rows + (k - first));
-      k = end;
-    }
-    MuonKernelRowsAxpby((size_t)some, (size_t)n, add == PETSC_TRUE ? scale : (PetscScalar)1, rows, add == PETSC_TRUE, Y + i, (size_t)ldy);
+    MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
+    for (size_t k = 0; k < some; k += length) kernels->Dequantize(PetscMin(length, some - k), codes + k, scales[(first + k) / length] / (double)MuonCompressorLevels_QSGD(c), x + k * kernels->size);
+    kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The wire has looked at signs of scales and zeros, and at codes of blocks without a scale. A zero matrix is sent as an empty message, and no scale is too small */
-static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
+static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  PetscScalar         *scales;
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
+  double              *scales;
 
   PetscFunctionBegin;
   *valid = PETSC_TRUE;
   if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorGetScales_QSGD(c, count, payload, &scales));
+  PetscCall(MuonCompressorGetScales_QSGD(c, shape, count, payload, &scales));
   *valid = PETSC_FALSE;
   for (PetscInt64 k = 0; k < MuonCompressorBlocks_QSGD(c, count); k++) {
     if (scales[k] == 0.0) continue;
     *valid = PETSC_TRUE;
-    if (MuonCompressorScale_QSGD(codec, (double)scales[k]) != scales[k]) {
+    if (MuonCompressorScale_QSGD(codec, shape->precision, scales[k]) != scales[k]) {
       *valid = PETSC_FALSE;
       break;
     }
@@ -197,13 +177,13 @@ static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, PetscInt m, 
    l2: the sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which is concave: the mean of f is at most its value at the mean s^2 / B.
 
    A scale that was rounded up by a factor of at most 1 + e makes s / (1 + e) of s in the sum of y^2, and gives the largest entry a variance of at most the difference. Levels are rounded in binary32 from y and random numbers of 24 bits,
-   and the decoded numbers in PetscScalar: 2^-20 (1 + B / s^2) is more than all of that.
+   and the decoded numbers in the precision of the array: 2^-20 (1 + B / s^2) is more than all of that.
 */
-static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const MuonCompressor_QSGD *qsgd  = (const MuonCompressor_QSGD *)c->data;
-  const MuonWireValues       codec = MuonCompressorCodec_Private(c->values);
-  const double               B = (double)PetscMin((PetscInt64)qsgd->length, (PetscInt64)m * n), s = (double)MuonCompressorLevels_QSGD(c);
+  const MuonWireValues       codec = MuonCompressorCodec_Private(c->values, shape);
+  const double               B = (double)PetscMin((PetscInt64)qsgd->length, (PetscInt64)MuonArrayEntries(shape)), s = (double)MuonCompressorLevels_QSGD(c);
   const double               e     = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_SINGLE ? 1.0 / 8388608.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 128.0 : 1.0));
   const double               least = s / (1.0 + e), ratio = B / (least * least);
   double                     omega;
@@ -231,9 +211,9 @@ static PetscErrorCode MuonCompressorSetFromOptions_QSGD(MuonCompressor c, MuonOp
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Quantization options");
-  PetscCall(PetscOptionsInt("-compressor_block_length", "Entries of a block", "MuonCompressorQSGDSetBlockLength", length, &length, &set));
+  PetscCall(PetscOptionsInt("-compressor_qsgd_block_length", "Entries of a block", "MuonCompressorQSGDSetBlockLength", length, &length, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockLength(c, length));
-  PetscCall(PetscOptionsEList("-compressor_block_norm", "Norm that scales a block", "MuonCompressorQSGDSetBlockNorm", MuonCompressorBlockNorms, NNORMS, MuonCompressorBlockNorms[norm], &norm, &set));
+  PetscCall(PetscOptionsEList("-compressor_qsgd_block_norm", "Norm that scales a block", "MuonCompressorQSGDSetBlockNorm", MuonCompressorBlockNorms, NNORMS, MuonCompressorBlockNorms[norm], &norm, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockNorm(c, (MuonCompressorBlockNorm)norm));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -254,7 +234,7 @@ static PetscErrorCode MuonCompressorChoices_QSGD(MuonCompressor c, size_t length
   const MuonCompressor_QSGD *qsgd = (const MuonCompressor_QSGD *)c->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " block_length %" PetscInt_FMT " block_norm %d", qsgd->length, (int)qsgd->norm));
+  PetscCall(PetscSNPrintf(text, length, " qsgd_block_length %" PetscInt_FMT " qsgd_block_norm %d", qsgd->length, (int)qsgd->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,36 +242,6 @@ static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t lengt
 {
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->bits, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorQSGDSetBlockLength_QSGD(MuonCompressor c, PetscInt length)
-{
-  PetscFunctionBegin;
-  MuonCompressorCheck(c, length >= 16 && length <= 65536 && (length & (length - 1)) == 0, PETSC_ERR_ARG_OUTOFRANGE, "_block_length", "%" PetscInt_FMT ", expected a power of two from 16 to 65536", length);
-  ((MuonCompressor_QSGD *)c->data)->length = length;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorQSGDGetBlockLength_QSGD(MuonCompressor c, PetscInt *length)
-{
-  PetscFunctionBegin;
-  *length = ((MuonCompressor_QSGD *)c->data)->length;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorQSGDSetBlockNorm_QSGD(MuonCompressor c, MuonCompressorBlockNorm norm)
-{
-  PetscFunctionBegin;
-  MuonCompressorCheck(c, (int)norm >= 0 && (int)norm < NNORMS, PETSC_ERR_ARG_OUTOFRANGE, "_block_norm", "%d, expected a MuonCompressorBlockNorm", (int)norm);
-  ((MuonCompressor_QSGD *)c->data)->norm = norm;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorQSGDGetBlockNorm_QSGD(MuonCompressor c, MuonCompressorBlockNorm *norm)
-{
-  PetscFunctionBegin;
-  *norm = ((MuonCompressor_QSGD *)c->data)->norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,12 +255,12 @@ static PetscErrorCode MuonCompressorQSGDGetBlockNorm_QSGD(MuonCompressor c, Muon
 -  length - a power of two from 16 to 65536; 256 is the default
 
    Options Database Key:
-.  -compressor_block_length n - the length
+.  -compressor_qsgd_block_length n - the length
 
    Level: intermediate
 
    Note:
-   Entries are numbered in row-major order, and the last block may be shorter. An object of another type ignores it.
+   Entries are numbered in the order of memory, and the last block may be shorter. An object of another type ignores it.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDGetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetBits()`
 @*/
@@ -319,7 +269,10 @@ PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt lengt
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(c, length, 2);
-  PetscTryMethod(c, "MuonCompressorQSGDSetBlockLength_C", (MuonCompressor, PetscInt), (c, length));
+  MuonIgnoreUnlessType(c, MUONCOMPRESSORQSGD);
+  MuonCompressorCheck(c, length >= 16 && length <= 65536 && (length & (length - 1)) == 0, PETSC_ERR_ARG_OUTOFRANGE, "_qsgd_block_length", "%" PetscInt_FMT ", expected a power of two from 16 to 65536", length);
+  ((MuonCompressor_QSGD *)c->data)->length = length;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,9 +294,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt lengt
 PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *length)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(length, 2);
-  PetscUseMethod(c, "MuonCompressorQSGDGetBlockLength_C", (MuonCompressor, PetscInt *), (c, length));
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORQSGD, length, ((MuonCompressor_QSGD *)c->data)->length);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,7 +308,7 @@ PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *leng
 -  norm - one of the values of `MuonCompressorBlockNorm`
 
    Options Database Key:
-.  -compressor_block_norm (max|l2) - the norm
+.  -compressor_qsgd_block_norm (max|l2) - the norm
 
    Level: intermediate
 
@@ -371,7 +322,10 @@ PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBl
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(c, norm, 2);
-  PetscTryMethod(c, "MuonCompressorQSGDSetBlockNorm_C", (MuonCompressor, MuonCompressorBlockNorm), (c, norm));
+  MuonIgnoreUnlessType(c, MUONCOMPRESSORQSGD);
+  MuonCompressorCheck(c, (int)norm >= 0 && (int)norm < NNORMS, PETSC_ERR_ARG_OUTOFRANGE, "_qsgd_block_norm", "%d, expected a MuonCompressorBlockNorm", (int)norm);
+  ((MuonCompressor_QSGD *)c->data)->norm = norm;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,20 +347,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBl
 PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor c, MuonCompressorBlockNorm *norm)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(norm, 2);
-  PetscUseMethod(c, "MuonCompressorQSGDGetBlockNorm_C", (MuonCompressor, MuonCompressorBlockNorm *), (c, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDestroy_QSGD(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockLength_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockLength_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockNorm_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockNorm_C", NULL));
-  PetscCall(PetscFree(c->data));
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORQSGD, norm, ((MuonCompressor_QSGD *)c->data)->norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,14 +356,14 @@ static PetscErrorCode MuonCompressorDestroy_QSGD(MuonCompressor c)
 
    Options Database Keys:
 +  -compressor_bits b                                     - bits of an entry, 2 to 8, 4 by default: a sign, and a level from 0 to $s = 2^{b-1} - 1$
-.  -compressor_block_length n                             - entries of a block, a power of two from 16 to 65536, 256 by default
-.  -compressor_block_norm (max|l2)                        - the norm of a block that is its scale, max by default
+.  -compressor_qsgd_block_length n                        - entries of a block, a power of two from 16 to 65536, 256 by default
+.  -compressor_qsgd_block_norm (max|l2)                   - the norm of a block that is its scale, max by default
 -  -compressor_values (native|double|single|bf16|natural) - how scales are written, rounded up
 
    Level: beginner
 
    Notes:
-   The entries in row-major order are cut into blocks. An entry x becomes level l of the scale S of its block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the expectation
+   The entries in the order of memory are cut into blocks. An entry x becomes level l of the scale S of its block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the expectation
    exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is lost.
 
    S is the norm of the block, rounded up to what `-compressor_values` writes, so that no level exceeds s. A norm below 1e-300 with values in double, and below the normal range of binary32 with all others, makes the block
@@ -466,10 +407,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->ops->choices        = MuonCompressorChoices_QSGD;
   c->ops->view           = MuonCompressorView_QSGD;
   c->ops->describe       = MuonCompressorDescribe_QSGD;
-  c->ops->destroy        = MuonCompressorDestroy_QSGD;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockLength_C", MuonCompressorQSGDSetBlockLength_QSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockLength_C", MuonCompressorQSGDGetBlockLength_QSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDSetBlockNorm_C", MuonCompressorQSGDSetBlockNorm_QSGD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorQSGDGetBlockNorm_C", MuonCompressorQSGDGetBlockNorm_QSGD));
+  c->ops->destroy        = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,35 +1,35 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
+#include "../../../kernels/muonkernels.h"
 
 /* Bytes of a seed */
 enum {
   SEED = 8
 };
 
-static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
   layout->form   = MUON_WIRE_SEEDED;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)m * n);
+  layout->values = MuonCompressorCodec_Private(c->values, shape);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
   layout->exact  = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const size_t           d      = (size_t)m * (size_t)n;
-  const PetscInt64       kept   = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
-  const MuonWireValues   codec  = MuonCompressorCodec_Private(c->values);
-  const MuonKernelStream stream = MuonCompressorStream_Private(c);
-  uint32_t               words[4];
-  uint64_t               seed;
-  PetscScalar           *values;
-  unsigned char         *bitmap;
+  const size_t         d     = MuonArrayEntries(T);
+  const PetscInt64     kept  = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, T);
+  uint32_t             words[4];
+  uint64_t             seed;
+  void                *values;
+  unsigned char       *bitmap;
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)kept * sizeof(PetscScalar), &values));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)kept * MuonArrayEntryBytes(T), &values));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
@@ -37,47 +37,35 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, PetscInt m, P
   MuonKernelSubset(d, (size_t)kept, seed, bitmap);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
-  if (MuonKernelGather((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, MuonCompressorCodecLimit_Private(codec), bitmap, values) != 0) {
-    c->status = MUON_STATUS_NANORINF;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    uint16_t *codes = (uint16_t *)values;
-    float    *singles;
-
-    /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
-    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * sizeof(float), &singles));
-    if (MuonKernelToSingle((size_t)kept, values, singles) != 0 || MuonKernelNaturalKept(d, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
-    else MuonWireNaturalEncode((uint64_t)kept, codes, payload);
-  } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, kept, values, 0, payload));
+  if (MuonArrayKernels(T)->Gather(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
+  else PetscCall(MuonCompressorKeptEncode_Private(c, codec, T->precision, d, bitmap, kept, values, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Any seed is one */
-static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const size_t        d    = (size_t)m * (size_t)n;
+  const size_t        d    = MuonArrayEntries(Y);
   uint64_t            seed = 0;
   unsigned char      *bitmap;
   MuonWireIndexReader reader;
 
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   MuonKernelSubset(d, (size_t)count, seed, bitmap);
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
-  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values), m, n, count, &reader, payload + SEED, add, scale, Y, ldy));
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), count, &reader, payload + SEED, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose */
-static PetscErrorCode MuonCompressorAlpha_RandK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_RandK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
-  const PetscInt64 d = (PetscInt64)m * n;
+  const PetscInt64 d = (PetscInt64)MuonArrayEntries(shape);
 
   PetscFunctionBegin;
-  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) * (double)MuonCompressorKept_Private(c->ratio, d) / (double)d);
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision) * (double)MuonCompressorKept_Private(c->ratio, d) / (double)d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +87,7 @@ static PetscErrorCode MuonCompressorView_RandK(MuonCompressor c, PetscViewer vie
 
    Notes:
    Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
-   is the kept part K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
+   is the kept fraction K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
 
    The message holds the seed and the values, no positions: the receiver draws them again. The seed is a random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0 and 1 of
    Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds, the same

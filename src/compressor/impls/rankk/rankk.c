@@ -1,44 +1,32 @@
 #include "../../muoncompressorlowrank.h"
 #include <math.h>
 
-typedef struct {
-  MuonSVD svd;
-} MuonCompressor_RankK;
-
-static PetscErrorCode MuonCompressorLayout_RankK(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_LOWRANK, m, n, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
-{
-  MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
-  const PetscInt        rank  = MuonCompressorRank_Private(c, m, n);
-  const PetscScalar    *X;
-  PetscScalar          *P, *Q;
-  PetscReal            *sigma;
-  PetscInt              found, ldx;
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  void              *values;
+  char              *P, *Q;
+  PetscReal         *sigma;
+  PetscInt           found;
+  double             norm;
+  int                scale;
 
   PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)rank * ((size_t)m + (size_t)n) * sizeof(PetscScalar), &P));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)rank * sizeof(PetscReal), &sigma));
-  PetscCall(MuonCompressorResidual_Private(c, m, n, T, ldt, R, ldr, &X, &ldx));
-  PetscCall(MuonCompressorTriples_Private(c, rankk->svd, m, n, X, ldx, rank, sigma, P, &found));
+  PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found, &norm, &scale));
   *count = found;
   if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* Each factor takes the root of the singular value */
-  Q = P + (size_t)found * (size_t)m;
+  P = (char *)values + (size_t)found * kernels->size;
+  Q = P + (size_t)found * T->n * kernels->size;
   for (PetscInt k = 0; k < found; k++) {
-    const PetscScalar root = PetscSqrtReal(sigma[k]);
+    char        *p = P + (size_t)k * T->n * kernels->size, *q = Q + (size_t)k * T->m * kernels->size;
+    const double root = (double)PetscSqrtReal(sigma[k]);
 
-    MuonKernelAxpby((size_t)m, 1, root, P + (size_t)k * (size_t)m, (size_t)m, 0, P + (size_t)k * (size_t)m, (size_t)m);
-    MuonKernelAxpby((size_t)n, 1, root, Q + (size_t)k * (size_t)n, (size_t)n, 0, Q + (size_t)k * (size_t)n, (size_t)n);
+    kernels->Axpby(T->n, 1, root, p, T->n, 0.0, p, T->n);
+    kernels->Axpby(T->m, 1, root, q, T->m, 0.0, q, T->m);
   }
-  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)m + n)));
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, m, n, count, P, payload));
+  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->m + (PetscLogDouble)T->n)));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, P, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,48 +34,15 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, PetscInt m, P
    With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of variance omega, is
    drawn for both factors independently: the cross terms vanish, and what is left is ((1 + omega)^2 - 1) of the square of what was rounded to nearest
 */
-static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
-  const double kept = (double)MuonCompressorRank_Private(c, m, n), part = kept / (double)PetscMin(m, n);
-  double       u, omega, mixed, e, drawn;
+  const double kept = (double)MuonCompressorRank_Private(c, shape);
+  double       u, omega, mixed;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &omega));
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision, &u, &omega));
   mixed  = u * u * sqrt(kept);
-  e      = 2.0 * u + mixed;
-  drawn  = ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u));
-  *alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - e * e) - mixed);
-  if (*alpha <= 0.0) *alpha = -1.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorSetFromOptions_RankK(MuonCompressor c, MuonOptionItems PetscOptionsObject)
-{
-  MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetOptionsPrefix(rankk->svd, (PetscObject)c, "compressor_"));
-  PetscCall(MuonSVDSetFromOptions(rankk->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_RankK(MuonCompressor c, PetscViewer viewer)
-{
-  MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorViewRank_Private(c, viewer));
-  PetscCall(MuonSVDView(rankk->svd, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDestroy_RankK(MuonCompressor c)
-{
-  MuonCompressor_RankK *rankk = (MuonCompressor_RankK *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDDestroy(&rankk->svd));
-  PetscCall(PetscFree(c->data));
+  *alpha = MuonCompressorFactorsAlpha_Private(kept / (double)PetscMin(shape->m, shape->n), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +61,7 @@ static PetscErrorCode MuonCompressorDestroy_RankK(MuonCompressor c)
    The message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the matrix has no more: none at all for a zero matrix. The triples are those of
    a truncated singular value decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
 
-   The constant of contraction in the Frobenius norm is the kept part of the min(m, n) triples; natural values, which round both factors independently, make it 47/64 of that.
+   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples; natural values, which round both factors independently, make it 47/64 of that.
    It holds up to the rounding of the values and of the decomposition.
 
    Reference:
@@ -116,21 +71,14 @@ static PetscErrorCode MuonCompressorDestroy_RankK(MuonCompressor c)
 M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor c)
 {
-  MuonCompressor_RankK *rankk;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&rankk));
-  c->data = rankk;
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &rankk->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(rankk->svd, (PetscObject)c, "compressor_"));
-  c->ops->setfromoptions = MuonCompressorSetFromOptions_RankK;
-  c->ops->layout         = MuonCompressorLayout_RankK;
-  c->ops->encode         = MuonCompressorEncode_RankK;
-  c->ops->decode         = MuonCompressorDecode_Factors;
-  c->ops->validate       = MuonCompressorValidate_Factors;
-  c->ops->alpha          = MuonCompressorAlpha_RankK;
-  c->ops->view           = MuonCompressorView_RankK;
-  c->ops->describe       = MuonCompressorDescribe_Factors;
-  c->ops->destroy        = MuonCompressorDestroy_RankK;
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
+  c->ops->layout   = MuonCompressorLayout_Factors;
+  c->ops->encode   = MuonCompressorEncode_RankK;
+  c->ops->decode   = MuonCompressorDecode_Factors;
+  c->ops->validate = MuonCompressorValidate_Factors;
+  c->ops->alpha    = MuonCompressorAlpha_RankK;
+  c->ops->view     = MuonCompressorView_Factors;
+  c->ops->describe = MuonCompressorDescribe_Factors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,6 +18,6 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RowTopK(MuonCompressor c)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCreateLines_Private(c, MUON_WIRE_WHOLEROWS));
+  PetscCall(MuonCompressorCreateLines_Private(c, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

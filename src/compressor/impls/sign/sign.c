@@ -1,82 +1,85 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
 /* 2^-64: a sum of so many of the largest numbers */
 #define HUGE_SCALE 5.421010862427522e-20
 
-static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form   = MUON_WIRE_SIGNS;
-  layout->values = MuonCompressorCodec_Private(c->values);
-  layout->count  = (PetscInt64)m * n;
-  layout->exact  = PETSC_FALSE;
+  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_SIGNS, MuonCompressorCodec_Private(c->values, shape), layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mean of absolute values whose sum is not finite, where these are: from a part of each */
-static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, double *mean)
+/* The mean of absolute values whose sum is not finite, where these are: from a fraction of each */
+static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
-  PetscScalar *column;
-  double       sum = 0;
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  void              *line;
+  double             sum = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, m, n, T, ldt, R, ldr));
+  PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)m * sizeof(PetscScalar), &column));
-  for (PetscInt j = 0; j < n; j++) {
-    MuonKernelResidualRows((size_t)m, 1, T + (size_t)j * (size_t)ldt, (size_t)ldt, R != NULL ? R + (size_t)j * (size_t)ldr : NULL, (size_t)ldr, column);
-    MuonKernelAxpby((size_t)m, 1, (PetscScalar)HUGE_SCALE, column, (size_t)m, 0, column, (size_t)m);
-    sum += MuonKernelSumAbs((size_t)m, 1, column, (size_t)m);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
+  for (size_t j = 0; j < T->n; j++) {
+    kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->m, T->m, line);
+    kernels->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
+    sum += kernels->SumAbs(T->m, 1, line, T->m);
   }
-  *mean = sum / ((double)m * (double)n) / HUGE_SCALE;
+  *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const PetscInt64     d     = (PetscInt64)m * n;
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values);
-  unsigned char       *value = payload + MuonWireEntriesBytes(1, (uint64_t)d);
-  PetscScalar          magnitude;
+  const MuonKernels   *kernels = MuonArrayKernels(T);
+  const size_t         d       = MuonArrayEntries(T);
+  const MuonWireValues codec   = MuonCompressorCodec_Private(c->values, T);
+  unsigned char       *value   = payload + MuonWireEntriesBytes(1, d);
+  float                rounded;
   double               sum, mean = 0;
 
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonKernelSigns((size_t)m, (size_t)n, T, (size_t)ldt, R, (size_t)ldr, payload, &sum) == 0) mean = sum / (double)d;
+  if (kernels->Signs(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, payload, &sum) == 0) mean = sum / (double)d;
   else {
-    PetscCall(MuonCompressorHugeMean_Sign(c, m, n, T, ldt, R, ldr, &mean));
+    PetscCall(MuonCompressorHugeMean_Sign(c, T, R, &mean));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogFlops((R != NULL ? 2.0 : 1.0) * (PetscLogDouble)d));
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  magnitude = (PetscScalar)mean;
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, 1, &magnitude, 0, value));
+  /* A magnitude that the array can hold */
+  rounded = (float)mean;
+  PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, 1, T->precision == MUON_SINGLE ? (const void *)&rounded : (const void *)&mean, 0, value));
   /* What is too small to be written is zero, and a zero matrix has no signs */
-  if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) == MUON_WIRE_OK) *count = d;
+  if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) == MUON_WIRE_OK) *count = (PetscInt64)d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt m, PetscInt n, PetscInt64 count, const unsigned char payload[], PetscBool add, PetscReal scale, PetscScalar Y[], PetscInt ldy)
+static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  PetscScalar magnitude;
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  double             magnitude;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(m, n, Y, ldy));
-  if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values), 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
-  MuonKernelSignsAxpby((size_t)m, (size_t)n, payload, add == PETSC_TRUE ? scale * magnitude : magnitude, Y, (size_t)ldy);
+  if (count == 0) {
+    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, Y), MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
+  kernels->SignsAxpby(Y->m, Y->n, payload, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With (1 + e) times the mean a of the d absolute values, the square of the error is ||X||^2 - d a^2 (1 - e^2), and d a >= ||X||; where e is random, its mean is 0 */
-static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
-  const PetscInt64 d = (PetscInt64)m * n;
+  const PetscInt64 d = (PetscInt64)MuonArrayEntries(shape);
 
   PetscFunctionBegin;
-  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values)) / (double)d);
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision) / (double)d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,17 +1,15 @@
 #include "../../muoncompressorlowrank.h" /*I "petscmuoncompressor.h" I*/
-#include "../../../kernels/muonpolarkernels.h"
 #include <math.h>
 
 typedef struct {
-  MuonSVD   svd;
   PetscReal p;           /* exponent of the norm, PETSC_INFINITY for the spectral one */
   PetscReal contraction; /* of the last message in that norm, -1 where it is not known */
 } MuonCompressor_TopSVD;
 
-static PetscErrorCode MuonCompressorLayout_TopSVD(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+static PetscErrorCode MuonCompressorLayout_TopSVD(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_TRIPLES, m, n, layout));
+  PetscCall(MuonCompressorRankLayout_Private(c, MUON_WIRE_TRIPLES, shape, layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -21,7 +19,7 @@ static PetscErrorCode MuonCompressorLayout_TopSVD(MuonCompressor c, PetscInt m, 
 static PetscReal Contraction(PetscReal exponent, PetscInt found, const PetscReal sigma[], double norm, int scale, PetscInt asked, PetscInt all)
 {
   const double p = (double)exponent, most = found > 0 ? ldexp((double)sigma[0], -scale) : 0.0;
-  double       kept = 0, tail, powers = 0, part;
+  double       kept = 0, tail, powers = 0, fraction;
 
   /* Fewer than were asked for: the others are zero */
   if (found < asked || asked == all) return 1.0;
@@ -33,38 +31,31 @@ static PetscReal Contraction(PetscReal exponent, PetscInt found, const PetscReal
   tail = PetscMin(tail, ldexp((double)sigma[found - 1], -scale)) / most;
   if (exponent >= PETSC_INFINITY) return (PetscReal)(1.0 - tail * tail);
   for (PetscInt k = 0; k < found; k++) powers += pow((double)(sigma[k] / sigma[0]), p);
-  part = pow(tail, p);
-  return (PetscReal)(1.0 - pow(part / (powers + part), 2.0 / p));
+  fraction = pow(tail, p);
+  return (PetscReal)(1.0 - pow(fraction / (powers + fraction), 2.0 / p));
 }
 
-static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, PetscInt m, PetscInt n, const PetscScalar T[], PetscInt ldt, const PetscScalar R[], PetscInt ldr, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-  const PetscInt         rank   = MuonCompressorRank_Private(c, m, n);
-  const PetscScalar     *X;
-  PetscScalar           *values;
+  void                  *values;
   PetscReal             *sigma;
-  PetscInt               found, ldx;
+  PetscInt               found;
   double                 norm;
   int                    scale;
 
   PetscFunctionBegin;
   topsvd->contraction = -1.0;
-  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)rank * (1 + (size_t)m + (size_t)n) * sizeof(PetscScalar), &values));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)rank * sizeof(PetscReal), &sigma));
-  PetscCall(MuonCompressorResidual_Private(c, m, n, T, ldt, R, ldr, &X, &ldx));
-  /* The factors stand where they are to be when all triples are found, else they move up */
-  PetscCall(MuonCompressorTriples_Private(c, topsvd->svd, m, n, X, ldx, rank, sigma, values + rank, &found));
+  PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found, &norm, &scale));
   *count = found;
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  norm = MuonKernelNorm((size_t)m, (size_t)n, X, (size_t)ldx, &scale);
-  if (MuonBlocksCount_Private(&c->blocks) == 1) topsvd->contraction = Contraction(topsvd->p, found, sigma, norm, scale, rank, PetscMin(m, n));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n));
+  if (MuonBlocksCount_Private(&c->blocks) == 1) topsvd->contraction = Contraction(topsvd->p, found, sigma, norm, scale, MuonCompressorRank_Private(c, T), (PetscInt)PetscMin(T->m, T->n));
   if (found == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (found < rank) PetscCall(PetscArraymove(values + found, values + rank, (size_t)found * ((size_t)m + (size_t)n)));
-  for (PetscInt k = 0; k < found; k++) values[k] = sigma[k];
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_TRIPLES, m, n, count, values, payload));
+  for (PetscInt k = 0; k < found; k++) {
+    if (T->precision == MUON_SINGLE) ((float *)values)[k] = (float)sigma[k];
+    else ((double *)values)[k] = (double)sigma[k];
+  }
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_TRIPLES, T, count, values, payload));
   if (c->status != MUON_STATUS_OK) topsvd->contraction = -1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,24 +70,20 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, PetscInt m, 
    alone is not orthogonal to the tail. In another norm, ||E||_p <= ||E||_F and ||kept||_F <= K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for p < 2, and the
    triangle inequality
 */
-static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-  const double           all = (double)PetscMin(m, n), kept = (double)MuonCompressorRank_Private(c, m, n), part = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
+  const double           all = (double)PetscMin(shape->m, shape->n), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
   double                 u, omega, mixed, e;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values), &u, &omega));
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision, &u, &omega));
   mixed = u * u * (1.0 + u) * sqrt(kept);
   e     = 3.0 * u + 2.0 * u * u + mixed;
-  if (topsvd->p == 2.0) {
-    const double drawn = ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u));
-
-    *alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - e * e) - mixed);
-    if (*alpha <= 0.0) *alpha = -1.0;
-  } else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
+  if (topsvd->p == 2.0) *alpha = MuonCompressorFactorsAlpha_Private(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
+  else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
     /* Only squares of the Frobenius norm add up over blocks */
-    const double left = part < 1.0 ? pow(1.0 - part, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
+    const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
 
     *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
     if (*alpha < 0.0) *alpha = -1.0;
@@ -114,7 +101,7 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, PetscInt m, P
 -  p - the exponent in the norm of the singular values, at least 1: 1 for the nuclear norm, 2 for the Frobenius norm, `PETSC_INFINITY` for the spectral norm
 
    Options Database Key:
-.  -compressor_schatten p - the exponent, a number or `inf`
+.  -compressor_topsvd_schatten p - the exponent, a number or `inf`
 
    Level: intermediate
 
@@ -125,23 +112,19 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, PetscInt m, P
 @*/
 PetscErrorCode MuonCompressorTopSVDSetSchatten(MuonCompressor c, PetscReal p)
 {
+  MuonCompressor_TopSVD *topsvd;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidLogicalCollectiveReal(c, p, 2);
-  PetscTryMethod(c, "MuonCompressorTopSVDSetSchatten_C", (MuonCompressor, PetscReal), (c, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorTopSVDSetSchatten_TopSVD(MuonCompressor c, PetscReal p)
-{
-  MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-
-  PetscFunctionBegin;
+  MuonIgnoreUnlessType(c, MUONCOMPRESSORTOPSVD);
   /* NaN is not at least 1; PETSC_INFINITY is a finite number */
-  MuonCompressorCheck(c, p >= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_schatten", "%g, expected a number of at least 1, or inf", (double)p);
+  MuonCompressorCheck(c, p >= 1.0, PETSC_ERR_ARG_OUTOFRANGE, "_topsvd_schatten", "%g, expected a number of at least 1, or inf", (double)p);
+  topsvd = (MuonCompressor_TopSVD *)c->data;
   if (p != topsvd->p) topsvd->contraction = -1.0;
   topsvd->p    = PetscMin(p, PETSC_INFINITY);
   c->othernorm = topsvd->p != (PetscReal)2.0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,16 +146,7 @@ static PetscErrorCode MuonCompressorTopSVDSetSchatten_TopSVD(MuonCompressor c, P
 PetscErrorCode MuonCompressorTopSVDGetSchatten(MuonCompressor c, PetscReal *p)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(p, 2);
-  PetscUseMethod(c, "MuonCompressorTopSVDGetSchatten_C", (MuonCompressor, PetscReal *), (c, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorTopSVDGetSchatten_TopSVD(MuonCompressor c, PetscReal *p)
-{
-  PetscFunctionBegin;
-  *p = ((MuonCompressor_TopSVD *)c->data)->p;
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORTOPSVD, p, ((MuonCompressor_TopSVD *)c->data)->p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,16 +172,7 @@ static PetscErrorCode MuonCompressorTopSVDGetSchatten_TopSVD(MuonCompressor c, P
 PetscErrorCode MuonCompressorTopSVDGetContraction(MuonCompressor c, PetscReal *alpha)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(alpha, 2);
-  PetscUseMethod(c, "MuonCompressorTopSVDGetContraction_C", (MuonCompressor, PetscReal *), (c, alpha));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorTopSVDGetContraction_TopSVD(MuonCompressor c, PetscReal *alpha)
-{
-  PetscFunctionBegin;
-  *alpha = ((MuonCompressor_TopSVD *)c->data)->contraction;
+  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORTOPSVD, alpha, ((MuonCompressor_TopSVD *)c->data)->contraction);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,14 +186,12 @@ static PetscErrorCode MuonCompressorSetFromOptions_TopSVD(MuonCompressor c, Muon
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Truncated singular value decomposition options");
   PetscCall(MuonExponentWrite_Private(p, sizeof(now), now));
-  PetscCall(PetscOptionsString("-compressor_schatten", "Exponent in the norm of the singular values", "MuonCompressorTopSVDSetSchatten", now, text, sizeof(text), &set));
+  PetscCall(PetscOptionsString("-compressor_topsvd_schatten", "Exponent in the norm of the singular values", "MuonCompressorTopSVDSetSchatten", now, text, sizeof(text), &set));
   if (set == PETSC_TRUE) {
     PetscCall(MuonExponentRead_Private(text, &p));
     PetscCall(MuonCompressorTopSVDSetSchatten(c, p));
   }
   PetscOptionsHeadEnd();
-  PetscCall(MuonSVDSetOptionsPrefix(topsvd->svd, (PetscObject)c, "compressor_"));
-  PetscCall(MuonSVDSetFromOptions(topsvd->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +205,7 @@ static PetscErrorCode MuonCompressorCopy_TopSVD(MuonCompressor from, MuonCompres
 static PetscErrorCode MuonCompressorChoices_TopSVD(MuonCompressor c, size_t length, char text[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " schatten %.17g", (double)((MuonCompressor_TopSVD *)c->data)->p));
+  PetscCall(PetscSNPrintf(text, length, " topsvd_schatten %.17g", (double)((MuonCompressor_TopSVD *)c->data)->p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,10 +215,9 @@ static PetscErrorCode MuonCompressorView_TopSVD(MuonCompressor c, PetscViewer vi
   char                   text[32];
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorViewRank_Private(c, viewer));
+  PetscCall(MuonCompressorView_Factors(c, viewer));
   PetscCall(MuonExponentWrite_Private(topsvd->p, sizeof(text), text));
   PetscCall(PetscViewerASCIIPrintf(viewer, "constants in the norm of exponent %s of the singular values\n", text));
-  PetscCall(MuonSVDView(topsvd->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,19 +228,6 @@ static PetscErrorCode MuonCompressorReset_TopSVD(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDestroy_TopSVD(MuonCompressor c)
-{
-  MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDDestroy(&topsvd->svd));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDSetSchatten_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDGetSchatten_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDGetContraction_C", NULL));
-  PetscCall(PetscFree(c->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
    MUONCOMPRESSORTOPSVD - Keeps the leading singular triples and sends them as triples
 
@@ -286,7 +235,7 @@ static PetscErrorCode MuonCompressorDestroy_TopSVD(MuonCompressor c)
 +  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
 .  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
 .  -compressor_values (native|double|single|bf16|natural) - how singular values and vectors are written
-.  -compressor_schatten p                                 - the norm that `MuonCompressorGetAlpha()` answers in: 1 nuclear, 2 Frobenius (the default), inf spectral
+.  -compressor_topsvd_schatten p                          - the norm that `MuonCompressorGetAlpha()` answers in: 1 nuclear, 2 Frobenius (the default), inf spectral
 -  -compressor_svd_type, -compressor_svd_...              - the solver, see `SVDSetFromOptions()`
 
    Level: intermediate
@@ -317,8 +266,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor c)
   c->data             = topsvd;
   topsvd->p           = 2.0;
   topsvd->contraction = -1.0;
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &topsvd->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(topsvd->svd, (PetscObject)c, "compressor_"));
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
   c->ops->setfromoptions = MuonCompressorSetFromOptions_TopSVD;
   c->ops->layout         = MuonCompressorLayout_TopSVD;
   c->ops->encode         = MuonCompressorEncode_TopSVD;
@@ -330,9 +278,6 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor c)
   c->ops->describe       = MuonCompressorDescribe_Factors;
   c->ops->view           = MuonCompressorView_TopSVD;
   c->ops->reset          = MuonCompressorReset_TopSVD;
-  c->ops->destroy        = MuonCompressorDestroy_TopSVD;
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDSetSchatten_C", MuonCompressorTopSVDSetSchatten_TopSVD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDGetSchatten_C", MuonCompressorTopSVDGetSchatten_TopSVD));
-  PetscCall(PetscObjectComposeFunction((PetscObject)c, "MuonCompressorTopSVDGetContraction_C", MuonCompressorTopSVDGetContraction_TopSVD));
+  c->ops->destroy        = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

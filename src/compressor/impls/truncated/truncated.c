@@ -1,19 +1,12 @@
-#include "../../muoncompressorcodec.h"
+#include <petscmuon/private/muoncompressorcodec.h>
 
-static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN};
+static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN, "sign and the largest power of two that is not above it, in at most 9 bits"};
 
 /* What is rounded to a power of two in binary32 has that small error alone; everything else is less than twice the power that is left, as a double too */
-static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlpha_Truncated(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   PetscFunctionBegin;
   *alpha = 3.0 / 4.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_Truncated(MuonCompressor c, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "every entry, as sign and the largest power of two that is not above it, in at most 9 bits: ratio, rank, values and bits have no meaning for this type\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,6 +33,5 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Truncated(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDense_Private(c, &dense));
   c->ops->alpha = MuonCompressorAlpha_Truncated;
-  c->ops->view  = MuonCompressorView_Truncated;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,72 +1,62 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 
 typedef struct {
-  PetscReal    beta1, beta2, epsilon;
-  PetscBool    nesterov;
-  PetscInt     steps;               /* committed steps of this layer: the powers of the betas */
-  PetscScalar *m, *v, *mnew, *vnew; /* moments and what they become when the step is committed */
+  PetscReal  beta1, beta2, epsilon;
+  PetscBool  nesterov;
+  PetscInt64 steps;                            /* committed steps of this layer: the powers of the betas */
+  MuonArray  mean, square, newmean, newsquare; /* moments, in the gradient's precision, and what they become when the step is committed */
 } MuonLayer_AdamW;
 
-static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, Mat G, Mat X, Mat Xnew, MuonStatus *status)
+/* 1 - beta^steps, by squares */
+static double Correction(double beta, PetscInt64 steps)
 {
-  MuonLayer_AdamW   *adamw = (MuonLayer_AdamW *)layer->data;
-  const PetscReal    b1 = adamw->beta1, b2 = adamw->beta2, rate = info->rate * layer->scale, keep = 1 - rate * layer->weight_decay;
-  const PetscReal    c1 = 1 - PetscPowRealInt(b1, (int)adamw->steps + 1), c2 = 1 - PetscPowRealInt(b2, (int)adamw->steps + 1);
-  const PetscScalar *g, *x;
-  PetscScalar       *y;
-  PetscInt           ldg, ldx, ldy;
+  double power = 1;
+
+  for (; steps > 0; steps >>= 1, beta *= beta) {
+    if (steps & 1) power *= beta;
+  }
+  return 1 - power;
+}
+
+static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+{
+  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+  const double     c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1), rate = info->rate * layer->scale, keep = 1 - rate * info->decay;
+  const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray        to   = *Xnew;
+  int              finite;
 
   PetscFunctionBegin;
-  if (adamw->m == NULL) {
-    const size_t d = (size_t)layer->m * (size_t)layer->n;
-
-    PetscCall(PetscCalloc1(d, &adamw->m));
-    PetscCall(PetscCalloc1(d, &adamw->v));
-    PetscCall(PetscMalloc1(d, &adamw->mnew));
-    PetscCall(PetscMalloc1(d, &adamw->vnew));
+  if (adamw->mean.data == NULL) {
+    PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
+    PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
+    PetscCall(MuonArrayCreate(G, G->precision, &adamw->newmean));
+    PetscCall(MuonArrayCreate(G, G->precision, &adamw->newsquare));
   }
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Xnew, &ldy));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  PetscCall(MatDenseGetArrayWrite(Xnew, &y));
-  *status = MUON_STATUS_OK;
-  for (PetscInt j = 0; j < layer->n; j++) {
-    for (PetscInt i = 0; i < layer->m; i++) {
-      const size_t      e  = (size_t)j * (size_t)layer->m + (size_t)i;
-      const PetscScalar gi = g[i + (size_t)j * (size_t)ldg];
-      const PetscScalar m  = b1 * adamw->m[e] + (1 - b1) * gi;
-      const PetscScalar v  = b2 * adamw->v[e] + (1 - b2) * gi * gi;
-      const PetscScalar up = (adamw->nesterov ? b1 * m + (1 - b1) * gi : m) / c1;
-
-      adamw->mnew[e]                 = m;
-      adamw->vnew[e]                 = v;
-      y[i + (size_t)j * (size_t)ldy] = keep * x[i + (size_t)j * (size_t)ldx] - rate * up / (PetscSqrtReal(v / c2) + adamw->epsilon);
-      if (PetscIsInfOrNanScalar(y[i + (size_t)j * (size_t)ldy]) || PetscIsInfOrNanScalar(v)) *status = MUON_STATUS_NANORINF;
-    }
-  }
-  PetscCall(MatDenseRestoreArrayWrite(Xnew, &y));
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n));
+  /* Weights of another precision are moved by what a step of zeros gives */
+  if (same == PETSC_FALSE) PetscCall(MuonLayerGetScratch(layer, G, &to));
+  finite  = MuonArrayKernels(G)->AdamW(G->m, G->n, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, same ? keep : 0, adamw->mean.data, adamw->square.data, same ? X->data : G->data,
+                                      same ? X->ld : G->ld, adamw->newmean.data, adamw->newsquare.data, to.data, to.ld);
+  *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  if (finite && same == PETSC_FALSE) *status = MuonLayerMove(keep, X, 1, &to, Xnew);
+  PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* NULL where another rule moves the layer */
+static MuonLayer_AdamW *MuonLayerAdamW_Private(MuonLayer layer)
+{
+  return layer->ops->step == MuonLayerStep_AdamW ? (MuonLayer_AdamW *)layer->data : NULL;
 }
 
 static PetscErrorCode MuonLayerCommit_AdamW(MuonLayer layer)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-  PetscScalar     *swap;
 
   PetscFunctionBegin;
   adamw->steps++;
-  if (adamw->m == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  swap        = adamw->m;
-  adamw->m    = adamw->mnew;
-  adamw->mnew = swap;
-  swap        = adamw->v;
-  adamw->v    = adamw->vnew;
-  adamw->vnew = swap;
+  MuonArraySwap(&adamw->mean, &adamw->newmean);
+  MuonArraySwap(&adamw->square, &adamw->newsquare);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,12 +67,25 @@ static PetscErrorCode MuonLayerGetFlops_AdamW(MuonLayer layer, PetscLogDouble *f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerGetMemory_AdamW(MuonLayer layer, PetscLogDouble *bytes)
+static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisitor *visitor)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
 
   PetscFunctionBegin;
-  if (adamw->m != NULL) *bytes = 4.0 * sizeof(PetscScalar) * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+  PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
+  PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));
+  PetscCall(MuonStateVisitArray(visitor, "adamw.newmean", PETSC_TRUE, PETSC_TRUE, &adamw->newmean));
+  PetscCall(MuonStateVisitArray(visitor, "adamw.newsquare", PETSC_TRUE, PETSC_TRUE, &adamw->newsquare));
+  if (adamw->mean.data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerChoices_AdamW(MuonLayer layer, size_t length, char text[])
+{
+  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, "betas %.17g %.17g epsilon %.17g", (double)adamw->beta1, (double)adamw->beta2, (double)adamw->epsilon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,48 +94,11 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(adamw->m));
-  PetscCall(PetscFree(adamw->v));
-  PetscCall(PetscFree(adamw->mnew));
-  PetscCall(PetscFree(adamw->vnew));
+  PetscCall(MuonArrayDestroy(&adamw->mean));
+  PetscCall(MuonArrayDestroy(&adamw->square));
+  PetscCall(MuonArrayDestroy(&adamw->newmean));
+  PetscCall(MuonArrayDestroy(&adamw->newsquare));
   adamw->steps = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerAdamWSetBetas_AdamW(MuonLayer layer, PetscReal beta1, PetscReal beta2)
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  MuonLayerCheck(layer, beta1 >= 0 && beta1 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1 %g must be in [0,1)", (double)beta1);
-  MuonLayerCheck(layer, beta2 >= 0 && beta2 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2 %g must be in [0,1)", (double)beta2);
-  adamw->beta1 = beta1;
-  adamw->beta2 = beta2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerAdamWGetBetas_AdamW(MuonLayer layer, PetscReal *beta1, PetscReal *beta2)
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  if (beta1 != NULL) *beta1 = adamw->beta1;
-  if (beta2 != NULL) *beta2 = adamw->beta2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerAdamWSetEpsilon_AdamW(MuonLayer layer, PetscReal epsilon)
-{
-  PetscFunctionBegin;
-  MuonLayerCheck(layer, epsilon > 0, PETSC_ERR_ARG_OUTOFRANGE, "adamw_epsilon %g must be positive", (double)epsilon);
-  ((MuonLayer_AdamW *)layer->data)->epsilon = epsilon;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerAdamWGetEpsilon_AdamW(MuonLayer layer, PetscReal *epsilon)
-{
-  PetscFunctionBegin;
-  *epsilon = ((MuonLayer_AdamW *)layer->data)->epsilon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,10 +132,6 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerReset_AdamW(layer));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWSetBetas_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWGetBetas_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWSetEpsilon_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWGetEpsilon_C", NULL));
   PetscCall(PetscFree(layer->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,15 +150,12 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
   layer->ops->step           = MuonLayerStep_AdamW;
   layer->ops->commit         = MuonLayerCommit_AdamW;
   layer->ops->getflops       = MuonLayerGetFlops_AdamW;
-  layer->ops->getmemory      = MuonLayerGetMemory_AdamW;
+  layer->ops->visitstate     = MuonLayerVisitState_AdamW;
+  layer->ops->choices        = MuonLayerChoices_AdamW;
   layer->ops->setfromoptions = MuonLayerSetFromOptions_AdamW;
   layer->ops->view           = MuonLayerView_AdamW;
   layer->ops->reset          = MuonLayerReset_AdamW;
   layer->ops->destroy        = MuonLayerDestroy_AdamW;
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWSetBetas_C", MuonLayerAdamWSetBetas_AdamW));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWGetBetas_C", MuonLayerAdamWGetBetas_AdamW));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWSetEpsilon_C", MuonLayerAdamWSetEpsilon_AdamW));
-  PetscCall(PetscObjectComposeFunction((PetscObject)layer, "MuonLayerAdamWGetEpsilon_C", MuonLayerAdamWGetEpsilon_AdamW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,9 +179,17 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 @*/
 PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscReal beta2)
 {
+  MuonLayer_AdamW *adamw;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscTryMethod(layer, "MuonLayerAdamWSetBetas_C", (MuonLayer, PetscReal, PetscReal), (layer, beta1, beta2));
+  adamw = MuonLayerAdamW_Private(layer);
+  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLayerCheck(layer, beta1 >= 0 && beta1 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1 %g must be in [0,1)", (double)beta1);
+  MuonLayerCheck(layer, beta2 >= 0 && beta2 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2 %g must be in [0,1)", (double)beta2);
+  adamw->beta1 = beta1;
+  adamw->beta2 = beta2;
+  PetscCall(PetscObjectStateIncrease((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,9 +211,14 @@ PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscRea
 @*/
 PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscReal *beta2)
 {
+  MuonLayer_AdamW *adamw;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscUseMethod(layer, "MuonLayerAdamWGetBetas_C", (MuonLayer, PetscReal *, PetscReal *), (layer, beta1, beta2));
+  adamw = MuonLayerAdamW_Private(layer);
+  MuonLayerCheck(layer, adamw != NULL, PETSC_ERR_ARG_WRONGSTATE, "rule %s has no betas, expected adamw or nadamw", ((PetscObject)layer)->type_name);
+  if (beta1 != NULL) *beta1 = adamw->beta1;
+  if (beta2 != NULL) *beta2 = adamw->beta2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,7 +229,7 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 
   Input Parameters:
 + layer   - the layer
-- epsilon - a positive number
+- epsilon - a positive number, finite
 
   Options Database Key:
 . -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME
@@ -268,9 +240,15 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 @*/
 PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
 {
+  MuonLayer_AdamW *adamw;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscTryMethod(layer, "MuonLayerAdamWSetEpsilon_C", (MuonLayer, PetscReal), (layer, epsilon));
+  adamw = MuonLayerAdamW_Private(layer);
+  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLayerCheck(layer, epsilon > 0 && epsilon < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "adamw_epsilon %g must be positive and finite", (double)epsilon);
+  adamw->epsilon = epsilon;
+  PetscCall(PetscObjectStateIncrease((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,9 +269,14 @@ PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
 @*/
 PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
 {
+  MuonLayer_AdamW *adamw;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscUseMethod(layer, "MuonLayerAdamWGetEpsilon_C", (MuonLayer, PetscReal *), (layer, epsilon));
+  adamw = MuonLayerAdamW_Private(layer);
+  PetscAssertPointer(epsilon, 2);
+  MuonLayerCheck(layer, adamw != NULL, PETSC_ERR_ARG_WRONGSTATE, "rule %s has no epsilon, expected adamw or nadamw", ((PetscObject)layer)->type_name);
+  *epsilon = adamw->epsilon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +288,9 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
   Notes:
   With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X - rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
 
-  The moments live at the layer's owner.
+  The moments live at the layer's owner, in the precision of the optimizer's state.
+
+  The setters of this rule are ignored by a layer that another one moves; they take effect at the next step.
 
 .seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`, `MuonLayerAdamWSetBetas()`, `MuonLayerAdamWSetEpsilon()`
 M*/

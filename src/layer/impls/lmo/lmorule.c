@@ -1,42 +1,41 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
-#include "../../../kernels/muonkernels.h"
-#include "../../../wire/muonwire.h"
+#include <petscmuon/private/muonwire.h>
 
-static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info, Mat G, Mat X, Mat Xnew, MuonStatus *status)
+static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  const PetscScalar *x;
-  PetscScalar       *y;
-  PetscInt           ldx, ldy;
-  MuonLMO            lmo;
+  MuonLMO lmo;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Xnew, &ldy));
-  for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
-    MuonBlock block;
-    Mat       Gb, Db;
-    PetscReal factor, dual;
+  for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks) && *status == MUON_STATUS_OK; b++) {
+    MuonBlock  block;
+    MuonArray  g, x, xnew, d;
+    MuonMatrix from, to;
+    PetscReal  factor, dual;
 
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, G, &Gb));
-    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, Xnew, &Db));
-    PetscCall(MuonLMOApply(lmo, Gb, Db));
-    PetscCall(MatDestroy(&Gb));
-    PetscCall(MatDestroy(&Db));
+    PetscCall(MuonLayerGetBlockArray(layer, b, G, &g));
+    PetscCall(MuonLayerGetBlockArray(layer, b, X, &x));
+    PetscCall(MuonLayerGetBlockArray(layer, b, Xnew, &xnew));
+    d = xnew;
+    if (G->precision != Xnew->precision) PetscCall(MuonLayerGetScratch(layer, &g, &d));
+    from = MuonMatrixOfArray(&g);
+    to   = MuonMatrixOfArray(&d);
+    PetscCall(MuonLMOApplyMatrix(lmo, &from, &to));
     PetscCall(MuonLMOGetStatus(lmo, status));
-    if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*status != MUON_STATUS_OK) break;
     PetscCall(MuonLMOGetLastDual(lmo, &dual));
     info->dual += dual;
+    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
     PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
-    PetscCall(MatDenseGetArrayRead(X, &x));
-    PetscCall(MatDenseGetArray(Xnew, &y));
-    MuonKernelAxpby((size_t)block.m, (size_t)block.n, 1 - info->rate * layer->weight_decay, x + block.row + (size_t)block.column * (size_t)ldx, (size_t)ldx, info->rate * factor, y + block.row + (size_t)block.column * (size_t)ldy, (size_t)ldy);
-    PetscCall(MatDenseRestoreArray(Xnew, &y));
-    PetscCall(MatDenseRestoreArrayRead(X, &x));
+    /* As who decodes a message: D is rounded to single before anything else */
+    if (d.precision == MUON_DOUBLE && xnew.precision == MUON_SINGLE) {
+      MuonArrayAxpby(1, &d, 0, &xnew);
+      d = xnew;
+    }
+    *status = MuonLayerMove(1 - info->rate * info->decay, &x, info->rate * factor, &d, &xnew);
   }
-  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n));
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,7 +56,18 @@ static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *info, Mat G, size_t most, unsigned char message[], size_t *bytes, MuonStatus *status)
+/* A block of an array that has the shape of the layer and the precision of its state, whose name the oracle gets where it is not the layer's */
+static PetscErrorCode MuonLayerBeginBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b, const MuonArray *A, MuonArray *part)
+{
+  MuonArray whole = MuonArrayLike(&layer->shape, layer->state, NULL);
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlockArray(layer, b, A != NULL ? A : &whole, part));
+  if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerMaxStepBytes_LMO(MuonLayer layer, size_t *bytes)
 {
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
   MuonLMO        lmo;
@@ -66,29 +76,79 @@ static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *in
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
   for (PetscInt b = 0; b < count; b++) {
-    MuonBlock block;
-    Mat       Gb;
-    size_t    part;
+    MuonArray part;
+    size_t    some;
+
+    PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, NULL, &part));
+    PetscCall(MuonLMOGetMaxBytesOf(lmo, &part, &some));
+    *bytes += some;
+  }
+  if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonLayerAddCost_LMO(const MuonCompressorCost *part, PetscBool entropy, MuonCompressorCost *cost)
+{
+  cost->paper += part->paper;
+  cost->entropy = entropy ? cost->entropy + part->entropy : -1;
+}
+
+static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, size_t most, unsigned char message[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonStatus *status)
+{
+  const PetscInt     count = MuonBlocksCount_Private(&layer->blocks);
+  MuonCompressorCost all   = {0, 0, 0}, one;
+  MuonLMO            lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  *bytes = count > 1 ? MUON_WIRE_MESSAGE_HEADER_MOST : 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonArray part;
+    size_t    some;
     PetscReal dual;
 
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, G, &Gb));
-    if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, b));
-    PetscCall(MuonLMOEncode(lmo, Gb, most - *bytes, message + *bytes, &part));
-    PetscCall(MatDestroy(&Gb));
+    PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, G, &part));
+    PetscCall(MuonLMOEncodeArray(lmo, &part, most - *bytes, message + *bytes, &some, entropy, &one));
     PetscCall(MuonLMOGetStatus(lmo, status));
     if (*status != MUON_STATUS_OK) break;
     PetscCall(MuonLMOGetLastDual(lmo, &dual));
     info->dual += dual;
-    *bytes += part;
+    *bytes += some;
+    MuonLayerAddCost_LMO(&one, entropy, &all);
   }
   if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
   if (*status != MUON_STATUS_OK) *bytes = 0;
   else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)layer->hash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER_MOST, message);
+  all.encoded = 8.0 * (PetscLogDouble)*bytes;
+  if (cost != NULL) *cost = all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], Mat X)
+static PetscErrorCode MuonLayerValidate_LMO(MuonLayer layer, size_t bytes, const unsigned char message[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
+{
+  const PetscInt     count = MuonBlocksCount_Private(&layer->blocks);
+  MuonCompressorCost all   = {0, 0, 0}, one;
+  MuonWireGroup      group;
+  MuonLMO            lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  all.encoded = 8.0 * (PetscLogDouble)bytes;
+  *valid      = count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscInt b = 0; b < count && *valid; b++) {
+    const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    MuonArray            part;
+
+    PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, NULL, &part));
+    PetscCall(MuonLMOValidateArray(lmo, &part, bytes, some, entropy, &one, valid));
+    if (*valid) MuonLayerAddCost_LMO(&one, entropy, &all);
+  }
+  if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
+  if (cost != NULL) *cost = all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], const MuonArray *X)
 {
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
   MuonWireGroup  group;
@@ -99,24 +159,37 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
   PetscCheck(count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONG,
              "Layer \"%s\": %zu bytes are no message of its %" PetscInt_FMT " blocks", ((PetscObject)layer)->name, bytes, count);
   for (PetscInt b = 0; b < count; b++) {
-    const unsigned char *part = message;
-    size_t               some = bytes;
+    const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
     MuonBlock            block;
-    Mat                  Xb;
+    MuonArray            part;
     PetscReal            factor;
 
+    PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, X, &part));
     PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockMat_Private(layer, &block, X, &Xb));
     PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
-    if (count > 1) {
-      PetscCall(MuonLayerNameBlock_LMO(layer, lmo, b));
-      part = MuonWireGroupNext(&group, &some);
-    }
-    PetscCall(MuonLMODecodeAxpby_Private(lmo, 1 - info->rate * layer->weight_decay, info->rate * factor, some, part, Xb));
-    PetscCall(MatDestroy(&Xb));
+    PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
   }
   if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
-  PetscCall(PetscObjectStateIncrease((PetscObject)X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
+{
+  MuonLMO lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOSetUp(lmo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerChoices_LMO(MuonLayer layer, size_t length, char text[])
+{
+  MuonLMO lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOChoices(lmo, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,16 +229,20 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   Note:
   The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 
-.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONCOMPRESSORSHARP`
+.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
 {
   PetscFunctionBegin;
-  layer->workermomentum = PETSC_TRUE;
-  layer->ops->step      = MuonLayerStep_LMO;
-  layer->ops->encode    = MuonLayerEncode_LMO;
-  layer->ops->decode    = MuonLayerDecode_LMO;
-  layer->ops->getflops  = MuonLayerGetFlops_LMO;
-  layer->ops->view      = MuonLayerView_LMO;
+  layer->workermomentum    = PETSC_TRUE;
+  layer->ops->step         = MuonLayerStep_LMO;
+  layer->ops->maxstepbytes = MuonLayerMaxStepBytes_LMO;
+  layer->ops->encode       = MuonLayerEncode_LMO;
+  layer->ops->validate     = MuonLayerValidate_LMO;
+  layer->ops->decode       = MuonLayerDecode_LMO;
+  layer->ops->setup        = MuonLayerSetUp_LMO;
+  layer->ops->choices      = MuonLayerChoices_LMO;
+  layer->ops->getflops     = MuonLayerGetFlops_LMO;
+  layer->ops->view         = MuonLayerView_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

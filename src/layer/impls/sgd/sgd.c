@@ -1,27 +1,10 @@
 #include <petscmuon/private/muonlayerimpl.h>
-#include "../../../kernels/muonkernels.h"
 
-static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info, Mat G, Mat X, Mat Xnew, MuonStatus *status)
+static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  const size_t       m = (size_t)layer->m, n = (size_t)layer->n;
-  const PetscScalar *g, *x;
-  PetscScalar       *y;
-  PetscInt           ldg, ldx, ldy;
-
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Xnew, &ldy));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  PetscCall(MatDenseGetArrayWrite(Xnew, &y));
-  MuonKernelAxpby(m, n, -info->rate * layer->scale, g, (size_t)ldg, 0, y, (size_t)ldy);
-  MuonKernelAxpby(m, n, 1 - info->rate * layer->weight_decay, x, (size_t)ldx, 1, y, (size_t)ldy);
-  *status = MuonKernelIsFinite(m, n, y, (size_t)ldy) != 0 ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  PetscCall(MatDenseRestoreArrayWrite(Xnew, &y));
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)m * (PetscLogDouble)n));
+  *status = MuonLayerMove(1 - info->rate * info->decay, X, -info->rate * layer->scale, G, Xnew);
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,34 +1,5 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include "../../muonlmoslices.h"
-#include "../../../wire/muonwire.h"
-
-static PetscErrorCode MuonLMOApply_ColSum(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsApply_Private(lmo, 1.0, HUGE_VAL, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_ColSum(MuonLMO lmo, Mat X, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsNorm_Private(lmo, 1.0, HUGE_VAL, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_ColSum(MuonLMO lmo, Mat G, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsDualNorm_Private(lmo, 1.0, HUGE_VAL, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_ColSum(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsFlops_Private(1.0, HUGE_VAL, m, n, flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonwire.h>
 
 /*MC
   MUONLMOCOLSUM - "colsum" - the largest sum of absolute entries of a column, the operator norm from $\ell_1$ to $\ell_1$; its dual is the sum over columns of the largest absolute entry
@@ -48,10 +19,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_ColSum(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  lmo->form          = MUON_WIRE_PERCOLUMN;
-  lmo->ops->apply    = MuonLMOApply_ColSum;
-  lmo->ops->norm     = MuonLMONorm_ColSum;
-  lmo->ops->dualnorm = MuonLMODualNorm_ColSum;
-  lmo->ops->getflops = MuonLMOGetFlops_ColSum;
+  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, 1.0, HUGE_VAL));
+  lmo->form = MUON_WIRE_PERCOLUMN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

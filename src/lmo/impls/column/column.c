@@ -1,31 +1,9 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include "../../muonlmoslices.h"
+#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
 
-static PetscErrorCode MuonLMOApply_Column(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+static PetscErrorCode MuonLMOShapeFactor_Column(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsApply_Private(lmo, 2.0, HUGE_VAL, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_Column(MuonLMO lmo, Mat X, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsNorm_Private(lmo, 2.0, HUGE_VAL, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Column(MuonLMO lmo, Mat G, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsDualNorm_Private(lmo, 2.0, HUGE_VAL, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_Column(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsFlops_Private(2.0, HUGE_VAL, m, n, flops));
+  if (factor == MUON_SHAPE_FACTOR_SCION) *value = PetscSqrtReal(m) / n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,9 +25,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Column(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  lmo->ops->apply    = MuonLMOApply_Column;
-  lmo->ops->norm     = MuonLMONorm_Column;
-  lmo->ops->dualnorm = MuonLMODualNorm_Column;
-  lmo->ops->getflops = MuonLMOGetFlops_Column;
+  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, 2.0, HUGE_VAL));
+  lmo->ops->shapefactor = MuonLMOShapeFactor_Column;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,34 +1,5 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include "../../muonlmoslices.h"
-#include "../../../wire/muonwire.h"
-
-static PetscErrorCode MuonLMOApply_L21(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsApply_Private(lmo, 2.0, 1.0, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_L21(MuonLMO lmo, Mat X, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsNorm_Private(lmo, 2.0, 1.0, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_L21(MuonLMO lmo, Mat G, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsDualNorm_Private(lmo, 2.0, 1.0, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_L21(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOColumnsFlops_Private(2.0, 1.0, m, n, flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonwire.h>
 
 /*MC
   MUONLMOL21 - "l21" - the sum of the Euclidean norms of the columns; its dual is the largest of them
@@ -47,10 +18,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L21(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  lmo->form          = MUON_WIRE_COLUMNS;
-  lmo->ops->apply    = MuonLMOApply_L21;
-  lmo->ops->norm     = MuonLMONorm_L21;
-  lmo->ops->dualnorm = MuonLMODualNorm_L21;
-  lmo->ops->getflops = MuonLMOGetFlops_L21;
+  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, 2.0, 1.0));
+  lmo->form = MUON_WIRE_COLUMNS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

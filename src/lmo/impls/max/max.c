@@ -1,70 +1,9 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include "../../muonlmoslices.h"
-#include "../../../kernels/muonpolarkernels.h"
+#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
 
-static PetscErrorCode MuonLMODualNorm_Max(MuonLMO lmo, Mat G, PetscReal *dual)
-{
-  const PetscScalar *g;
-  PetscInt           m, n, ldg;
-  double             r;
-  int                exponent;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  PetscCall(MatGetSize(G, NULL, &n));
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  r = frexp(MuonKernelSumAbs((size_t)m, (size_t)n, g, (size_t)ldg), &exponent);
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  PetscCall(MuonLMOCombine_Private(lmo, G, 1.0, &r, &exponent));
-  *dual = (PetscReal)ldexp(r, exponent);
-  PetscCall(PetscLogFlops(1.0 * m * n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOApply_Max(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
-{
-  const PetscScalar *g;
-  PetscScalar       *d;
-  PetscInt           m, n, ldg, ldd;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMODualNorm_Max(lmo, G, dual));
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  PetscCall(MatGetSize(G, NULL, &n));
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MatDenseGetArrayWrite(D, &d));
-  MuonKernelSign((size_t)m, (size_t)n, -1, g, (size_t)ldg, d, (size_t)ldd);
-  PetscCall(MatDenseRestoreArrayWrite(D, &d));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_Max(MuonLMO lmo, Mat X, PetscReal *norm)
-{
-  const PetscScalar *x;
-  PetscInt           m, n, ldx;
-  double             r;
-  int                exponent;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(X, &m, NULL));
-  PetscCall(MatGetSize(X, NULL, &n));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  r = frexp(MuonKernelMaxAbs((size_t)m, (size_t)n, x, (size_t)ldx), &exponent);
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MuonLMOCombine_Private(lmo, X, HUGE_VAL, &r, &exponent));
-  *norm = (PetscReal)ldexp(r, exponent);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_Max(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
+static PetscErrorCode MuonLMOShapeFactor_Max(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
 {
   PetscFunctionBegin;
-  *flops = 1.0 * m * n;
+  if (factor == MUON_SHAPE_FACTOR_SCION) *value = 1 / n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,9 +25,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Max(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  lmo->ops->apply    = MuonLMOApply_Max;
-  lmo->ops->norm     = MuonLMONorm_Max;
-  lmo->ops->dualnorm = MuonLMODualNorm_Max;
-  lmo->ops->getflops = MuonLMOGetFlops_Max;
+  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, HUGE_VAL, HUGE_VAL));
+  lmo->ops->shapefactor = MuonLMOShapeFactor_Max;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,76 +1,35 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include "../../../kernels/muonlmokernels.h"
-#include "../../../wire/muonwire.h"
+#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonwire.h>
 
-typedef struct {
-  MuonSVD svd;
-} MuonLMO_Nuclear;
-
-static PetscErrorCode MuonLMOFactors_Nuclear(MuonLMO lmo, Mat G, PetscScalar u[], PetscScalar v[], PetscReal *dual, PetscInt *count)
+static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  MuonLMO_Nuclear *data  = (MuonLMO_Nuclear *)lmo->data;
-  PetscReal        sigma = 0.0;
-  PetscInt         m, n;
+  const MuonArray   *d       = &D->here;
+  const MuonKernels *kernels = MuonArrayKernels(d);
+  const size_t       m = MuonArrayRows(d), n = MuonArrayColumns(d);
+  double            *u;
+  PetscInt           count;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonSVDCompute(data->svd, G, PetscMin(1, PetscMin(m, n)), &sigma, u, v, count, &lmo->status));
-  if (lmo->status == MUON_STATUS_OK) *dual = sigma;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
-{
-  PetscScalar *d, *u, *v;
-  PetscInt     m, n, ldd, count;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(G, NULL, &n));
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, ((size_t)m + (size_t)n) * sizeof(PetscScalar), &u));
-  v = u + m;
-  PetscCall(MuonLMOFactors_Nuclear(lmo, G, u, v, dual, &count));
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (m + n) * sizeof(double), &u));
+  PetscCall(MuonLMOSingularTriple(lmo, G, u, u + m, dual, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (count == 0) {
-    PetscCall(MatZeroEntries(D));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayWrite(D, &d));
-  MuonKernelRankOne((size_t)m, (size_t)n, -1.0, u, v, d, (size_t)ldd);
-  PetscCall(MatDenseRestoreArrayWrite(D, &d));
-  PetscCall(PetscLogFlops(1.0 * m * n));
+  if (count == 0) PetscCall(PetscArrayzero(u, m + n));
+  kernels->RankOne(d->m, d->n, count > 0 ? -1.0 : 0.0, d->rowmajor ? u + m : u, d->rowmajor ? u : u + m, d->data, d->ld);
+  if (count > 0) PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(d)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_Nuclear(MuonLMO lmo, Mat X, PetscReal *norm)
+static PetscErrorCode MuonLMONorm_Nuclear(MuonLMO lmo, const MuonMatrix *X, double *norm)
 {
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-  PetscReal       *sigma;
-  PetscInt         m, n, count;
-  double           sum = 0.0;
-
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)PetscMin(m, n) * sizeof(PetscReal), &sigma));
-  PetscCall(MuonSVDCompute(data->svd, X, PetscMin(m, n), sigma, NULL, NULL, &count, &lmo->status));
-  for (PetscInt i = 0; i < count; i++) sum += (double)sigma[i];
-  *norm = (PetscReal)sum;
+  PetscCall(MuonLMOSingularNorm(lmo, 1.0, X, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMODualNorm_Nuclear(MuonLMO lmo, Mat G, PetscReal *dual)
+static PetscErrorCode MuonLMODualNorm_Nuclear(MuonLMO lmo, const MuonMatrix *G, double *dual)
 {
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-  PetscInt         m, n, count;
-
   PetscFunctionBegin;
-  *dual = 0.0;
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonSVDCompute(data->svd, G, PetscMin(1, PetscMin(m, n)), dual, NULL, NULL, &count, &lmo->status));
+  PetscCall(MuonLMOSingularNorm(lmo, HUGE_VAL, G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,41 +41,10 @@ static PetscErrorCode MuonLMOGetFlops_Nuclear(MuonLMO lmo, PetscInt m, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOSetFromOptions_Nuclear(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
-{
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
-  PetscCall(MuonSVDSetFromOptions(data->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOView_Nuclear(MuonLMO lmo, PetscViewer viewer)
 {
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-
   PetscFunctionBegin;
-  PetscCall(MuonSVDView(data->svd, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOReset_Nuclear(MuonLMO lmo)
-{
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODestroy_Nuclear(MuonLMO lmo)
-{
-  MuonLMO_Nuclear *data = (MuonLMO_Nuclear *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
+  PetscCall(MuonSVDView(lmo->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,22 +70,14 @@ static PetscErrorCode MuonLMODestroy_Nuclear(MuonLMO lmo)
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
 {
-  MuonLMO_Nuclear *data;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&data));
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &data->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
-  lmo->data                = data;
-  lmo->form                = MUON_WIRE_TRIPLES;
-  lmo->ops->apply          = MuonLMOApply_Nuclear;
-  lmo->ops->factors        = MuonLMOFactors_Nuclear;
-  lmo->ops->norm           = MuonLMONorm_Nuclear;
-  lmo->ops->dualnorm       = MuonLMODualNorm_Nuclear;
-  lmo->ops->getflops       = MuonLMOGetFlops_Nuclear;
-  lmo->ops->setfromoptions = MuonLMOSetFromOptions_Nuclear;
-  lmo->ops->view           = MuonLMOView_Nuclear;
-  lmo->ops->reset          = MuonLMOReset_Nuclear;
-  lmo->ops->destroy        = MuonLMODestroy_Nuclear;
+  PetscCall(MuonLMOSetSingular(lmo));
+  lmo->form          = MUON_WIRE_TRIPLES;
+  lmo->ops->apply    = MuonLMOApply_Nuclear;
+  lmo->ops->factors  = MuonLMOSingularTriple;
+  lmo->ops->norm     = MuonLMONorm_Nuclear;
+  lmo->ops->dualnorm = MuonLMODualNorm_Nuclear;
+  lmo->ops->getflops = MuonLMOGetFlops_Nuclear;
+  lmo->ops->view     = MuonLMOView_Nuclear;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

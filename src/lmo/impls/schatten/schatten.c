@@ -1,203 +1,66 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
-#include <petscblaslapack.h>
-#include "../../muonlmoslices.h"
-#include "../../../kernels/muonlmokernels.h"
+#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoslices.h>
 
 typedef struct {
-  MuonSVD   svd;
   PetscReal p;
 } MuonLMO_Schatten;
 
-static PetscErrorCode MuonLMOSigma_Schatten(PetscInt count, const PetscReal sigma[], double *size, int *exponent)
+static double Exponent(MuonLMO lmo)
+{
+  return MuonLMOExponent(((MuonLMO_Schatten *)lmo->data)->p);
+}
+
+static PetscErrorCode MuonLMOApply_Schatten(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < count; i++) size[i] = frexp((double)sigma[i], &exponent[i]);
+  PetscCall(MuonLMOSingularApply(lmo, Exponent(lmo), G, D, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Schatten(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+static PetscErrorCode MuonLMONorm_Schatten(MuonLMO lmo, const MuonMatrix *X, double *norm)
 {
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-  const double      p    = MuonLMOExponent_Private(data->p);
-  const PetscScalar zero = 0.0, minus = -1.0;
-  PetscScalar      *d, *U, *V;
-  PetscReal        *sigma;
-  PetscInt          m, n, s, nsv, rows, ldd, count;
-  PetscBLASInt      bm, bn, bk, bldd, bldu;
-  double           *size, *weight, r;
-  int              *exponents, exponent;
-
   PetscFunctionBegin;
-  /* Their own norm needs no singular values */
-  if (p == 2.0) {
-    PetscCall(MuonLMOColumnsApply_Private(lmo, 2.0, 2.0, G, D, dual));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatGetSize(G, &rows, &n));
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  s   = PetscMin(rows, n);
-  nsv = p == 1.0 ? PetscMin(1, s) : s;
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)nsv * (2 * sizeof(double) + sizeof(PetscReal) + sizeof(int)), &size));
-  weight    = size + nsv;
-  sigma     = (PetscReal *)(weight + nsv);
-  exponents = (int *)(sigma + nsv);
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_B, (size_t)(m + n) * (size_t)nsv * sizeof(PetscScalar), &U));
-  V = U + (size_t)m * (size_t)nsv;
-  PetscCall(MuonSVDCompute(data->svd, G, nsv, sigma, U, V, &count, &lmo->status));
-  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (count == 0) {
-    *dual = 0.0;
-    PetscCall(MatZeroEntries(D));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonLMOSigma_Schatten(count, sigma, size, exponents));
-  r     = MuonKernelVectorNorm((size_t)count, MuonLMOConjugate_Private(p), size, exponents, &exponent);
-  *dual = (PetscReal)ldexp(r, exponent);
-  MuonKernelVectorDual((size_t)count, p, size, exponents, weight);
-  for (PetscInt k = 0; k < count; k++) {
-    for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
-  }
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(count, &bk));
-  PetscCall(PetscBLASIntCast(PetscMax(1, ldd), &bldd));
-  bldu = PetscMax(1, bm);
-  PetscCall(MatDenseGetArrayWrite(D, &d));
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &minus, U, &bldu, V, &bn, &zero, d, &bldd));
-  PetscCall(MatDenseRestoreArrayWrite(D, &d));
-  PetscCall(PetscLogFlops(2.0 * m * n * count + 1.0 * n * count + 8.0 * count));
+  PetscCall(MuonLMOSingularNorm(lmo, Exponent(lmo), X, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOValue_Schatten(MuonLMO lmo, double p, Mat X, PetscReal *norm)
+static PetscErrorCode MuonLMODualNorm_Schatten(MuonLMO lmo, const MuonMatrix *G, double *dual)
 {
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-  PetscReal        *sigma;
-  PetscInt          m, n, nsv, count;
-  double           *size, r;
-  int              *exponents, exponent;
-
   PetscFunctionBegin;
-  if (p == 2.0) {
-    PetscCall(MuonLMOColumnsNorm_Private(lmo, 2.0, 2.0, X, norm));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatGetSize(X, &m, &n));
-  nsv = p == HUGE_VAL ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)nsv * (sizeof(double) + sizeof(PetscReal) + sizeof(int)), &size));
-  sigma     = (PetscReal *)(size + nsv);
-  exponents = (int *)(sigma + nsv);
-  PetscCall(MuonSVDCompute(data->svd, X, nsv, sigma, NULL, NULL, &count, &lmo->status));
-  PetscCall(MuonLMOSigma_Schatten(count, sigma, size, exponents));
-  r     = MuonKernelVectorNorm((size_t)count, p, size, exponents, &exponent);
-  *norm = (PetscReal)ldexp(r, exponent);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_Schatten(MuonLMO lmo, Mat X, PetscReal *norm)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOValue_Schatten(lmo, MuonLMOExponent_Private(data->p), X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Schatten(MuonLMO lmo, Mat G, PetscReal *dual)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOValue_Schatten(lmo, MuonLMOConjugate_Private(MuonLMOExponent_Private(data->p)), G, dual));
+  PetscCall(MuonLMOSingularNorm(lmo, MuonLMOConjugate(Exponent(lmo)), G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOGetFlops_Schatten(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-  const double      p    = MuonLMOExponent_Private(data->p);
-  const PetscInt    nsv  = p == 1.0 ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
-
   PetscFunctionBegin;
-  if (p == 2.0) PetscCall(MuonLMOColumnsFlops_Private(2.0, 2.0, m, n, flops));
-  else {
-    PetscCall(MuonSVDGetFlops(m, n, nsv, flops));
-    *flops += 2.0 * m * n * nsv + 1.0 * n * nsv + 8.0 * nsv;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOSchattenSetExponent_Schatten(MuonLMO lmo, PetscReal p)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCheckExponent_Private(lmo, "p", p));
-  data->p = PetscMin(p, PETSC_INFINITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOSchattenGetExponent_Schatten(MuonLMO lmo, PetscReal *p)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  *p = data->p;
+  PetscCall(MuonLMOSingularGetFlops(Exponent(lmo), m, n, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOSetFromOptions_Schatten(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
 {
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-  PetscReal         p    = data->p;
-  PetscBool         set;
-  char              now[64], text[64];
+  PetscReal p = ((MuonLMO_Schatten *)lmo->data)->p;
+  PetscBool set;
+  char      now[64], text[64];
 
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Schatten norm options");
   PetscCall(MuonExponentWrite_Private(p, sizeof(now), now));
-  PetscCall(PetscOptionsString("-lmo_p", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", now, text, sizeof(text), &set));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Schatten norm options");
+  PetscCall(PetscOptionsString("-lmo_schatten_exponent", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", now, text, sizeof(text), &set));
   if (set == PETSC_TRUE) {
     PetscCall(MuonExponentRead_Private(text, &p));
     PetscCall(MuonLMOSchattenSetExponent(lmo, p));
   }
   PetscOptionsHeadEnd();
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
-  PetscCall(MuonSVDSetFromOptions(data->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
 {
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOViewExponent_Private(viewer, "p", data->p));
-  PetscCall(MuonSVDView(data->svd, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOReset_Schatten(MuonLMO lmo)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODestroy_Schatten(MuonLMO lmo)
-{
-  MuonLMO_Schatten *data = (MuonLMO_Schatten *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)lmo, "MuonLMOSchattenSetExponent_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)lmo, "MuonLMOSchattenGetExponent_C", NULL));
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
+  PetscCall(MuonLMOViewExponent(viewer, "p", ((MuonLMO_Schatten *)lmo->data)->p));
+  PetscCall(MuonSVDView(lmo->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,8 +68,8 @@ static PetscErrorCode MuonLMODestroy_Schatten(MuonLMO lmo)
   MUONLMOSCHATTEN - "schatten" - the $p$-norm of the singular values; its dual is their $p^*$-norm with $1/p + 1/p^* = 1$
 
   Options Database Keys:
-+ -lmo_p p           - the exponent, 1 to inf, 2 by default
-- -lmo_svd_type type - SLEPc's solver, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
++ -lmo_schatten_exponent p - the exponent, 1 to inf, 2 by default
+- -lmo_svd_type type       - SLEPc's solver, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
 
   Level: intermediate
 
@@ -226,8 +89,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &data->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
+  PetscCall(MuonLMOSetSingular(lmo));
   data->p                  = 2.0;
   lmo->data                = data;
   lmo->ops->apply          = MuonLMOApply_Schatten;
@@ -236,10 +98,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
   lmo->ops->getflops       = MuonLMOGetFlops_Schatten;
   lmo->ops->setfromoptions = MuonLMOSetFromOptions_Schatten;
   lmo->ops->view           = MuonLMOView_Schatten;
-  lmo->ops->reset          = MuonLMOReset_Schatten;
-  lmo->ops->destroy        = MuonLMODestroy_Schatten;
-  PetscCall(PetscObjectComposeFunction((PetscObject)lmo, "MuonLMOSchattenSetExponent_C", MuonLMOSchattenSetExponent_Schatten));
-  PetscCall(PetscObjectComposeFunction((PetscObject)lmo, "MuonLMOSchattenGetExponent_C", MuonLMOSchattenGetExponent_Schatten));
+  lmo->ops->destroy        = MuonLMODestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,7 +112,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
 - p   - exponent in the norm of the singular values, in [1, `PETSC_INFINITY`]
 
   Options Database Key:
-. -lmo_p p - the exponent, a number or `inf`
+. -lmo_schatten_exponent p - the exponent, a number or `inf`
 
   Level: intermediate
 
@@ -267,7 +126,10 @@ PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO lmo, PetscReal p)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscValidLogicalCollectiveReal(lmo, p, 2);
-  PetscTryMethod(lmo, "MuonLMOSchattenSetExponent_C", (MuonLMO, PetscReal), (lmo, p));
+  MuonIgnoreUnlessType(lmo, MUONLMOSCHATTEN);
+  PetscCall(MuonLMOCheckExponent(lmo, "schatten_exponent", p));
+  ((MuonLMO_Schatten *)lmo->data)->p = PetscMin(p, PETSC_INFINITY);
+  PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,8 +151,6 @@ PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO lmo, PetscReal p)
 PetscErrorCode MuonLMOSchattenGetExponent(MuonLMO lmo, PetscReal *p)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(p, 2);
-  PetscUseMethod(lmo, "MuonLMOSchattenGetExponent_C", (MuonLMO, PetscReal *), (lmo, p));
+  MuonGetOfType(lmo, MUONLMO_CLASSID, MUONLMOSCHATTEN, p, ((MuonLMO_Schatten *)lmo->data)->p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

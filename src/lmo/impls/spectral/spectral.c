@@ -1,70 +1,36 @@
-#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoslices.h>
 #include <petscmuon/private/muonpolarimpl.h>
-#include "../../muonlmoslices.h"
-#include "../../../kernels/muonpolarkernels.h"
 
-typedef struct {
-  MuonSVD svd; /* for the norms; the oracle itself has its MuonPolar */
-} MuonLMO_Spectral;
-
-static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, Mat G, Mat D, PetscReal *dual)
+static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const PetscScalar *g;
-  PetscScalar       *d;
-  PetscInt           m, n, ldg, ldd;
+  const MuonArray   *g = &G->here, *d = &D->here;
+  const MuonKernels *kernels = MuonArrayKernels(g);
   MuonPolar          polar;
-  double             value;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarApply(polar, G, D));
+  PetscCall(MuonPolarApplyMatrix(polar, G, D));
   PetscCall(MuonPolarGetStatus(polar, &lmo->status));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetLocalSize(G, &m, NULL));
-  PetscCall(MatGetSize(G, NULL, &n));
-  PetscCall(MatDenseGetLDA(G, &ldg));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayRead(G, &g));
-  PetscCall(MatDenseGetArray(D, &d));
-  value = MuonKernelDot((size_t)m, (size_t)n, g, (size_t)ldg, d, (size_t)ldd);
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) d[i + (size_t)j * ldd] = -d[i + (size_t)j * ldd];
-  }
-  PetscCall(MatDenseRestoreArray(D, &d));
-  PetscCall(MatDenseRestoreArrayRead(G, &g));
-  PetscCall(MuonLMOSum_Private(lmo, G, 1, &value));
-  *dual = (PetscReal)value;
-  PetscCall(PetscLogFlops(2.0 * m * n));
+  *dual = kernels->Dot(g->m, g->n, g->data, g->ld, d->data, d->ld);
+  kernels->Axpby(d->m, d->n, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
+  PetscCall(MuonLMOSum(lmo, G, 1, dual));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_Spectral(MuonLMO lmo, Mat X, PetscReal *norm)
+static PetscErrorCode MuonLMONorm_Spectral(MuonLMO lmo, const MuonMatrix *X, double *norm)
 {
-  MuonLMO_Spectral *data = (MuonLMO_Spectral *)lmo->data;
-  PetscInt          m, n, count;
-
   PetscFunctionBegin;
-  *norm = 0.0;
-  PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonSVDCompute(data->svd, X, PetscMin(1, PetscMin(m, n)), norm, NULL, NULL, &count, &lmo->status));
+  PetscCall(MuonLMOSingularNorm(lmo, HUGE_VAL, X, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMODualNorm_Spectral(MuonLMO lmo, Mat G, PetscReal *dual)
+static PetscErrorCode MuonLMODualNorm_Spectral(MuonLMO lmo, const MuonMatrix *G, double *dual)
 {
-  MuonLMO_Spectral *data = (MuonLMO_Spectral *)lmo->data;
-  PetscReal        *sigma;
-  PetscInt          m, n, count;
-  double            sum = 0.0;
-
   PetscFunctionBegin;
-  PetscCall(MatGetSize(G, &m, &n));
-  PetscCall(MuonSVDSetWorkspace(data->svd, lmo->work));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)PetscMin(m, n) * sizeof(PetscReal), &sigma));
-  PetscCall(MuonSVDCompute(data->svd, G, PetscMin(m, n), sigma, NULL, NULL, &count, &lmo->status));
-  for (PetscInt i = 0; i < count; i++) sum += (double)sigma[i];
-  *dual = (PetscReal)sum;
+  PetscCall(MuonLMOSingularNorm(lmo, 1.0, G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,16 +45,42 @@ static PetscErrorCode MuonLMOGetFlops_Spectral(MuonLMO lmo, PetscInt m, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLMOShapeFactor_Spectral(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
+{
+  PetscFunctionBegin;
+  if (factor == MUON_SHAPE_FACTOR_KJ) *value = PetscSqrtReal(PetscMax((PetscReal)1.0, m / n));
+  else if (factor == MUON_SHAPE_FACTOR_MOONLIGHT) *value = (PetscReal)0.2 * PetscSqrtReal(PetscMax(m, n));
+  else if (factor == MUON_SHAPE_FACTOR_SCION) *value = PetscSqrtReal(m / n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLMOSetFromOptions_Spectral(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
 {
-  MuonLMO_Spectral *data = (MuonLMO_Spectral *)lmo->data;
-  MuonPolar         polar;
+  MuonPolar polar;
 
   PetscFunctionBegin;
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
-  PetscCall(MuonSVDSetFromOptions(data->svd));
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarSetFromOptions(polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
+{
+  MuonPolar polar;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonPolarSetUp(polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOChoices_Spectral(MuonLMO lmo, size_t length, char text[])
+{
+  MuonPolar polar;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonPolarChoices(polar, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,25 +91,6 @@ static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarView(polar, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOReset_Spectral(MuonLMO lmo)
-{
-  MuonLMO_Spectral *data = (MuonLMO_Spectral *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODestroy_Spectral(MuonLMO lmo)
-{
-  MuonLMO_Spectral *data = (MuonLMO_Spectral *)lmo->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,20 +113,16 @@ static PetscErrorCode MuonLMODestroy_Spectral(MuonLMO lmo)
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
-  MuonLMO_Spectral *data;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&data));
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &data->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)lmo, "lmo_"));
-  lmo->data                = data;
+  PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the oracle itself has its MuonPolar */
   lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->norm           = MuonLMONorm_Spectral;
   lmo->ops->dualnorm       = MuonLMODualNorm_Spectral;
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;
+  lmo->ops->shapefactor    = MuonLMOShapeFactor_Spectral;
+  lmo->ops->setup          = MuonLMOSetUp_Spectral;
+  lmo->ops->choices        = MuonLMOChoices_Spectral;
   lmo->ops->setfromoptions = MuonLMOSetFromOptions_Spectral;
   lmo->ops->view           = MuonLMOView_Spectral;
-  lmo->ops->reset          = MuonLMOReset_Spectral;
-  lmo->ops->destroy        = MuonLMODestroy_Spectral;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

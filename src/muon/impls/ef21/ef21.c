@@ -1,29 +1,8 @@
 #include "ef21compression.h" /*I "petscmuon.h" I*/
 
+static PetscInt EF21DownlinkId = -1; /* of a layer's own downlink, composed with the layer */
+
 const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
-
-/* State of one layer; a matrix that the configuration does not need is NULL */
-typedef struct {
-  MuonCompressor up, down;                        /* C_j of this rank as a worker, C of the layer's server */
-  MuonCompressor first;                           /* sends the first gradient whole */
-  PetscBool      up_assigns, down_assigns, sharp; /* sharp: the server sends the step itself */
-  Mat            M;                               /* worker: momentum; NULL where its weight is 0 */
-  Mat            Gj;                              /* worker: estimate of its momentum; NULL where messages are the momentum itself */
-  Mat            X, Xnew;                         /* server: weights and what they become at the commit; X is NULL where the workers' W are the same */
-  Mat            G, Gnew;                         /* server: aggregate and what it becomes; G is NULL where each step sums it afresh */
-  PetscBool      serves;
-} EF21Layer;
-
-typedef struct {
-  MuonCompressor   up, down; /* what the options say of all layers */
-  MuonEF21Init     init;
-  PetscInt         n;
-  EF21Layer       *layer; /* as muon->active */
-  MuonExchangeMode mode;
-  PetscBool        started; /* a step was committed */
-  PetscBool        direct;  /* every rank computes the new weights of every layer: no message down */
-  EF21Meter        meter;
-} Muon_EF21;
 
 static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
 {
@@ -33,50 +12,64 @@ static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char fam
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*c, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)*c, ((PetscObject)muon)->options));
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", family));
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", MuonPrefix(muon), family));
   PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
   PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A layer's compressor begins as the one for all layers and then reads the layer's own keys */
-static PetscErrorCode MuonEF21CreateLayerCompressor_Private(Muon muon, MuonLayer layer, MuonCompressor all, const char family[], PetscInt sender, PetscInt direction, MuonCompressor *c)
+/* The keys behind a layer's own name: its downlink, and all of its compressors */
+static PetscErrorCode MuonEF21ReadOwnDownlink_Private(Muon muon, MuonLayer layer)
 {
-  const PetscInt *rows, *columns;
-  PetscInt        nrows, ncolumns;
-  PetscBool       own, same;
-  MuonLMO         lmo;
-  char            before[PETSC_MAX_OPTION_NAME], prefix[PETSC_MAX_OPTION_NAME], shared[PETSC_MAX_OPTION_NAME];
+  char         prefix[PETSC_MAX_OPTION_NAME];
+  MuonDownlink downlink;
+  PetscBool    set;
 
   PetscFunctionBegin;
-  PetscCall(MuonEF21CreateCompressor_Private(muon, family, c));
-  PetscCall(MuonCompressorCopyOptions_Private(all, *c));
+  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
+  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-ef21_downlink", MuonDownlinks, (PetscEnum *)&downlink, &set));
+  if (set) PetscCall(MuonEF21SetLayerDownlink(muon, layer, downlink));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
+{
+  MuonCompressor c = (MuonCompressor)object;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
+  if (type) PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+  else PetscCall(MuonCompressorSetFromOptions(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A piece's compressor begins as the one for all layers, which has read the keys for all whatever its type was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read here; what was set
+   after MuonSetFromOptions() stays
+*/
+static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *piece, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
+{
+  const PetscInt *rows, *columns;
+  PetscInt        nrows, ncolumns, bits;
+  char            shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", MuonPrefix(muon), family));
+  PetscCall(MuonLayerGetOwnPrefix_Private(piece->layer, sizeof(layer), layer));
+  PetscCall(PetscSNPrintf(own, sizeof(own), "%s%s", layer, family));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)c, (PetscObject)muon, 1));
+  PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
+  PetscCall(MuonCompressorCopyOptions_Private(all, c));
+  PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
   if (muon->setfromoptionscalled) {
-    /* The keys for all layers were read by the one for all, whatever its type was then. Those of a solver of singular values, which is not copied, are read here; what was set after MuonSetFromOptions() stays */
-    PetscCall(MuonCompressorTypeSetFromOptions_Private(*c));
-    PetscCall(MuonCompressorCopyOptions_Private(all, *c));
-    PetscCall(MuonLayerHasOwnOptions_Private(layer, &own));
-    if (own) {
-      PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(before), before));
-      PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", before, family));
-      PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
-      PetscCall(MuonCompressorSetFromOptions(*c));
-      PetscCall(PetscObjectTypeCompare((PetscObject)*c, ((PetscObject)all)->type_name, &same));
-      if (same == PETSC_FALSE) {
-        /* Of a type that is the layer's alone nobody has read the keys for all layers */
-        PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", family));
-        PetscCall(MuonCompressorSetOptionsPrefix(*c, shared));
-        PetscCall(MuonCompressorTypeSetFromOptions_Private(*c));
-        PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
-        PetscCall(MuonCompressorSetFromOptions(*c));
-      }
-    }
+    PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+    PetscCall(MuonCompressorCopyOptions_Private(all, c));
+    PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
   }
-  PetscCall(MuonCompressorSetStream(*c, muon->seed, ((PetscObject)layer)->name, sender, direction));
-  PetscCall(MuonLayerGetBlocks(layer, &nrows, &rows, &ncolumns, &columns));
-  PetscCall(MuonCompressorSetBlocks(*c, nrows, rows, ncolumns, columns));
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonCompressorSharpSetLMO(*c, lmo));
+  PetscCall(MuonLayerGetBlocks(piece->layer, &nrows, &rows, &ncolumns, &columns));
+  PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
+  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
+  if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(c, indexbits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,307 +78,201 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    EF21Layer *s = &ef21->layer[i];
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    EF21Piece *state = (EF21Piece *)muon->piece[p].data;
 
-    PetscCall(MuonCompressorDestroy(&s->up));
-    PetscCall(MuonCompressorDestroy(&s->down));
-    PetscCall(MuonCompressorDestroy(&s->first));
-    PetscCall(MatDestroy(&s->M));
-    PetscCall(MatDestroy(&s->Gj));
-    PetscCall(MatDestroy(&s->X));
-    PetscCall(MatDestroy(&s->Xnew));
-    PetscCall(MatDestroy(&s->G));
-    PetscCall(MatDestroy(&s->Gnew));
+    if (state == NULL) continue;
+    PetscCall(MuonCompressorDestroy(&state->first));
+    PetscCall(MuonArrayDestroy(&state->Gj));
+    PetscCall(MuonArrayDestroy(&state->G));
+    PetscCall(PetscFree(muon->piece[p].data));
   }
-  PetscCall(PetscFree(ef21->layer));
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
-  ef21->n       = 0;
   ef21->started = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
+static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bits)
+{
+  PetscLogDouble entries = 1;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&piece->layer->blocks); b++) {
+      MuonBlock block;
+
+      PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &block));
+      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
+    }
+  }
+  for (*bits = 0; entries > 1; entries /= 2) ++*bits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently without effect */
+static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int hash[2])
+{
+  char text[1024];
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorChoices_Private(ef21->up, sizeof(text), text));
+  PetscCall(MuonNameHash_Private(text, &hash[0]));
+  PetscCall(MuonCompressorChoices_Private(ef21->down, sizeof(text), text));
+  PetscCall(MuonNameHash_Private(text, &hash[1]));
+  ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonConfigure_EF21(Muon muon)
 {
-  Muon_EF21     *ef21      = (Muon_EF21 *)muon->data;
-  PetscLogDouble entries   = 1;
-  PetscInt       indexbits = 0, bits;
+  Muon_EF21 *ef21      = (Muon_EF21 *)muon->data;
+  PetscInt   indexbits = 0;
 
   PetscFunctionBegin;
-  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-muon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at != (PetscInt)MUON_MOMENTUM_AT_SERVER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-muon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker");
-  muon->momentum_at = (PetscInt)MUON_MOMENTUM_AT_WORKER;
-  PetscCall(MuonReset_EF21(muon));
-  ef21->n = muon->nactive;
-  PetscCall(PetscCalloc1(ef21->n, &ef21->layer));
-  PetscCall(EF21MeterCreate_Private(&ef21->meter, ef21->n));
-  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    for (PetscInt b = 0; b < MuonBlocksCount_Private(&muon->active[i]->blocks); b++) {
-      MuonBlock block;
+  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
+  PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->npieces));
+  PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+    EF21Piece *state;
+    PetscBool  assigns;
 
-      PetscCall(MuonLayerGetBlock_Private(muon->active[i], b, &block));
-      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
+    PetscCall(PetscNew(&state));
+    piece->data = state;
+    PetscCall(MuonEF21ConfigureCompressor_Private(muon, piece, ef21->up, "ef21_", indexbits, piece->up));
+    PetscCall(MuonEF21ConfigureCompressor_Private(muon, piece, ef21->down, "ef21_server_", indexbits, piece->down));
+    if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, piece->layer));
+    PetscCall(MuonEF21GetLayerDownlink(muon, piece->layer, &piece->downlink));
+    PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
+    state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
+    piece->keep_sum  = state->estimates;
+  }
+  PetscCall(EF21HashTemplates_Private(ef21, ef21->chosen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonPiece *piece)
+{
+  Muon_EF21           *ef21  = (Muon_EF21 *)muon->data;
+  EF21Piece           *state = (EF21Piece *)piece->data;
+  MuonCompressorValues values;
+  MuonArray            shape;
+  int                  init[2] = {(int)ef21->init, -(int)ef21->init}, most[2];
+
+  PetscFunctionBegin;
+  if (piece == muon->piece) {
+    PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+    PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%sef21_init is %s on some ranks and %s on others, expected the same on each", MuonPrefix(muon), MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
+  }
+  if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPieceGetStateShape(muon, piece, &shape));
+  PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
+  if (piece->serves) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
+  if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
+  /* The first gradient goes whole */
+  PetscCall(MuonCompressorGetValues(piece->up, &values));
+  PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &state->first));
+  PetscCall(MuonCompressorSetType(state->first, MUONCOMPRESSORIDENTITY));
+  PetscCall(MuonCompressorIdentitySetValues_Private(state->first, values == MUON_COMPRESSOR_VALUES_DOUBLE || values == MUON_COMPRESSOR_VALUES_NATIVE ? values : MUON_COMPRESSOR_VALUES_SINGLE));
+  PetscCall(MuonCompressorSetStream(state->first, muon->seed, piece->name, muon->rank, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
+{
+  Muon_EF21   *ef21 = (Muon_EF21 *)muon->data;
+  unsigned int now[2];
+
+  PetscFunctionBegin;
+  if (ef21->state != ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state) {
+    PetscCall(EF21HashTemplates_Private(ef21, now));
+    for (int down = 0; down < 2; down++) {
+      PetscCheck(now[down] == ef21->chosen[down], PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
+                 "-%sef21_%scompressor was changed after MuonSetUp(), where each layer got its own; change those of MuonEF21GetLayerCompressors(), or call MuonReset() before", MuonPrefix(muon), down ? "server_" : "");
     }
   }
-  while (entries > 1) {
-    entries /= 2;
-    indexbits++;
-  }
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    EF21Layer *s     = &ef21->layer[i];
-    MuonLayer  layer = muon->active[i];
+  PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(MuonEF21CreateLayerCompressor_Private(muon, layer, ef21->up, "ef21_", muon->rank, 0, &s->up));
-    /* One stream a layer, whoever serves it: the weights do not depend on the owners */
-    PetscCall(MuonEF21CreateLayerCompressor_Private(muon, layer, ef21->down, "ef21_server_", 0, 1, &s->down));
-    PetscCall(MuonCompressorGetPaperIndexBits(s->up, &bits));
-    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->up, indexbits));
-    PetscCall(MuonCompressorGetPaperIndexBits(s->down, &bits));
-    PetscCall(PetscObjectTypeCompare((PetscObject)s->down, MUONCOMPRESSORSHARP, &s->sharp));
-    if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(s->down, indexbits));
-    PetscCall(MuonCompressorIsAssignment(s->up, &s->up_assigns));
-    PetscCall(MuonCompressorIsAssignment(s->down, &s->down_assigns));
+/* Whether this step sends the first gradient whole, which momentum and estimates become */
+static PetscBool EF21IsFirst(Muon muon)
+{
+  const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+
+  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonPiece *piece)
+{
+  PetscFunctionBegin;
+  if (EF21IsFirst(muon)) {
+    piece->previous = 0;
+    piece->fresh    = 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the servers can send the steps that are asked for: the same answer on all ranks, whose layers are the same */
-static PetscErrorCode EF21CheckSharp_Private(Muon muon)
+/* R_j = C_j(M_j - G_j) */
+static PetscErrorCode MuonWorker_EF21(Muon muon, MuonPiece *piece, MuonUpload *upload)
 {
-  Muon_EF21  *ef21   = (Muon_EF21 *)muon->data;
-  const char *before = ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "";
-  char        reason[512];
+  EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    const char *name = ((PetscObject)muon->active[i])->name;
-
-    if (ef21->layer[i].sharp == PETSC_FALSE) continue;
-    PetscCall(MuonLayerCanEncode_Private(muon->active[i], sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_server_compressor sharp of layer \"%s\": %s; -%smuon_layer_%s_ef21_server_compressor identity sends its weights instead", before, name, reason, before,
-               name);
-  }
+  if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  upload->R = &state->Gj;
+  if (EF21IsFirst(muon)) upload->compressor = state->first;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSetUp_EF21(Muon muon)
+/* G + mean of R_j */
+static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonPiece *piece, const MuonArray *sum, PetscInt count)
 {
-  Muon_EF21 *ef21     = (Muon_EF21 *)muon->data;
-  PetscBool  summable = PETSC_TRUE, assigns = PETSC_TRUE, everywhere = PETSC_TRUE;
-  int        init[2], most[2];
-  Mat        W;
+  EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
-  init[0] = (int)ef21->init;
-  init[1] = -(int)ef21->init;
-  PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-ef21_init is %s on some ranks and %s on others, expected the same on each", MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
-  PetscCall(EF21CheckSharp_Private(muon));
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    PetscBool sharp;
-
-    PetscCall(PetscObjectTypeCompare((PetscObject)ef21->layer[i].up, MUONCOMPRESSORSHARP, &sharp));
-    PetscCheck(sharp == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_compressor sharp of layer \"%s\": workers send no steps, expected another type; -ef21_server_compressor may be sharp",
-               ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", ((PetscObject)muon->active[i])->name);
-    if (ef21->layer[i].up_assigns == PETSC_FALSE) summable = PETSC_FALSE;
-    if (ef21->layer[i].down_assigns == PETSC_FALSE && ef21->layer[i].sharp == PETSC_FALSE) assigns = PETSC_FALSE;
-    if (muon->active[i]->owner >= 0) everywhere = PETSC_FALSE;
-  }
-  ef21->direct = (assigns && everywhere) ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonExchangeResolveMode(muon->exchange, summable, "an -ef21_compressor other than identity", &ef21->mode));
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    EF21Layer *s     = &ef21->layer[i];
-    MuonLayer  layer = muon->active[i];
-    PetscReal  previous, fresh;
-
-    PetscCall(MuonExchangeServes(muon->exchange, i, &s->serves));
-    PetscCall(MuonGetMomentumWeights_Private(muon, layer, &previous, &fresh));
-    if (previous != 0) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_TRUE, &s->M));
-    if (s->up_assigns == PETSC_FALSE) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_TRUE, &s->Gj));
-    if (ef21->init == MUON_EF21_INIT_GRADIENT && s->up_assigns == PETSC_FALSE) {
-      MuonCompressorValues values;
-
-      PetscCall(MuonCompressorGetValues(s->up, &values));
-      PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &s->first));
-      PetscCall(MuonCompressorSetType(s->first, MUONCOMPRESSORIDENTITY));
-      PetscCall(MuonCompressorIdentitySetValues_Private(s->first, values == MUON_COMPRESSOR_VALUES_DOUBLE || values == MUON_COMPRESSOR_VALUES_NATIVE ? values : MUON_COMPRESSOR_VALUES_SINGLE));
-      PetscCall(MuonCompressorSetStream(s->first, muon->seed, ((PetscObject)layer)->name, muon->rank, 0));
-    }
-    if (s->serves == PETSC_FALSE) continue;
-    /* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
-    if (s->up_assigns == PETSC_FALSE) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_TRUE, &s->G));
-    if (s->up_assigns == PETSC_FALSE || ef21->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->Gnew));
-    if (s->down_assigns == PETSC_FALSE && s->sharp == PETSC_FALSE) {
-      PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->X));
-      PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
-      PetscCall(MuonMatAxpby_Private(1, W, 0, s->X));
-      PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_FALSE));
-    }
-    if (s->X != NULL || ef21->direct) PetscCall(MuonDenseMatCreate_Private(layer, PETSC_FALSE, &s->Xnew));
-    layer->X = s->X != NULL ? s->X : layer->W;
-  }
+  if (state->estimates) MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
+  else if (count > 1) MuonArrayAxpby(1 / (double)count, sum, 0, sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonWeightsChanged_EF21(Muon muon)
+/* G_j + R_j, and the server's new aggregate in place of the old one */
+static PetscErrorCode MuonCommit_EF21(Muon muon, MuonPiece *piece)
 {
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-  Mat        W;
+  EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    if (ef21->layer[i].X == NULL) continue;
-    PetscCall(MuonLayerWeightsBegin_Private(muon->active[i], &W));
-    PetscCall(MuonMatAxpby_Private(1, W, 0, ef21->layer[i].X));
-    PetscCall(MuonLayerWeightsEnd_Private(muon->active[i], PETSC_FALSE));
-  }
+  if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EF21MeterUp_Private(muon, piece, PETSC_FALSE, &piece->T, &state->Gj));
+  PetscCall(MuonCompressorDecodeOpened(piece->sent, &piece->up_own, PETSC_TRUE, 1, &state->Gj));
+  PetscCall(EF21MeterUp_Private(muon, piece, PETSC_TRUE, &piece->T, &state->Gj));
+  if (piece->serves) MuonArraySwap(&state->G, &piece->sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which compressor the workers of a layer use in this step: the first gradient may go whole */
-static MuonCompressor EF21Up(const Muon_EF21 *ef21, const EF21Layer *s)
-{
-  return s->first != NULL && ef21->started == PETSC_FALSE ? s->first : s->up;
-}
-
-/* Server: G + mean of the decoded messages into Gnew, where a sum of arrays already is if there are no messages */
-static PetscErrorCode EF21Aggregate_Private(Muon muon, PetscInt i, Mat Gnew, MuonStatus *status)
-{
-  Muon_EF21      *ef21 = (Muon_EF21 *)muon->data;
-  EF21Layer      *s    = &ef21->layer[i];
-  const PetscReal mean = 1 / (PetscReal)muon->size;
-
-  PetscFunctionBegin;
-  /* Decoding is the compressors' phase, so that no second is counted in two */
-  if (ef21->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(muon, i, EF21Up(ef21, s), Gnew, status));
-  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
-  if (s->G != NULL) PetscCall(MuonMatAxpby_Private(1, s->G, mean, Gnew));
-  else if (muon->size > 1) PetscCall(MatScale(Gnew, mean));
-  PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Server: aggregate, step inside the norm ball, C(X - W) or the step itself of each layer that this rank serves */
-static PetscErrorCode EF21Serve_Private(Muon muon, MuonRecord *record, MuonStatus *status)
-{
-  Muon_EF21      *ef21 = (Muon_EF21 *)muon->data;
-  const PetscInt *order;
-  PetscBool       finite;
-
-  PetscFunctionBegin;
-  if (ef21->direct == PETSC_FALSE) PetscCall(MuonExchangeDownBegin(muon->exchange, (PetscInt64)muon->step));
-  PetscCall(MuonExchangeGetOrder(muon->exchange, &order));
-  for (PetscInt k = 0; k < ef21->n && *status == MUON_STATUS_OK; k++) {
-    const PetscInt  i     = order[k];
-    EF21Layer      *s     = &ef21->layer[i];
-    MuonLayer       layer = muon->active[i];
-    const PetscBool step  = s->sharp && ef21->direct == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-    Mat             W, Xnew = s->Xnew, Gnew = s->Gnew;
-
-    if (s->serves == PETSC_FALSE) continue;
-    if (Gnew == NULL) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_A, layer, &Gnew));
-    if (Xnew == NULL && step == PETSC_FALSE) PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_B, layer, &Xnew));
-    PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
-    PetscCall(EF21Aggregate_Private(muon, i, Gnew, status));
-    if (*status == MUON_STATUS_OK && step) PetscCall(MuonSendStep_Private(muon, i, s->down, Gnew, W, record, status));
-    else if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, i, Gnew, s->X != NULL ? s->X : W, Xnew, record, status));
-    if (*status == MUON_STATUS_OK && ef21->direct) {
-      /* What goes down is checked as it is encoded; here nothing goes down */
-      PetscCall(MuonMatIsFinite_Private(Xnew, &finite));
-      if (finite == PETSC_FALSE) PetscCall(MuonWorse_Private(MUON_STATUS_NANORINF, status));
-      PetscCall(MuonHashReplica_Private(Xnew, record));
-    } else if (*status == MUON_STATUS_OK && step == PETSC_FALSE) PetscCall(MuonSendDown_Private(muon, i, s->down, Xnew, W, record, status));
-    PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_FALSE));
-    if (s->Gnew == NULL) PetscCall(MatDestroy(&Gnew));
-    if (s->Xnew == NULL) PetscCall(MatDestroy(&Xnew));
-  }
-  if (ef21->direct == PETSC_FALSE) PetscCall(MuonExchangeDown(muon->exchange, *status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EF21Commit_Private(Muon muon, const MuonCompressor up[], const MuonCompressor down[])
+static PetscErrorCode MuonEnd_EF21(Muon muon)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    EF21Layer           *s     = &ef21->layer[i];
-    MuonLayer            layer = muon->active[i];
-    const unsigned char *message;
-    size_t               bytes;
-    const PetscBool      gap = s->X != NULL && (layer->owner >= 0 || muon->rank == 0) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server measures it */
-    Mat                  W, swap;
-
-    if (s->M != NULL) PetscCall(MuonMatAxpby_Private(1, layer->gradient, 0, s->M));
-    if (s->Gj != NULL) {
-      PetscCall(MuonExchangeUpOwn(muon->exchange, i, &bytes, &message));
-      PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_FALSE, layer->gradient, s->Gj));
-      PetscCall(MuonCompressorDecodeChecked_Private(up[i], PETSC_TRUE, 1, bytes, message, s->Gj));
-      PetscCall(EF21MeterUp_Private(muon, &ef21->meter, i, PETSC_TRUE, layer->gradient, s->Gj));
-    }
-    PetscCall(MuonCompressorCommit(up[i]));
-    PetscCall(MuonLayerWeightsBegin_Private(layer, &W));
-    if (gap == PETSC_TRUE) PetscCall(EF21MeterDown_Private(muon, &ef21->meter, i, PETSC_FALSE, s->Xnew, W));
-    if (ef21->direct) PetscCall(MuonMatAxpby_Private(1, s->Xnew, 0, W));
-    else if (s->sharp) PetscCall(MuonDecodeStep_Private(muon, i, W));
-    else PetscCall(MuonDecodeDown_Private(muon, i, s->down, s->down_assigns, W));
-    if (gap == PETSC_TRUE) PetscCall(EF21MeterDown_Private(muon, &ef21->meter, i, PETSC_TRUE, s->Xnew, W));
-    PetscCall(MuonLayerWeightsEnd_Private(layer, PETSC_TRUE));
-    if (s->serves == PETSC_FALSE) continue;
-    PetscCall(MuonCompressorCommit(s->down));
-    PetscCall(MuonLayerCommit_Private(layer));
-    if (s->X != NULL) {
-      swap    = s->X;
-      s->X    = s->Xnew;
-      s->Xnew = swap;
-    }
-    if (s->G != NULL) {
-      swap    = s->G;
-      s->G    = s->Gnew;
-      s->Gnew = swap;
-    }
-    layer->X = s->X != NULL ? s->X : layer->W;
-  }
-  PetscCall(EF21MeterEnd_Private(muon, &ef21->meter, up, down));
+  PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
   ef21->started = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
+static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonStateVisitor *visitor)
 {
-  Muon_EF21      *ef21   = (Muon_EF21 *)muon->data;
-  MuonStatus      status = PetscIsInfOrNanReal((PetscReal)record->loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
-  const PetscBool first  = ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool       ok;
-  Mat            *M, *Gj, *sum;
-  MuonCompressor *up, *down;
+  EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
-  PetscCall(EF21CheckSharp_Private(muon)); /* an oracle may have been given another norm */
-  PetscCall(PetscMalloc5(ef21->n, &M, ef21->n, &Gj, ef21->n, &sum, ef21->n, &up, ef21->n, &down));
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    M[i]    = ef21->layer[i].M;
-    Gj[i]   = ef21->layer[i].Gj;
-    sum[i]  = ef21->layer[i].Gnew;
-    up[i]   = EF21Up(ef21, &ef21->layer[i]);
-    down[i] = ef21->layer[i].down;
-  }
-  PetscCall(MuonWorkerMomentum_Private(muon, M, first, record, &status));
-  PetscCall(MuonSendUp_Private(muon, ef21->mode, up, Gj, sum, &status));
-  PetscCall(EF21Serve_Private(muon, record, &status));
-  if (ef21->direct == PETSC_FALSE) PetscCall(MuonReceiveDown_Private(muon, down, &status));
-  /* Each worker multiplies a step that it got by what it makes of rate, schedule and decay */
-  for (PetscInt i = 0; i < ef21->n && ef21->direct == PETSC_FALSE; i++) {
-    if (ef21->layer[i].sharp) PetscCall(MuonHashStep_Private(muon, i, record));
-  }
-  PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
-  record->status = (double)status;
-  record->up     = muon->traffic.up[1];
-  record->down   = muon->traffic.down[1];
-  PetscCall(MuonAgree_Private(muon, record, &ok));
-  if (ok) PetscCall(EF21Commit_Private(muon, up, down));
-  PetscCall(PetscFree5(M, Gj, sum, up, down));
+  visitor->holder = MUON_STATE_WORKER;
+  PetscCall(MuonStateVisitArray(visitor, "estimate", PETSC_TRUE, PETSC_FALSE, &state->Gj));
+  visitor->holder = MUON_STATE_SERVER;
+  PetscCall(MuonStateVisitArray(visitor, "aggregate", PETSC_TRUE, PETSC_FALSE, &state->G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,14 +288,14 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_compressor type                - one of the values of `MuonCompressorType`, not sharp
-. -ef21_compressor_ratio ratio         - part that is kept, see `MuonCompressorSetRatio()`
-. -ef21_compressor_rank rank           - the rank
-. -ef21_compressor_bits bits           - bits of a quantized entry
-. -ef21_compressor_block_length n      - entries of a block that share a scale
-. -ef21_compressor_block_norm (max|l2) - the norm that is this scale
-. -ef21_compressor_line_norm p         - exponent of the norm that rows or columns are chosen by
-- -ef21_compressor_values values       - how values are written (native|double|single|bf16|natural)
++ -ef21_compressor type                     - one of the values of `MuonCompressorType`
+. -ef21_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_compressor_rank rank                - the rank
+. -ef21_compressor_bits bits                - bits of a quantized entry
+. -ef21_compressor_qsgd_block_length n      - entries of a block that share a scale
+. -ef21_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
+. -ef21_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+- -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
 
@@ -420,16 +307,7 @@ static PetscErrorCode MuonStep_EF21(Muon muon, MuonRecord *record)
 PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(compressor, 2);
-  PetscUseMethod(muon, "MuonEF21GetCompressor_C", (Muon, MuonCompressor *), (muon, compressor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *compressor)
-{
-  PetscFunctionBegin;
-  *compressor = ((Muon_EF21 *)muon->data)->up;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->up);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,49 +323,26 @@ static PetscErrorCode MuonEF21GetCompressor_EF21(Muon muon, MuonCompressor *comp
 . compressor - the compressor, borrowed
 
   Options Database Keys:
-+ -ef21_server_compressor type                - one of the values of `MuonCompressorType`
-. -ef21_server_compressor_ratio ratio         - part that is kept, see `MuonCompressorSetRatio()`
-. -ef21_server_compressor_rank rank           - the rank
-. -ef21_server_compressor_bits bits           - bits of a quantized entry
-. -ef21_server_compressor_block_length n      - entries of a block that share a scale
-. -ef21_server_compressor_block_norm (max|l2) - the norm that is this scale
-. -ef21_server_compressor_line_norm p         - exponent of the norm that rows or columns are chosen by
-- -ef21_server_compressor_values values       - how values are written (native|double|single|bf16|natural)
++ -ef21_server_compressor type                     - one of the values of `MuonCompressorType`
+. -ef21_server_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_server_compressor_rank rank                - the rank
+. -ef21_server_compressor_bits bits                - bits of a quantized entry
+. -ef21_server_compressor_qsgd_block_length n      - entries of a block that share a scale
+. -ef21_server_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
+. -ef21_server_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+- -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural)
 
   Level: intermediate
 
   Note:
-  `MUONCOMPRESSORSHARP` sends the steps themselves, see `MUONEF21`; layers without such steps need `-muon_layer_NAME_ef21_server_compressor identity`.
+  With `-ef21_downlink step` (`MuonEF21SetDownlink()`) a layer's server sends the step itself and uses no compressor.
 
-.seealso: `Muon`, `MUONEF21`, `MUONCOMPRESSORSHARP`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
 PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(compressor, 2);
-  PetscUseMethod(muon, "MuonEF21GetServerCompressor_C", (Muon, MuonCompressor *), (muon, compressor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21GetServerCompressor_EF21(Muon muon, MuonCompressor *compressor)
-{
-  PetscFunctionBegin;
-  *compressor = ((Muon_EF21 *)muon->data)->down;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EF21FindLayer_Private(Muon muon, MuonLayer layer, EF21Layer **s)
-{
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-
-  PetscFunctionBegin;
-  PetscCheck(muon->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonSetUp() first");
-  *s = NULL;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    if (muon->active[i] == layer) *s = &ef21->layer[i];
-  }
-  PetscCheck(*s != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->down);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,61 +365,14 @@ static PetscErrorCode EF21FindLayer_Private(Muon muon, MuonLayer layer, EF21Laye
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
+  MuonPiece *piece;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscUseMethod(muon, "MuonEF21GetLayerCompressors_C", (Muon, MuonLayer, MuonCompressor *, MuonCompressor *), (muon, layer, up, down));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21GetLayerCompressors_EF21(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
-{
-  EF21Layer *s;
-
-  PetscFunctionBegin;
-  PetscCall(EF21FindLayer_Private(muon, layer, &s));
-  if (up != NULL) *up = s->up;
-  if (down != NULL) *down = s->down;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonEF21GetLayerState - Gets the state of one layer that this rank holds
-
-  Not Collective; No Fortran Support
-
-  Input Parameters:
-+ muon  - an optimizer of type `MUONEF21`, set up
-- layer - one of its layers that is not frozen
-
-  Output Parameters:
-+ M  - momentum of this rank as a worker, borrowed; `NULL` where momentum has no weight
-. Gj - what the server believes the momentum of this rank to be, borrowed; `NULL` with the compressor identity, where it is the momentum
-- G  - aggregate of the server, borrowed; `NULL` on ranks that do not serve the layer and with the compressor identity, where each step sums it afresh
-
-  Level: advanced
-
-  Note:
-  Each argument may be `NULL`. G is the mean of the workers' Gj up to rounding, in each step.
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetLayerCompressors()`, `MuonLayerGetServerWeights()`
-@*/
-PetscErrorCode MuonEF21GetLayerState(Muon muon, MuonLayer layer, Mat *M, Mat *Gj, Mat *G)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscUseMethod(muon, "MuonEF21GetLayerState_C", (Muon, MuonLayer, Mat *, Mat *, Mat *), (muon, layer, M, Gj, G));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21GetLayerState_EF21(Muon muon, MuonLayer layer, Mat *M, Mat *Gj, Mat *G)
-{
-  EF21Layer *s;
-
-  PetscFunctionBegin;
-  PetscCall(EF21FindLayer_Private(muon, layer, &s));
-  if (M != NULL) *M = s->M;
-  if (Gj != NULL) *Gj = s->Gj;
-  if (G != NULL) *G = s->G;
+  MuonCheckType(muon, MUONEF21);
+  PetscCall(MuonPieceFind(muon, layer, &piece));
+  if (up != NULL) *up = piece->up;
+  if (down != NULL) *down = piece->down;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -592,14 +400,9 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscTryMethod(muon, "MuonEF21SetInit_C", (Muon, MuonEF21Init), (muon, init));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21SetInit_EF21(Muon muon, MuonEF21Init init)
-{
-  PetscFunctionBegin;
-  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_EF21 *)muon->data)->init == init, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-ef21_init must be set before MuonSetUp()");
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  PetscCheck(init == MUON_EF21_INIT_ZERO || init == MUON_EF21_INIT_GRADIENT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_init %d is no MuonEF21Init", MuonPrefix(muon), (int)init);
+  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_EF21 *)muon->data)->init == init, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_init must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   ((Muon_EF21 *)muon->data)->init = init;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -622,48 +425,144 @@ static PetscErrorCode MuonEF21SetInit_EF21(Muon muon, MuonEF21Init init)
 PetscErrorCode MuonEF21GetInit(Muon muon, MuonEF21Init *init)
 {
   PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, init, ((Muon_EF21 *)muon->data)->init);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A layer's own choice is composed with the layer, which knows nothing of it */
+static PetscErrorCode MuonEF21SetDownlink_Private(Muon muon, MuonLayer layer, MuonDownlink downlink)
+{
+  PetscFunctionBegin;
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_downlink must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  PetscCheck(downlink == MUON_DOWNLINK_WEIGHTS || downlink == MUON_DOWNLINK_STEP, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_downlink %d is no MuonDownlink", MuonPrefix(muon), (int)downlink);
+  if (layer == NULL) ((Muon_EF21 *)muon->data)->downlink = downlink;
+  else PetscCall(PetscObjectComposedDataSetInt((PetscObject)layer, EF21DownlinkId, (PetscInt)downlink));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, MuonDownlink *downlink)
+{
+  PetscInt  own = 0;
+  PetscBool has = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  MuonCheckType(muon, MUONEF21);
+  if (layer != NULL) PetscCall(PetscObjectComposedDataGetInt((PetscObject)layer, EF21DownlinkId, own, has));
+  *downlink = has ? (MuonDownlink)own : ((Muon_EF21 *)muon->data)->downlink;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21SetDownlink - Sets how servers tell the workers of new weights
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
+- downlink - `MUON_DOWNLINK_WEIGHTS`, by the compressor of `MuonEF21GetServerCompressor()`, or `MUON_DOWNLINK_STEP`
+
+  Options Database Key:
+. -ef21_downlink downlink - how (weights|step)
+
+  Level: intermediate
+
+  Note:
+  `MuonEF21SetLayerDownlink()`, and `-muon_layer_NAME_ef21_downlink`, speak of one layer.
+
+.seealso: `Muon`, `MUONEF21`, `MuonDownlink`, `MuonEF21GetDownlink()`, `MuonEF21SetLayerDownlink()`
+@*/
+PetscErrorCode MuonEF21SetDownlink(Muon muon, MuonDownlink downlink)
+{
+  PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(init, 2);
-  PetscUseMethod(muon, "MuonEF21GetInit_C", (Muon, MuonEF21Init *), (muon, init));
+  PetscValidLogicalCollectiveEnum(muon, downlink, 2);
+  PetscCall(MuonEF21SetDownlink_Private(muon, NULL, downlink));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEF21GetInit_EF21(Muon muon, MuonEF21Init *init)
+/*@
+  MuonEF21GetDownlink - Gets how servers tell the workers of new weights
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. downlink - how, for layers that have no choice of their own
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetDownlink()`
+@*/
+PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 {
   PetscFunctionBegin;
-  *init = ((Muon_EF21 *)muon->data)->init;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(downlink, 2);
+  PetscCall(MuonEF21GetDownlink_Private(muon, NULL, downlink));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEF21SetMonitorCompression_EF21(Muon muon, PetscBool measure)
+/*@
+  MuonEF21SetLayerDownlink - Sets how the server of one layer tells the workers of new weights
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
+. layer    - one of its layers
+- downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
+
+  Options Database Key:
+. -muon_layer_NAME_ef21_downlink downlink - how (weights|step)
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonDownlink`, `MuonEF21SetDownlink()`, `MuonEF21GetLayerDownlink()`
+@*/
+PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink downlink)
 {
   PetscFunctionBegin;
-  ((Muon_EF21 *)muon->data)->meter.wanted = measure;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscValidLogicalCollectiveEnum(muon, downlink, 3);
+  PetscCall(MuonEF21SetDownlink_Private(muon, layer, downlink));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEF21GetMonitorCompression_EF21(Muon muon, PetscBool *measure)
+/*@
+  MuonEF21GetLayerDownlink - Gets how the server of one layer tells the workers of new weights
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - an optimizer of type `MUONEF21`
+- layer - one of its layers
+
+  Output Parameter:
+. downlink - how
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetLayerDownlink()`
+@*/
+PetscErrorCode MuonEF21GetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink *downlink)
 {
   PetscFunctionBegin;
-  *measure = ((Muon_EF21 *)muon->data)->meter.wanted;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonEF21GetLayerCompression_EF21(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
-{
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-  EF21Layer *s;
-
-  PetscFunctionBegin;
-  PetscCall(EF21FindLayer_Private(muon, layer, &s));
-  *compression = ef21->meter.result[s - ef21->layer];
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(downlink, 3);
+  PetscCall(MuonEF21GetDownlink_Private(muon, layer, downlink));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsObject)
 {
-  Muon_EF21   *ef21 = (Muon_EF21 *)muon->data;
-  MuonEF21Init init = ef21->init;
+  Muon_EF21   *ef21     = (Muon_EF21 *)muon->data;
+  MuonEF21Init init     = ef21->init;
+  MuonDownlink downlink = ef21->downlink;
   char         viewer[PETSC_MAX_PATH_LEN];
   PetscBool    flg;
 
@@ -671,6 +570,8 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   PetscOptionsHeadBegin(PetscOptionsObject, "EF21-Muon options");
   PetscCall(PetscOptionsEnum("-ef21_init", "What EF21 starts from", "MuonEF21SetInit", MuonEF21Inits, (PetscEnum)init, (PetscEnum *)&init, &flg));
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
+  PetscCall(PetscOptionsEnum("-ef21_downlink", "How servers tell of new weights", "MuonEF21SetDownlink", MuonDownlinks, (PetscEnum)downlink, (PetscEnum *)&downlink, &flg));
+  if (flg) PetscCall(MuonEF21SetDownlink(muon, downlink));
   PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -694,47 +595,6 @@ static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EF21GetCompressors_Private(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
-{
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-
-  PetscFunctionBegin;
-  *up   = ef21->up;
-  *down = ef21->down;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    if (muon->active[i] != layer) continue;
-    *up   = ef21->layer[i].up;
-    *down = ef21->layer[i].down;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerChoices_EF21(Muon muon, MuonLayer layer, size_t length, char text[])
-{
-  MuonCompressor up, down;
-  char           uptext[400], downtext[400];
-
-  PetscFunctionBegin;
-  PetscCall(EF21GetCompressors_Private(muon, layer, &up, &down));
-  PetscCall(MuonCompressorChoices_Private(up, sizeof(uptext), uptext));
-  PetscCall(MuonCompressorChoices_Private(down, sizeof(downtext), downtext));
-  PetscCall(PetscSNPrintf(text, length, "up %s, down %s", uptext, downtext));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonViewLayer_EF21(Muon muon, MuonLayer layer, size_t length, char text[])
-{
-  MuonCompressor up, down;
-  char           uptext[100], downtext[100];
-
-  PetscFunctionBegin;
-  PetscCall(EF21GetCompressors_Private(muon, layer, &up, &down));
-  PetscCall(MuonCompressorDescribe_Private(up, sizeof(uptext), uptext));
-  PetscCall(MuonCompressorDescribe_Private(down, sizeof(downtext), downtext));
-  PetscCall(PetscSNPrintf(text, length, "up %s, down %s", uptext, downtext));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
@@ -744,41 +604,13 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonGetMemory_EF21(Muon muon, PetscLogDouble *worker, PetscLogDouble *server)
-{
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < ef21->n; i++) {
-    const EF21Layer     *s     = &ef21->layer[i];
-    const PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * (PetscLogDouble)muon->active[i]->m * (PetscLogDouble)muon->active[i]->n;
-    PetscLogDouble       up, down;
-
-    PetscCall(MuonCompressorGetMemory_Private(s->up, &up));
-    PetscCall(MuonCompressorGetMemory_Private(s->down, &down));
-    *worker += bytes * ((s->M != NULL) + (s->Gj != NULL)) + up;
-    *server += bytes * ((s->X != NULL) + (s->Xnew != NULL) + (s->G != NULL) + (s->Gnew != NULL)) + down;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonDestroy_EF21(Muon muon)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonReset_EF21(muon));
   PetscCall(MuonCompressorDestroy(&ef21->up));
   PetscCall(MuonCompressorDestroy(&ef21->down));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetCompressor_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetServerCompressor_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompressors_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerState_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetMonitorCompression_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetMonitorCompression_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetInit_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetInit_C", NULL));
   PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -789,6 +621,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   Options Database Keys:
 + -ef21_compressor type        - compressor from workers to servers, with the keys of `MuonCompressor` behind it
 . -ef21_server_compressor type - compressor from servers to workers, likewise
+. -ef21_downlink downlink      - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
 . -ef21_init init              - what EF21 starts from (zero|gradient)
 - -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
@@ -811,9 +644,9 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix is not stored.
 
-  With `-ef21_server_compressor sharp` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long
+  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long
   as the dual norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1,
-  rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer another compressor. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another
+  rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer another downlink. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another
   lossy compressor nothing goes down, as with identity.
 
   The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0 and exact gradients give Algorithm 2.
@@ -821,7 +654,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21SetInit()`, `MuonCompressor`, `MUONCOMPRESSORSHARP`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21SetInit()`, `MuonCompressor`, `MuonExchange`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 {
@@ -829,16 +662,20 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
+  if (EF21DownlinkId < 0) PetscCall(PetscObjectComposedDataRegister(&EF21DownlinkId));
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
-  muon->ops->step                  = MuonStep_EF21;
-  muon->ops->weightschanged        = MuonWeightsChanged_EF21;
+  muon->ops->begin                 = MuonBegin_EF21;
+  muon->ops->momentum              = MuonMomentum_EF21;
+  muon->ops->worker                = MuonWorker_EF21;
+  muon->ops->aggregate             = MuonAggregate_EF21;
+  muon->ops->commit                = MuonCommit_EF21;
+  muon->ops->look                  = EF21MeterDown_Private;
+  muon->ops->end                   = MuonEnd_EF21;
+  muon->ops->visitstate            = MuonVisitState_EF21;
   muon->ops->setfromoptions        = MuonSetFromOptions_EF21;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;
-  muon->ops->getmemory             = MuonGetMemory_EF21;
-  muon->ops->viewlayer             = MuonViewLayer_EF21;
-  muon->ops->layerchoices          = MuonLayerChoices_EF21;
   muon->ops->view                  = MuonView_EF21;
   muon->ops->reset                 = MuonReset_EF21;
   muon->ops->destroy               = MuonDestroy_EF21;
@@ -846,15 +683,6 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_server_", &ef21->down));
   PetscCall(MuonCompressorSetType(ef21->up, MUONCOMPRESSORIDENTITY));
   PetscCall(MuonCompressorSetType(ef21->down, MUONCOMPRESSORIDENTITY));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetCompressor_C", MuonEF21GetCompressor_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetServerCompressor_C", MuonEF21GetServerCompressor_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompressors_C", MuonEF21GetLayerCompressors_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerState_C", MuonEF21GetLayerState_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetMonitorCompression_C", MuonEF21SetMonitorCompression_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetMonitorCompression_C", MuonEF21GetMonitorCompression_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", MuonEF21GetLayerCompression_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21SetInit_C", MuonEF21SetInit_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonEF21GetInit_C", MuonEF21GetInit_EF21));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
 #include "ef21compression.h" /*I "petscmuon.h" I*/
+#include <math.h>
 
 PetscErrorCode EF21MeterCreate_Private(EF21Meter *meter, PetscInt n)
 {
@@ -21,48 +22,46 @@ PetscErrorCode EF21MeterDestroy_Private(EF21Meter *meter)
 PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *record)
 {
   PetscFunctionBegin;
-  meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks_Private(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
+  meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
   if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, meter->n));
   record->measure = meter->active == PETSC_TRUE ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. A layer whose rule knows no norm has the Frobenius norm only */
-static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool dual, Mat A, Mat B, double distance[2])
+static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
   PetscBool     lmo;
   MuonLayerRule rule;
   PetscReal     norm;
-  Mat           D;
+  MuonArray     D;
+  int           exponent;
 
   PetscFunctionBegin;
-  PetscCall(MuonScratchMatCreate_Private(muon, MUON_WORK_STEP_A, layer, &D));
-  PetscCall(MuonMatAxpby_Private(1, A, 0, D));
-  PetscCall(MuonMatAxpby_Private(-1, B, 1, D));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
-  distance[0] = (double)norm;
+  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, A, A->precision, &D));
+  MuonArrayAxpby(1, A, 0, &D);
+  MuonArrayAxpby(-1, B, 1, &D);
+  distance[0] = MuonArrayKernels(&D)->Norm(D.m, D.n, D.data, D.ld, &exponent);
+  distance[0] = distance[1] = ldexp(distance[0], exponent);
   PetscCall(MuonLayerGetRule(layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo == PETSC_TRUE) {
-    if (dual == PETSC_TRUE) PetscCall(MuonLayerComputeDualNorm(layer, D, &norm));
-    else PetscCall(MuonLayerComputeNorm(layer, D, &norm));
-  }
+  if (lmo == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerComputeNormArray(layer, &D, dual, &norm));
   distance[1] = (double)norm;
-  PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* rest holds what was missing before the message, and then what still is; nothing of nothing is nothing */
-static PetscErrorCode EF21Measure_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool dual, PetscBool after, Mat A, Mat B, double contraction[2], double rest[2])
+static PetscErrorCode EF21Measure_Private(Muon muon, MuonPiece *piece, PetscBool dual, PetscBool after, const MuonArray *A, const MuonArray *B, double contraction[2], double rest[2])
 {
   double before[2];
 
   PetscFunctionBegin;
-  if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (((Muon_EF21 *)muon->data)->meter.active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
   before[0] = rest[0];
   before[1] = rest[1];
-  PetscCall(EF21Distance_Private(muon, muon->active[i], dual, A, B, rest));
+  PetscCall(EF21Distance_Private(muon, piece->layer, dual, A, B, rest));
   for (int k = 0; k < 2 && after == PETSC_TRUE; k++) {
     const double ratio = rest[k] / before[k];
 
@@ -72,17 +71,21 @@ static PetscErrorCode EF21Measure_Private(Muon muon, EF21Meter *meter, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterUp_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool after, Mat A, Mat B)
+PetscErrorCode EF21MeterUp_Private(Muon muon, MuonPiece *piece, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
+  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[piece - muon->piece];
+
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, meter, i, PETSC_TRUE, after, A, B, meter->mine[i].up, meter->mine[i].lag));
+  PetscCall(EF21Measure_Private(muon, piece, PETSC_TRUE, after, A, B, mine->up, mine->lag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterDown_Private(Muon muon, EF21Meter *meter, PetscInt i, PetscBool after, Mat A, Mat B)
+PetscErrorCode EF21MeterDown_Private(Muon muon, MuonPiece *piece, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
+  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[piece - muon->piece];
+
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, meter, i, PETSC_FALSE, after, A, B, meter->mine[i].down, meter->mine[i].gap));
+  PetscCall(EF21Measure_Private(muon, piece, PETSC_FALSE, after, A, B, mine->down, mine->gap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,16 +106,19 @@ static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter, const MuonCompressor up[], const MuonCompressor down[])
+PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 {
   EF21Figures *all;
+  PetscBool    intact;
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
-  PetscCall(MuonExchangeAgree(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
+  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all, &intact));
+  for (PetscInt k = 0; k < EF21_FIGURES * meter->n * muon->size && intact == PETSC_FALSE; k++) ((double *)all)[k] = (double)NAN;
   for (PetscInt i = 0; i < meter->n; i++) {
-    MuonLayer            layer  = muon->active[i];
+    const MuonPiece     *piece  = &muon->piece[i];
+    MuonLayer            layer  = piece->layer;
     MuonEF21Compression *result = &meter->result[i];
     const EF21Figures   *server = &all[(size_t)PetscMax(layer->owner, 0) * (size_t)meter->n + (size_t)i];
 
@@ -136,8 +142,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter, const MuonCompr
       result->down[k]      = (PetscReal)server->down[k];
       result->gap[k]       = (PetscReal)server->gap[k];
     }
-    PetscCall(EF21Bound_Private(up[i], layer->m, layer->n, &result->up_bound));
-    PetscCall(EF21Bound_Private(down[i], layer->m, layer->n, &result->down_bound));
+    PetscCall(EF21Bound_Private(piece->sent, layer->m, layer->n, &result->up_bound));
+    PetscCall(EF21Bound_Private(piece->down, layer->m, layer->n, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,7 +179,8 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidLogicalCollectiveBool(muon, measure, 2);
-  PetscTryMethod(muon, "MuonEF21SetMonitorCompression_C", (Muon, PetscBool), (muon, measure));
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  ((Muon_EF21 *)muon->data)->meter.wanted = measure;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,9 +202,7 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(measure, 2);
-  PetscUseMethod(muon, "MuonEF21GetMonitorCompression_C", (Muon, PetscBool *), (muon, measure));
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, measure, ((Muon_EF21 *)muon->data)->meter.wanted);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,11 +227,15 @@ PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
 @*/
 PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
 {
+  MuonPiece *piece;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(compression, 3);
-  PetscUseMethod(muon, "MuonEF21GetLayerCompression_C", (Muon, MuonLayer, MuonEF21Compression *), (muon, layer, compression));
+  MuonCheckType(muon, MUONEF21);
+  PetscCall(MuonPieceFind(muon, layer, &piece));
+  *compression = ((Muon_EF21 *)muon->data)->meter.result[piece - muon->piece];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,7 +264,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and
   shape factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
-  What the compressors identity and sharp send is exact\: contraction, lag and gap are 0. With `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is left of them, unless values are
+  What the compressor identity and the downlink step send is exact\: contraction, lag and gap are 0. With `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is left of them, unless values are
   double. A single step of a random compressor may be above 1 - alpha, which bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `MuonCompressorTopSVDSetSchatten()` chose another it is unknown.
 
   Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
@@ -296,12 +305,10 @@ PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal lo
 
 static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  PetscErrorCode (*get)(Muon, MuonLayer, MuonEF21Compression *);
-
   PetscFunctionBegin;
   /* An optimizer that has got another type since has nothing to tell */
-  PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonEF21GetLayerCompression_C", &get));
-  if (get != NULL) PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,7 +317,7 @@ PetscErrorCode EF21MeterSetFromOptions_Private(Muon muon)
   PetscBool set;
 
   PetscFunctionBegin;
-  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-ef21_monitor_compression", EF21MonitorCompression_Private, &set));
+  PetscCall(MuonMonitorViewerFromOptions(muon, "-ef21_monitor_compression", EF21MonitorCompression_Private, &set));
   if (set == PETSC_TRUE) PetscCall(MuonEF21SetMonitorCompression(muon, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <petscmuon/private/muonimpl.h>
-#include <petscmuon/private/muoncompressorimpl.h>
 
 /* What one rank measured of one layer: by how much a message fell short, squared and relative, and by how much after all; in the Frobenius norm and in the layer's */
 typedef struct {
@@ -19,13 +18,31 @@ typedef struct {
   MuonEF21Compression *result; /* of all */
 } EF21Meter;
 
+/* State of one piece */
+typedef struct {
+  PetscBool      estimates; /* messages are differences to estimates of the momentum; else they are the momentum itself */
+  MuonArray      Gj;        /* worker: estimate of its momentum */
+  MuonArray      G;         /* server: aggregate, whose next value is piece->sum until the commit */
+  MuonCompressor first;     /* sends the first gradient whole */
+} EF21Piece;
+
+typedef struct {
+  MuonCompressor   up, down;  /* what the options say of all layers */
+  unsigned int     chosen[2]; /* hashes of these choices at set-up */
+  PetscObjectState state;     /* of both, when they were last looked at */
+  MuonDownlink     downlink;
+  MuonEF21Init     init;
+  PetscBool        started; /* a step was committed */
+  EF21Meter        meter;
+} Muon_EF21;
+
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
 PETSC_INTERN PetscErrorCode EF21MeterDestroy_Private(EF21Meter *);
 /* Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank waits for another, in the steps of which monitors do not speak */
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);
-/* What layer i's receiver lacks of A while it has B; called before it gets the message and after. up: the dual norm counts, and no commit was before */
-PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, EF21Meter *, PetscInt i, PetscBool after, Mat A, Mat B);
-PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, EF21Meter *, PetscInt i, PetscBool after, Mat A, Mat B);
-/* Every rank learns what the others measured; up[i] and down[i] are the compressors of layer i */
-PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *, const MuonCompressor up[], const MuonCompressor down[]);
+/* What the receiver of a piece lacks of A while it has B; called before it gets the message and after. up: the dual norm counts, and no commit was before */
+PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
+PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
+/* Every rank learns what the others measured */
+PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetFromOptions_Private(Muon);

@@ -98,7 +98,7 @@ static PetscErrorCode MuonPolarProduct_Gram(const MuonPolarPanel *panel, void *A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, Mat G, Mat Q)
+static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonKernelPolynomial *p;
   const MuonKernelReal       *real;
@@ -115,7 +115,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, Mat G, Mat Q)
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
-  PetscCall(MuonPolarPanelLeast(&panel, G, &least));
+  PetscCall(MuonPolarPanelLeast(&panel, &least));
   s     = panel.s;
   bytes = s * s * real->size;
   pays  = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel) < least ? MuonPolarPanelGetStrip(&panel) : least);
@@ -129,7 +129,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, Mat G, Mat Q)
     PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_E, bytes, &B));
     PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_F, bytes, &T));
   } else {
-    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, panel.m, panel.n, s, s));
+    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
     count = steps - 1;
     for (PetscInt k = 0; k < count; k++) restarts[k] = k + 1;
   }
@@ -220,69 +220,34 @@ static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarGetPrecision_Gram(MuonPolar polar, MuonPolarPrecision *precision)
-{
-  PetscFunctionBegin;
-  *precision = MUON_POLAR_PRECISION_SINGLE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetCoefficients_Gram(MuonPolar polar, MuonPolarCoefficients *name)
-{
-  PetscFunctionBegin;
-  *name = MUONPOLARCOEFFICIENTSPE105;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGramSetRestart_Gram(MuonPolar polar, PetscInt count, const PetscInt steps[])
-{
-  MuonPolar_Gram *data   = (MuonPolar_Gram *)polar->data;
-  const char     *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
-  PetscInt       *copy   = NULL;
-
-  PetscFunctionBegin;
-  PetscCheck(count == PETSC_DETERMINE || count >= 0, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_restart has %" PetscInt_FMT " numbers, expected none or more", prefix, count);
-  for (PetscInt i = 0; i < count; i++) {
-    PetscCheck(steps[i] > (i > 0 ? steps[i - 1] : 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
-               "Number %" PetscInt_FMT " of option -%slmo_polar_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1", i, prefix, steps[i]);
-  }
-  if (count > 0) {
-    PetscCall(PetscMalloc1(count, &copy));
-    PetscCall(PetscArraycpy(copy, steps, count));
-  }
-  PetscCall(PetscFree(data->restarts));
-  data->restarts  = copy;
-  data->nrestarts = count;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGramGetRestart_Gram(MuonPolar polar, PetscInt *count, PetscInt steps[])
-{
-  PetscInt number, *restarts, most, room = *count;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarGetSteps(polar, &most));
-  PetscCall(PetscMalloc1(most, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, most, &number, restarts));
-  for (PetscInt i = 0; i < PetscMin(room, number); i++) steps[i] = restarts[i];
-  PetscCall(PetscFree(restarts));
-  *count = number;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarSetFromOptions_Gram(MuonPolar polar, MuonOptionItems PetscOptionsObject)
 {
-  const char *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  const char *prefix = MuonPolarPrefix_Private(polar);
   /* One more than there may be, which an error shows */
   PetscInt  restarts[MAXMUONPOLARROWS + 1] = {0}, count = MAXMUONPOLARROWS + 1;
   PetscBool set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Gram options");
-  PetscCall(PetscOptionsIntArray("-lmo_polar_restart", "Steps after which the Gram matrix is formed anew, 0 for none", "MuonPolarGramSetRestart", restarts, &count, &set));
-  PetscCheck(set == PETSC_FALSE || count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_restart has more than %d numbers", prefix, MAXMUONPOLARROWS);
+  PetscCall(PetscOptionsIntArray("-lmo_polar_gram_restart", "Steps after which the Gram matrix is formed anew, 0 for none", "MuonPolarGramSetRestart", restarts, &count, &set));
+  PetscCheck(set == PETSC_FALSE || count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has more than %d numbers", prefix, MAXMUONPOLARROWS);
   if (set == PETSC_TRUE) PetscCall(MuonPolarGramSetRestart(polar, count == 1 && restarts[0] == 0 ? 0 : count, restarts));
   PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarChoices_Gram(MuonPolar polar, size_t length, char text[])
+{
+  PetscInt     steps, count, *restarts;
+  unsigned int hash;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetSteps(polar, &steps));
+  PetscCall(PetscMalloc1(steps, &restarts));
+  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
+  PetscCall(MuonHash_Private((size_t)count * sizeof(*restarts), restarts, &hash));
+  PetscCall(PetscFree(restarts));
+  PetscCall(PetscSNPrintf(text, length, " restarts %x", hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,8 +283,6 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   MuonPolar_Gram *data = (MuonPolar_Gram *)polar->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarGramSetRestart_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarGramGetRestart_C", NULL));
   PetscCall(PetscFree(data->restarts));
   PetscCall(PetscFree(data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -332,7 +295,7 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
 + -lmo_polar_coefficients name               - the polynomials, `pe105` by default, see `MuonPolarSetCoefficients()`
 . -lmo_polar_coefficient_values c1,c2,c3,... - polynomials of your own, see `MuonPolarSetCoefficientValues()`
 . -lmo_polar_steps n                         - the number of steps, see `MuonPolarSetSteps()`
-. -lmo_polar_restart k1,k2,...               - steps after which the Gram matrix is formed anew, see `MuonPolarGramSetRestart()`
+. -lmo_polar_gram_restart k1,k2,...          - steps after which the Gram matrix is formed anew, see `MuonPolarGramSetRestart()`
 . -lmo_polar_precision single|double|bf16    - of the arithmetic, `single` by default, see `MuonPolarSetPrecision()`
 . -lmo_polar_normalization name              - what the matrix is divided by first, see `MuonPolarSetNormalization()`
 - -lmo_polar_power_iterations n              - for the spectral normalization, see `MuonPolarSetPowerIterations()`
@@ -345,7 +308,7 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
 .vb
   W = c1 I + c2 R + c3 R R,   Q <- Q W,   R <- W R W
 .ve
-  and at the end, and after each step of `-lmo_polar_restart`, $Y \leftarrow Q Y$. All of them are polynomials in the first $R$, hence symmetric and commuting, and of each product one triangle is computed, by GEMMT
+  and at the end, and after each step of `-lmo_polar_gram_restart`, $Y \leftarrow Q Y$. All of them are polynomials in the first $R$, hence symmetric and commuting, and of each product one triangle is computed, by GEMMT
   where the BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
 
   A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a + \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each
@@ -367,19 +330,18 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  data->nrestarts             = PETSC_DETERMINE;
-  polar->data                 = data;
-  polar->normalizes           = PETSC_TRUE;
-  polar->ops->apply           = MuonPolarApply_Gram;
-  polar->ops->getflops        = MuonPolarGetFlops_Gram;
-  polar->ops->getsteps        = MuonPolarGetPolynomialSteps_Private;
-  polar->ops->getprecision    = MuonPolarGetPrecision_Gram;
-  polar->ops->getcoefficients = MuonPolarGetCoefficients_Gram;
-  polar->ops->setfromoptions  = MuonPolarSetFromOptions_Gram;
-  polar->ops->view            = MuonPolarView_Gram;
-  polar->ops->destroy         = MuonPolarDestroy_Gram;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarGramSetRestart_C", MuonPolarGramSetRestart_Gram));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarGramGetRestart_C", MuonPolarGramGetRestart_Gram));
+  data->nrestarts            = PETSC_DETERMINE;
+  polar->data                = data;
+  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->owncoefficients     = MUONPOLARCOEFFICIENTSPE105;
+  polar->ops->setup          = MuonPolarSetUpPolynomial_Private;
+  polar->ops->choices        = MuonPolarChoices_Gram;
+  polar->ops->apply          = MuonPolarApply_Gram;
+  polar->ops->getflops       = MuonPolarGetFlops_Gram;
+  polar->ops->getsteps       = MuonPolarGetPolynomialSteps_Private;
+  polar->ops->setfromoptions = MuonPolarSetFromOptions_Gram;
+  polar->ops->view           = MuonPolarView_Gram;
+  polar->ops->destroy        = MuonPolarDestroy_Gram;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,7 +356,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 - steps - the steps after which they are, increasing, 1 for after the first; those past the last step but one change nothing
 
   Options Database Key:
-. -lmo_polar_restart k1,k2,... - the steps, 0 for none
+. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none
 
   Level: advanced
 
@@ -408,10 +370,27 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarGramSetRestart(MuonPolar polar, PetscInt count, const PetscInt steps[])
 {
+  MuonPolar_Gram *data;
+  PetscInt       *copy = NULL;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(polar, count, 2);
-  PetscTryMethod(polar, "MuonPolarGramSetRestart_C", (MuonPolar, PetscInt, const PetscInt[]), (polar, count, steps));
+  MuonIgnoreUnlessType(polar, MUONPOLARGRAM);
+  PetscCheck(count == PETSC_DETERMINE || count >= 0, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has %" PetscInt_FMT " numbers, expected none or more", MuonPolarPrefix_Private(polar), count);
+  for (PetscInt i = 0; i < count; i++) {
+    PetscCheck(steps[i] > (i > 0 ? steps[i - 1] : 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+               "Number %" PetscInt_FMT " of option -%slmo_polar_gram_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1", i, MuonPolarPrefix_Private(polar), steps[i]);
+  }
+  if (count > 0) {
+    PetscCall(PetscMalloc1(count, &copy));
+    PetscCall(PetscArraycpy(copy, steps, count));
+  }
+  data = (MuonPolar_Gram *)polar->data;
+  PetscCall(PetscFree(data->restarts));
+  data->restarts  = copy;
+  data->nrestarts = count;
+  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,9 +414,17 @@ PetscErrorCode MuonPolarGramSetRestart(MuonPolar polar, PetscInt count, const Pe
 @*/
 PetscErrorCode MuonPolarGramGetRestart(MuonPolar polar, PetscInt *count, PetscInt steps[])
 {
+  PetscInt number, *restarts, most;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(count, 2);
-  PetscUseMethod(polar, "MuonPolarGramGetRestart_C", (MuonPolar, PetscInt *, PetscInt[]), (polar, count, steps));
+  MuonCheckType(polar, MUONPOLARGRAM);
+  PetscCall(MuonPolarGetSteps(polar, &most));
+  PetscCall(PetscMalloc1(most, &restarts));
+  PetscCall(MuonPolarRestarts_Gram(polar, most, &number, restarts));
+  for (PetscInt i = 0; i < PetscMin(*count, number); i++) steps[i] = restarts[i];
+  PetscCall(PetscFree(restarts));
+  *count = number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

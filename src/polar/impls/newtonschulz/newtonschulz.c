@@ -19,7 +19,7 @@ static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, const MuonKer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, Mat G, Mat Q)
+static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonKernelPolynomial *p;
   const MuonKernelReal       *real;
@@ -76,20 +76,6 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   *flops += MuonPolarPanelBeginFlops(polar, p, m, n);
   PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
   if (watch == PETSC_TRUE) *flops += 2.0 * s * l;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetPrecision_NewtonSchulz(MuonPolar polar, MuonPolarPrecision *precision)
-{
-  PetscFunctionBegin;
-  *precision = MUON_POLAR_PRECISION_SINGLE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetCoefficients_NewtonSchulz(MuonPolar polar, MuonPolarCoefficients *name)
-{
-  PetscFunctionBegin;
-  *name = MUONPOLARCOEFFICIENTSKJ;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,12 +145,12 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
   PetscFunctionBegin;
-  polar->normalizes           = PETSC_TRUE;
-  polar->ops->apply           = MuonPolarApply_NewtonSchulz;
-  polar->ops->getflops        = MuonPolarGetFlops_NewtonSchulz;
-  polar->ops->getsteps        = MuonPolarGetPolynomialSteps_Private;
-  polar->ops->getprecision    = MuonPolarGetPrecision_NewtonSchulz;
-  polar->ops->getcoefficients = MuonPolarGetCoefficients_NewtonSchulz;
-  polar->ops->view            = MuonPolarView_NewtonSchulz;
+  polar->ownprecision    = MUON_POLAR_PRECISION_SINGLE;
+  polar->owncoefficients = MUONPOLARCOEFFICIENTSKJ;
+  polar->ops->setup      = MuonPolarSetUpPolynomial_Private;
+  polar->ops->apply      = MuonPolarApply_NewtonSchulz;
+  polar->ops->getflops   = MuonPolarGetFlops_NewtonSchulz;
+  polar->ops->getsteps   = MuonPolarGetPolynomialSteps_Private;
+  polar->ops->view       = MuonPolarView_NewtonSchulz;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,6 @@ static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
 typedef struct {
   PetscInt steps, qr;      /* of the last matrix */
   PetscInt decompositions; /* since the object was made or reset */
-  MuonSVD  svd;            /* made when it is needed first */
 } MuonPolar_QDWH;
 
 /* With larger weights c the inverse of I + c X^T X is too inaccurate, and its Cholesky factor gives way to a QR factorization; the interval [l,1] that belongs to it */
@@ -69,7 +68,7 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
     for (size_t j = 0; j < columns; j++) PetscCall(PetscMemcpy(Z + j * rows * real->size, Y + j * ld * real->size, rows * real->size));
     MuonKernelRealSolve(real, p->left, 0, s, length, A, Z, rows);
     MuonKernelRealSolve(real, p->left, 1, s, length, A, Z, rows);
-    MuonKernelRealAxpby(real, rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
+    MuonKernelRealArrays(real)->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
   }
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (2.0 * s + 3.0) * s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,7 +113,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   }
   if (*failed == PETSC_FALSE) {
     MuonKernelRealTimes(real, p->left, 1, s, p->local, Q2, q.Y, ld);
-    MuonKernelRealAxpby(real, p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
+    MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
     PetscCall(PetscLogFlops(((double)s + 3.0) * s * p->local));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +127,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
 static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double *l, PetscBool *known)
 {
   const MuonKernelReal *real = p->real;
-  const double          eps  = PetscMax(2.0 * real->unit, (double)PETSC_MACHINE_EPSILON);
+  const double          eps  = 2.0 * PetscMax(real->unit, MuonArrayKernels(&p->G->here)->unit);
   const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
   double               *sums, most   = 0.0, inverse, trace, agreed[2];
   void                 *work;
@@ -139,7 +138,7 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
   PetscCall(PetscFree(sums));
   real->gram(1, s, 0, 0.0, A, s, 1.0 / most, A);
-  MuonKernelRealAxpby(real, p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
+  MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
   trace = MuonKernelRealTrace(real, s, A);
   real->mirror(s, A);
   PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, s), &work));
@@ -212,37 +211,34 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarDecompose_QDWH(MuonPolar polar, Mat G, Mat Q)
+static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
-  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-
-  PetscFunctionBegin;
-  if (data->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &data->svd));
-  data->decompositions++;
-  PetscCall(MuonPolarExact_Private(polar, data->svd, G, Q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, Mat G, Mat Q)
-{
-  const char           *prefix = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
   const MuonKernelReal *real;
   MuonPolarPanel        panel;
-  MuonPolarPrecision    precision;
   size_t                least;
   PetscBool             converged;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCheck(precision != MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s", prefix, MUONPOLARQDWH);
   PetscCall(MuonPolarGetReal_Private(polar, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
-  PetscCall(MuonPolarPanelLeast(&panel, G, &least));
+  PetscCall(MuonPolarPanelLeast(&panel, &least));
   /* QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s <= local on every rank; Cholesky alone needs one and a strip */
   PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= least ? PETSC_TRUE : PETSC_FALSE, &converged));
   if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
-  else PetscCall(MuonPolarDecompose_QDWH(polar, G, Q));
+  else {
+    ((MuonPolar_QDWH *)polar->data)->decompositions++;
+    PetscCall(MuonPolarExact_Private(polar, G, Q));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarSetUp_QDWH(MuonPolar polar)
+{
+  const char *prefix = MuonPolarPrefix_Private(polar);
+
+  PetscFunctionBegin;
+  PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s", prefix, MUONPOLARQDWH);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,24 +251,6 @@ static PetscErrorCode MuonPolarGetFlops_QDWH(MuonPolar polar, PetscInt m, PetscI
   *flops = 7.0 * s * (s + 1) * l + s * s + s * s * s / 3.0 + s * l;
   *flops += 4.0 * (s * s * s / 3.0 + (2.0 * s + 3.0) * s * l);
   *flops += 2.0 * (2.0 * s * (s + 1) * l + 18.0 * s * s * s / 3.0 + 3.0 * s * s * l + (s + 3.0) * s * l);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetPrecision_QDWH(MuonPolar polar, MuonPolarPrecision *precision)
-{
-  PetscFunctionBegin;
-  *precision = MUON_POLAR_PRECISION_DOUBLE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarQDWHGetCounts_QDWH(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
-{
-  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-
-  PetscFunctionBegin;
-  if (steps != NULL) *steps = data->steps;
-  if (qr != NULL) *qr = data->qr;
-  if (decompositions != NULL) *decompositions = data->decompositions;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,18 +274,6 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   data->steps          = 0;
   data->qr             = 0;
   data->decompositions = 0;
-  if (data->svd != NULL) PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarDestroy_QDWH(MuonPolar polar)
-{
-  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarQDWHGetCounts_C", NULL));
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,14 +311,14 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  polar->data              = data;
-  polar->ops->apply        = MuonPolarApply_QDWH;
-  polar->ops->getflops     = MuonPolarGetFlops_QDWH;
-  polar->ops->getprecision = MuonPolarGetPrecision_QDWH;
-  polar->ops->view         = MuonPolarView_QDWH;
-  polar->ops->reset        = MuonPolarReset_QDWH;
-  polar->ops->destroy      = MuonPolarDestroy_QDWH;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarQDWHGetCounts_C", MuonPolarQDWHGetCounts_QDWH));
+  polar->data          = data;
+  polar->ownprecision  = MUON_POLAR_PRECISION_DOUBLE;
+  polar->ops->setup    = MuonPolarSetUp_QDWH;
+  polar->ops->apply    = MuonPolarApply_QDWH;
+  polar->ops->getflops = MuonPolarGetFlops_QDWH;
+  polar->ops->view     = MuonPolarView_QDWH;
+  polar->ops->reset    = MuonPolarReset_QDWH;
+  polar->ops->destroy  = MuonPolarDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,8 +341,14 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarQDWHGetCounts(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
 {
+  MuonPolar_QDWH *data;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscUseMethod(polar, "MuonPolarQDWHGetCounts_C", (MuonPolar, PetscInt *, PetscInt *, PetscInt *), (polar, steps, qr, decompositions));
+  MuonCheckType(polar, MUONPOLARQDWH);
+  data = (MuonPolar_QDWH *)polar->data;
+  if (steps != NULL) *steps = data->steps;
+  if (qr != NULL) *qr = data->qr;
+  if (decompositions != NULL) *decompositions = data->decompositions;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,15 +1,23 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 
-typedef struct {
-  MuonSVD svd;
-} MuonPolar_SVD;
-
-static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, Mat G, Mat Q)
+static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
-  MuonPolar_SVD *data = (MuonPolar_SVD *)polar->data;
-
   PetscFunctionBegin;
-  PetscCall(MuonPolarExact_Private(polar, data->svd, G, Q));
+  PetscCall(MuonPolarExact_Private(polar, G, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarSetUp_SVD(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSVDSetUp(polar->svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarChoices_SVD(MuonPolar polar, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSVDChoices(polar->svd, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -23,39 +31,16 @@ static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscIn
 
 static PetscErrorCode MuonPolarSetFromOptions_SVD(MuonPolar polar, MuonOptionItems PetscOptionsObject)
 {
-  MuonPolar_SVD *data = (MuonPolar_SVD *)polar->data;
-
   PetscFunctionBegin;
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)polar, "lmo_polar_"));
-  PetscCall(MuonSVDSetFromOptions(data->svd));
+  PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
+  PetscCall(MuonSVDSetFromOptions(polar->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarView_SVD(MuonPolar polar, PetscViewer viewer)
 {
-  MuonPolar_SVD *data = (MuonPolar_SVD *)polar->data;
-
   PetscFunctionBegin;
-  PetscCall(MuonSVDView(data->svd, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarReset_SVD(MuonPolar polar)
-{
-  MuonPolar_SVD *data = (MuonPolar_SVD *)polar->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarDestroy_SVD(MuonPolar polar)
-{
-  MuonPolar_SVD *data = (MuonPolar_SVD *)polar->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
+  PetscCall(MuonSVDView(polar->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +56,7 @@ static PetscErrorCode MuonPolarDestroy_SVD(MuonPolar polar)
   The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$: the canonical partial isometry where the rank is not full.
 
   With the solver `lapack`, which is the one to use for all singular triples, the matrix is first reduced to the triangle of its QR factorization. SLEPc's iterative solvers find small singular values less
-  accurately; where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` tell.
+  accurately; where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` tell. Their residual is a rounding of $\sigma_1$ unless `-lmo_polar_svd_tol` says otherwise. `-lmo_polar_svd_nsv` is an error.
 
   A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the rows back: that rank holds the whole matrix and its decomposition. The other methods
   need no such rank.
@@ -80,19 +65,15 @@ static PetscErrorCode MuonPolarDestroy_SVD(MuonPolar polar)
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
 {
-  MuonPolar_SVD *data;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&data));
   PetscCall(MuonSVDStart());
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &data->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(data->svd, (PetscObject)polar, "lmo_polar_"));
-  polar->data                = data;
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &polar->svd));
+  PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
+  polar->ops->setup          = MuonPolarSetUp_SVD;
+  polar->ops->choices        = MuonPolarChoices_SVD;
   polar->ops->apply          = MuonPolarApply_SVD;
   polar->ops->getflops       = MuonPolarGetFlops_SVD;
   polar->ops->setfromoptions = MuonPolarSetFromOptions_SVD;
   polar->ops->view           = MuonPolarView_SVD;
-  polar->ops->reset          = MuonPolarReset_SVD;
-  polar->ops->destroy        = MuonPolarDestroy_SVD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,6 @@ static const double MuonFineTolerance = 0.0188, MuonDoubleTolerance = 0.005;
 typedef struct {
   PetscInt  poles;                    /* PETSC_DETERMINE: what the tolerance asks for */
   PetscReal interval;                 /* PETSC_DETERMINE: the same */
-  MuonSVD   svd;                      /* made when it is needed first */
   PetscInt  indouble, widened, exact; /* how often a factorization that failed was repeated, and in which way */
 } MuonPolar_Zolotarev;
 
@@ -43,7 +42,7 @@ static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
 static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check, PetscInt *poles, double *interval, MuonPolarPrecision *precision)
 {
   MuonPolar_Zolotarev *data      = (MuonPolar_Zolotarev *)polar->data;
-  const char          *prefix    = ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
+  const char          *prefix    = MuonPolarPrefix_Private(polar);
   const PetscBool      chosen    = polar->tolerance != (PetscReal)PETSC_DETERMINE ? PETSC_TRUE : PETSC_FALSE;
   const double         tolerance = chosen == PETSC_TRUE ? (double)polar->tolerance : 0.02;
   MuonKernelZolotarev  z;
@@ -58,8 +57,8 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
       if (MuonKernelZolotarevError((int)r, *interval) <= tolerance && (*poles == PETSC_DETERMINE || MuonPolarCost_Zolotarev(r) <= MuonPolarCost_Zolotarev(*poles))) *poles = r;
     }
     PetscCheck(*poles != PETSC_DETERMINE || chosen == PETSC_FALSE || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
-               "Option -%slmo_polar_tolerance is %g, expected at least %g, what %d poles reach on the interval %g: take a larger -%slmo_polar_interval or another type", prefix, tolerance, MuonKernelZolotarevError(MAXMUONKERNELPOLES, *interval),
-               MAXMUONKERNELPOLES, *interval, prefix);
+               "Option -%slmo_polar_tolerance is %g, expected at least %g, what %d poles reach on the interval %g: take a larger -%slmo_polar_zolotarev_interval or another type", prefix, tolerance,
+               MuonKernelZolotarevError(MAXMUONKERNELPOLES, *interval), MAXMUONKERNELPOLES, *interval, prefix);
     if (*poles == PETSC_DETERMINE) *poles = MAXMUONKERNELPOLES;
   }
   PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16 || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s, which factorizes matrices",
@@ -338,18 +337,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For a sequential matrix that no interval suits */
-static PetscErrorCode MuonPolarDecompose_Zolotarev(MuonPolar polar, Mat G, Mat Q)
-{
-  MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
-
-  PetscFunctionBegin;
-  if (data->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &data->svd));
-  PetscCall(MuonPolarExact_Private(polar, data->svd, G, Q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
+static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   MuonPolar_Zolotarev     *data = (MuonPolar_Zolotarev *)polar->data;
   const MuonKernelInverse *kernel;
@@ -398,11 +386,34 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, Mat G, Mat Q)
     } else {
       data->exact++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", poles, interval, panel.size == 1 ? "singular value decomposition" : "no result"));
-      if (panel.size == 1) PetscCall(MuonPolarDecompose_Zolotarev(polar, G, Q));
+      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, G, Q));
       else polar->status = MUON_STATUS_LMO;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
+}
+
+static PetscErrorCode MuonPolarSetUp_Zolotarev(MuonPolar polar)
+{
+  MuonPolarPrecision precision;
+  PetscInt           poles;
+  double             interval;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &interval, &precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarChoices_Zolotarev(MuonPolar polar, size_t length, char text[])
+{
+  MuonPolarPrecision precision;
+  PetscInt           poles;
+  double             interval;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
+  PetscCall(PetscSNPrintf(text, length, " poles %" PetscInt_FMT " interval %.17g", poles, interval));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
@@ -431,71 +442,22 @@ static PetscErrorCode MuonPolarGetPrecision_Zolotarev(MuonPolar polar, MuonPolar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarGetTolerance_Zolotarev(MuonPolar polar, PetscReal *tolerance)
-{
-  PetscFunctionBegin;
-  *tolerance = (PetscReal)0.02;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarZolotarevSetPoles_Zolotarev(MuonPolar polar, PetscInt poles)
-{
-  PetscFunctionBegin;
-  PetscCheck(poles == PETSC_DETERMINE || (poles >= 1 && poles <= MAXMUONKERNELPOLES), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_poles is %" PetscInt_FMT ", expected 1 to %d",
-             ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "", poles, MAXMUONKERNELPOLES);
-  ((MuonPolar_Zolotarev *)polar->data)->poles = poles;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarZolotarevGetPoles_Zolotarev(MuonPolar polar, PetscInt *poles)
-{
-  MuonPolarPrecision precision;
-  double             interval;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, poles, &interval, &precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarZolotarevSetInterval_Zolotarev(MuonPolar polar, PetscReal interval)
-{
-  PetscFunctionBegin;
-  PetscCheck(interval == (PetscReal)PETSC_DETERMINE || (interval >= (PetscReal)1e-12 && interval < 1.0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_interval is %g, expected at least 1e-12 and below 1",
-             ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "", (double)interval);
-  ((MuonPolar_Zolotarev *)polar->data)->interval = interval;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarZolotarevGetInterval_Zolotarev(MuonPolar polar, PetscReal *interval)
-{
-  MuonPolarPrecision precision;
-  PetscInt           poles;
-  double             l;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &l, &precision));
-  *interval = (PetscReal)l;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarSetFromOptions_Zolotarev(MuonPolar polar, MuonOptionItems PetscOptionsObject)
 {
-  MuonPolarPrecision precision;
-  PetscInt           poles;
-  PetscReal          interval;
-  double             l;
-  PetscBool          set;
+  PetscInt  poles;
+  PetscReal interval;
+  PetscBool set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Zolotarev options");
   PetscCall(MuonPolarZolotarevGetInterval(polar, &interval));
-  PetscCall(PetscOptionsReal("-lmo_polar_interval", "Lower end of the interval of the approximation", "MuonPolarZolotarevSetInterval", interval, &interval, &set));
+  PetscCall(PetscOptionsReal("-lmo_polar_zolotarev_interval", "Lower end of the interval of the approximation", "MuonPolarZolotarevSetInterval", interval, &interval, &set));
   if (set == PETSC_TRUE) PetscCall(MuonPolarZolotarevSetInterval(polar, interval));
   PetscCall(MuonPolarZolotarevGetPoles(polar, &poles));
-  PetscCall(PetscOptionsInt("-lmo_polar_poles", "Number of poles", "MuonPolarZolotarevSetPoles", poles, &poles, &set));
+  PetscCall(PetscOptionsInt("-lmo_polar_zolotarev_poles", "Number of poles", "MuonPolarZolotarevSetPoles", poles, &poles, &set));
   if (set == PETSC_TRUE) PetscCall(MuonPolarZolotarevSetPoles(polar, poles));
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &l, &precision));
   PetscOptionsHeadEnd();
+  PetscCall(MuonPolarSetUp_Zolotarev(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -532,22 +494,7 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
   MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
 
   PetscFunctionBegin;
-  if (data->svd != NULL) PetscCall(MuonSVDSetWorkspace(data->svd, NULL));
   data->indouble = data->widened = data->exact = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarDestroy_Zolotarev(MuonPolar polar)
-{
-  MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevSetPoles_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevGetPoles_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevSetInterval_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevGetInterval_C", NULL));
-  PetscCall(MuonSVDDestroy(&data->svd));
-  PetscCall(PetscFree(data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -561,7 +508,7 @@ static PetscErrorCode MuonPolarDestroy_Zolotarev(MuonPolar polar)
 - poles - 1 to 12, or `PETSC_DETERMINE` for as many as `MuonPolarSetTolerance()` asks for
 
   Options Database Key:
-. -lmo_polar_poles poles - number of poles
+. -lmo_polar_zolotarev_poles poles - number of poles
 
   Level: intermediate
 
@@ -575,7 +522,11 @@ PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar polar, PetscInt poles)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscValidLogicalCollectiveInt(polar, poles, 2);
-  PetscTryMethod(polar, "MuonPolarZolotarevSetPoles_C", (MuonPolar, PetscInt), (polar, poles));
+  MuonIgnoreUnlessType(polar, MUONPOLARZOLOTAREV);
+  PetscCheck(poles == PETSC_DETERMINE || (poles >= 1 && poles <= MAXMUONKERNELPOLES), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_zolotarev_poles is %" PetscInt_FMT ", expected 1 to %d",
+             MuonPolarPrefix_Private(polar), poles, MAXMUONKERNELPOLES);
+  ((MuonPolar_Zolotarev *)polar->data)->poles = poles;
+  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,10 +547,14 @@ PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar polar, PetscInt poles)
 @*/
 PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
 {
+  MuonPolarPrecision precision;
+  double             interval;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(poles, 2);
-  PetscUseMethod(polar, "MuonPolarZolotarevGetPoles_C", (MuonPolar, PetscInt *), (polar, poles));
+  MuonCheckType(polar, MUONPOLARZOLOTAREV);
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, poles, &interval, &precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -613,7 +568,7 @@ PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
 - interval - its lower end $l$ in $[10^{-12}, 1)$, or `PETSC_DETERMINE` for what `MuonPolarSetTolerance()` asks for; the upper end is 1
 
   Options Database Key:
-. -lmo_polar_interval l - lower end of the interval
+. -lmo_polar_zolotarev_interval l - lower end of the interval
 
   Level: intermediate
 
@@ -627,7 +582,11 @@ PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar polar, PetscReal interval
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscValidLogicalCollectiveReal(polar, interval, 2);
-  PetscTryMethod(polar, "MuonPolarZolotarevSetInterval_C", (MuonPolar, PetscReal), (polar, interval));
+  MuonIgnoreUnlessType(polar, MUONPOLARZOLOTAREV);
+  PetscCheck(interval == (PetscReal)PETSC_DETERMINE || (interval >= (PetscReal)1e-12 && interval < 1.0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+             "Option -%slmo_polar_zolotarev_interval is %g, expected at least 1e-12 and below 1", MuonPolarPrefix_Private(polar), (double)interval);
+  ((MuonPolar_Zolotarev *)polar->data)->interval = interval;
+  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -648,10 +607,16 @@ PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar polar, PetscReal interval
 @*/
 PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interval)
 {
+  MuonPolarPrecision precision;
+  PetscInt           poles;
+  double             l;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(interval, 2);
-  PetscUseMethod(polar, "MuonPolarZolotarevGetInterval_C", (MuonPolar, PetscReal *), (polar, interval));
+  MuonCheckType(polar, MUONPOLARZOLOTAREV);
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &l, &precision));
+  *interval = (PetscReal)l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -660,8 +625,8 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
 
   Options Database Keys:
 + -lmo_polar_tolerance e             - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two, see `MuonPolarSetTolerance()`
-. -lmo_polar_poles r                 - number of poles, 1 to 12, see `MuonPolarZolotarevSetPoles()`
-. -lmo_polar_interval l              - lower end of the interval, see `MuonPolarZolotarevSetInterval()`
+. -lmo_polar_zolotarev_poles r       - number of poles, 1 to 12, see `MuonPolarZolotarevSetPoles()`
+. -lmo_polar_zolotarev_interval l    - lower end of the interval, see `MuonPolarZolotarevSetInterval()`
 - -lmo_polar_precision single|double - precision of the arithmetic, see `MuonPolarSetPrecision()`
 
   Level: intermediate
@@ -706,17 +671,16 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   data->poles                = PETSC_DETERMINE;
   data->interval             = (PetscReal)PETSC_DETERMINE;
   polar->data                = data;
+  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->owntolerance        = (PetscReal)0.02;
+  polar->ops->setup          = MuonPolarSetUp_Zolotarev;
+  polar->ops->choices        = MuonPolarChoices_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
   polar->ops->getflops       = MuonPolarGetFlops_Zolotarev;
   polar->ops->getprecision   = MuonPolarGetPrecision_Zolotarev;
-  polar->ops->gettolerance   = MuonPolarGetTolerance_Zolotarev;
   polar->ops->setfromoptions = MuonPolarSetFromOptions_Zolotarev;
   polar->ops->view           = MuonPolarView_Zolotarev;
   polar->ops->reset          = MuonPolarReset_Zolotarev;
-  polar->ops->destroy        = MuonPolarDestroy_Zolotarev;
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevSetPoles_C", MuonPolarZolotarevSetPoles_Zolotarev));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevGetPoles_C", MuonPolarZolotarevGetPoles_Zolotarev));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevSetInterval_C", MuonPolarZolotarevSetInterval_Zolotarev));
-  PetscCall(PetscObjectComposeFunction((PetscObject)polar, "MuonPolarZolotarevGetInterval_C", MuonPolarZolotarevGetInterval_Zolotarev));
+  polar->ops->destroy        = MuonPolarDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,12 +6,11 @@
 */
 #pragma once
 
+#include <petscmuon/private/muonexport.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+MUON_C_BEGIN
 
 enum {
   MUON_WIRE_PACKET_HEADER       = 56, /* bytes before the first message of a packet */
@@ -26,7 +25,7 @@ typedef enum {
 
 /* How the entries of a matrix became a payload */
 typedef enum {
-  MUON_WIRE_DENSE        = 0,  /* every entry: raw values by columns, natural codes by rows */
+  MUON_WIRE_DENSE        = 0,  /* every entry, by rows */
   MUON_WIRE_SPARSE       = 1,  /* positions of the kept entries (row-major, increasing), then their values in the same order */
   MUON_WIRE_LOWRANK      = 2,  /* count columns of P (rows x count), then of Q (columns x count), a section of values each: the matrix is P Q^T */
   MUON_WIRE_SIGNS        = 3,  /* one bit an entry in row-major order, 1 where it is not negative, then the magnitude that all share */
@@ -77,37 +76,37 @@ typedef struct {
 } MuonWireMessage;
 
 /* CRC-32C of what crc covers and of data behind it; 0 covers nothing */
-uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, size_t bytes);
+MUON_EXPORT uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, size_t bytes);
 
 /* packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the header with both checksums */
-void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
+MUON_EXPORT void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
 /* The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks everything but the messages' contents: that there are header->messages of them, end to end */
-MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
+MUON_EXPORT MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
 
 /* Bytes of a header, which follow from its fields, and of the whole message. Write writes the header and returns how many bytes it has */
-unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header);
-uint64_t MuonWireMessageBytes(const MuonWireMessage *header);
-unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
+MUON_EXPORT unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header);
+MUON_EXPORT uint64_t MuonWireMessageBytes(const MuonWireMessage *header);
+MUON_EXPORT unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
 /* The message at the start of bytes[0..length): header and payload must lie inside. Codecs and count are not looked at */
-MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
+MUON_EXPORT MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
 
 /*
    Sizes. indices == the smaller of bitmap and raw for count of entries kept; payload bytes of a message of that header for a rows x columns layer,
    or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists (count too large, unknown codec, overflow)
 */
-MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
+MUON_EXPORT MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
 /* the codec of the positions of a plain message of that form and count, NONE where it has none: no other is accepted */
-MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
-uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
-uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
-uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
-MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
+MUON_EXPORT MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
+MUON_EXPORT uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
+MUON_EXPORT uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
+MUON_EXPORT uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
+MUON_EXPORT MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
 /* Blocks of 2^lengthlog entries (4 to 16) with bits (2 to 8) an entry as the parameter of a message, and back; 0 where the numbers are not these */
-uint8_t        MuonWireBlocksParameter(unsigned bits, unsigned lengthlog);
-MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog);
+MUON_EXPORT uint8_t        MuonWireBlocksParameter(unsigned bits, unsigned lengthlog);
+MUON_EXPORT MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog);
 /* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
-int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
+MUON_EXPORT int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 
 /* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three sections of values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive,
    scales: not negative */
@@ -119,14 +118,14 @@ typedef struct {
   uint64_t section[3], sectionat[3]; /* how many values, where they begin */
   uint64_t bytes;
 } MuonWireLayout;
-MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);
+MUON_EXPORT MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);
 
 /*
    Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection. Validate is a full
    check: exactly count positions, increasing, below entries, padding zero
 */
-void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
-MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
+MUON_EXPORT void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
+MUON_EXPORT MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
 
 /* Walks the positions of a validated section in increasing order */
 typedef struct {
@@ -135,46 +134,46 @@ typedef struct {
   unsigned             width;
   MuonWireIndices      indices;
 } MuonWireIndexReader;
-void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
-uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
+MUON_EXPORT void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
+MUON_EXPORT uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
 
 /*
    Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one. Validate checks that places exist and that padding is zero
 */
-void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
-void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
+MUON_EXPORT void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
+MUON_EXPORT void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
 /* the same sections from codes of width = 1 + log2 length bits, at most 8, that have a byte each */
-void           MuonWireCodesEncode(unsigned width, uint64_t count, const unsigned char *codes, unsigned char *to);
-void           MuonWireCodesDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t first, unsigned char *codes); /* first a multiple of 8 */
-MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
+MUON_EXPORT void           MuonWireCodesEncode(unsigned width, uint64_t count, const unsigned char *codes, unsigned char *to);
+MUON_EXPORT void           MuonWireCodesDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t first, unsigned char *codes); /* first a multiple of 8 */
+MUON_EXPORT MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
 
 /*
    Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent, exponent 0 is zero and 255 does not occur.
    Validate refuses NaN, Inf, code 255, a negative natural zero and nonzero padding: there is one encoding of a value
 */
-void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
-void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
-void           MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to);
-void           MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
-void           MuonWireBF16Encode(uint64_t count, const float *x, unsigned char *to); /* x must hold values that bf16 represents: rounding is the caller's */
-void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
-void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
-void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
-MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
-MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
+MUON_EXPORT void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
+MUON_EXPORT void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
+MUON_EXPORT void           MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to);
+MUON_EXPORT void           MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
+MUON_EXPORT void           MuonWireBF16Encode(uint64_t count, const float *x, unsigned char *to); /* x must hold values that bf16 represents: rounding is the caller's */
+MUON_EXPORT void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
+MUON_EXPORT void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
+MUON_EXPORT void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
+MUON_EXPORT MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
+MUON_EXPORT MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
 
 /* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
-MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
+MUON_EXPORT MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
 
 /*
    Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain message that is valid in the codecs that take the least room, GAPS and CODED among them,
    and returns its length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full check, what MuonWireMessageValidate() is for plain messages: *plain is bytes
    where these are plain already and room may be NULL, else room, which holds capacity bytes. header is that of the plain message. PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
 */
-int            MuonWireMessageIsPlain(const MuonWireMessage *header);
-uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
-MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain);
-MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
+MUON_EXPORT int            MuonWireMessageIsPlain(const MuonWireMessage *header);
+MUON_EXPORT uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
+MUON_EXPORT MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain);
+MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
 
 /*
    The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Coded has codes of width bits, packed: 9
@@ -182,10 +181,10 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
    the stack: up to 56 kB of it, and 112 kB where a chunk of coded codes has more than 126 different ones
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX
-uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
-MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, MuonWireIndices indices, unsigned char *to);
-uint64_t       MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
-MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
+MUON_EXPORT uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
+MUON_EXPORT MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, MuonWireIndices indices, unsigned char *to);
+MUON_EXPORT uint64_t       MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
+MUON_EXPORT MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
 
 /*
    Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of one message. Close takes count of them that stand, bytes long together, at to + MUON_WIRE_MESSAGE_HEADER_MOST, makes
@@ -196,10 +195,8 @@ typedef struct {
   const unsigned char *from;
   size_t               rest;
 } MuonWireGroup;
-uint64_t             MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsigned char *to);
-MuonWireResult       MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t count, MuonWireGroup *group);
-const unsigned char *MuonWireGroupNext(MuonWireGroup *group, size_t *length);
+MUON_EXPORT uint64_t             MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsigned char *to);
+MUON_EXPORT MuonWireResult       MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t count, MuonWireGroup *group);
+MUON_EXPORT const unsigned char *MuonWireGroupNext(MuonWireGroup *group, size_t *length);
 
-#if defined(__cplusplus)
-}
-#endif
+MUON_C_END

@@ -1,4 +1,4 @@
-static char help[] = "-ef21_server_compressor sharp: the steps themselves as messages give the weights of -ef21_server_compressor identity, bit for bit, in fewer bytes and without a matrix of the server's.\n";
+static char help[] = "-ef21_downlink step: the steps themselves as messages give the weights of -ef21_server_compressor identity, bit for bit, in fewer bytes and without a matrix of the server's.\n";
 
 #include "ef21_common.h"
 #include "wire_header.h"
@@ -6,7 +6,7 @@ static char help[] = "-ef21_server_compressor sharp: the steps themselves as mes
 #define STEPS 5
 
 /* The norms whose steps have a natural format, on square, tall and wide layers with gaps, one row, one column, a vector */
-static const TestShape Sharp[][TEST_LAYERS] = {{{"a", MUONLMONUCLEAR, 6, 5, 2, PETSC_FALSE},
+static const TestShape Steps[][TEST_LAYERS] = {{{"a", MUONLMONUCLEAR, 6, 5, 2, PETSC_FALSE},
                                                 {"b", MUONLMOL1, 7, 12, 0, PETSC_FALSE},
                                                 {"c", MUONLMOROWSUM, 9, 4, 3, PETSC_FALSE},
                                                 {"d", MUONLMOCOLSUM, 4, 9, 1, PETSC_FALSE},
@@ -24,7 +24,7 @@ static const TestShape Sharp[][TEST_LAYERS] = {{{"a", MUONLMONUCLEAR, 6, 5, 2, P
                                                 {"d", MUONLMOROWSUM, 3, 20, 0, PETSC_FALSE},
                                                 {"e", MUONLMONUCLEAR, 4, 12, 1, PETSC_FALSE},
                                                 {"f", MUONLMOL21, 1, 1, 0, PETSC_FALSE}}};
-#define NSETS ((PetscInt)(sizeof(Sharp) / sizeof(Sharp[0])))
+#define NSETS ((PetscInt)(sizeof(Steps) / sizeof(Steps[0])))
 
 /* How the two problems are alike: the way of the messages, and numbers that meet each case of the arithmetic */
 typedef struct {
@@ -35,13 +35,13 @@ typedef struct {
   PetscBool        zeros; /* rows, columns and a layer without gradient, and weights that are -0 */
 } Case;
 
-static PetscErrorCode CreateCase(const Case *c, PetscInt set, MuonCompressorType down, TestProblem *p)
+static PetscErrorCode CreateCase(const Case *c, PetscInt set, const char down[], TestProblem *p)
 {
   MuonExchange   exchange;
   MuonCompressor compressor;
 
   PetscFunctionBegin;
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, Sharp[set], -1, p));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, Steps[set], -1, p));
   p->noise = c->zeros == PETSC_TRUE ? 0 : 2;
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, c->exchange));
@@ -53,12 +53,12 @@ static PetscErrorCode CreateCase(const Case *c, PetscInt set, MuonCompressorType
   PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
   PetscCall(MuonCompressorSetType(compressor, c->up));
   PetscCall(MuonCompressorSetRatio(compressor, (PetscReal)0.4));
-  PetscCall(MuonEF21GetServerCompressor(p->muon, &compressor));
-  PetscCall(MuonCompressorSetType(compressor, down));
+  PetscCall(TestSetDown(p->muon, down, &compressor));
+  PetscCall(MuonSetCountEntropy(p->muon, PETSC_TRUE));
   if (c->mixed == PETSC_TRUE) {
     PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_a_ef21_server_compressor", MUONCOMPRESSORTOPK));
+    PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_a_ef21_downlink", "weights"));
     PetscCall(MuonSetFromOptions(p->muon));
-    PetscCall(PetscOptionsClearValue(NULL, "-muon_layer_a_ef21_server_compressor"));
   }
   for (PetscInt l = 0; l < p->n && c->zeros == PETSC_TRUE; l++) {
     const PetscInt m = p->shape[l].m, n = p->shape[l].n;
@@ -74,6 +74,10 @@ static PetscErrorCode CreateCase(const Case *c, PetscInt set, MuonCompressorType
     PetscCall(PetscFree(rows));
   }
   PetscCall(MuonSetUp(p->muon));
+  if (c->mixed == PETSC_TRUE) {
+    PetscCall(PetscOptionsClearValue(NULL, "-muon_layer_a_ef21_server_compressor"));
+    PetscCall(PetscOptionsClearValue(NULL, "-muon_layer_a_ef21_downlink"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,10 +143,10 @@ static PetscErrorCode Compare(TestProblem *p, TestProblem *q, const Case *c, con
   PetscCall(MuonGetLoss(q->muon, &y));
   PetscCheck(x == y, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", what, (double)y, (double)x);
   for (PetscInt l = c->mixed == PETSC_TRUE ? 1 : 0; l < q->n; l++) {
-    Mat X;
+    PetscBool kept;
 
-    PetscCall(MuonLayerGetServerWeights(q->layer[l], &X));
-    PetscCheck(X == NULL || q->shape[l].vec == PETSC_TRUE || X == q->W[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has weights at the server that are not the worker's", what, q->shape[l].name);
+    PetscCall(MuonGetLayerState(q->muon, q->layer[l], "weights", NULL, &kept));
+    PetscCheck(kept == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has weights at the server that are not the worker's", what, q->shape[l].name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,7 +164,7 @@ static PetscErrorCode CheckCase(const Case *c, PetscInt set)
   PetscCall(PetscSNPrintf(what, sizeof(what), "set %" PetscInt_FMT ", %s %s, up %s, rate %g, decay %g%s%s", set, c->exchange, MuonExchangeModes[c->mode], c->up, (double)c->rate, (double)c->decay, c->mixed == PETSC_TRUE ? ", mixed" : "",
                           c->zeros == PETSC_TRUE ? ", zeros" : ""));
   PetscCall(CreateCase(c, set, MUONCOMPRESSORIDENTITY, &p));
-  PetscCall(CreateCase(c, set, MUONCOMPRESSORSHARP, &q));
+  PetscCall(CreateCase(c, set, TEST_STEP, &q));
   d = TestTotal(&p);
   PetscCall(PetscMalloc2(d, &before, d, &after));
   PetscCall(TestGetAllWeights(&q, before));
@@ -200,11 +204,11 @@ static PetscErrorCode PlainObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The program of the README with the keys of sharp, before anything else was called: its types are those of PetscInitialize() and MuonCreate() alone. And a layer in blocks */
+/* The program of the README with the keys of steps, before anything else was called: its types are those of PetscInitialize() and MuonCreate() alone. And a layer in blocks */
 static PetscErrorCode CheckPlain(void)
 {
-  const char *keys = "-sharp_ef21_server_compressor sharp -sharp_lmo_type nuclear -whole_lmo_type nuclear -sharp_muon_layer_w_blocks_rows 2,4 -whole_muon_layer_w_blocks_rows 2,4 "
-                     "-sharp_muon_layer_w_blocks_columns 3,2 -whole_muon_layer_w_blocks_columns 3,2";
+  const char *keys = "-step_ef21_downlink step -step_lmo_type nuclear -whole_lmo_type nuclear -step_muon_layer_w_blocks_rows 2,4 -whole_muon_layer_w_blocks_rows 2,4 "
+                     "-step_muon_layer_w_blocks_columns 3,2 -whole_muon_layer_w_blocks_columns 3,2";
   PetscReal   rows[2][30], start[30];
 
   PetscFunctionBegin;
@@ -216,7 +220,7 @@ static PetscErrorCode CheckPlain(void)
     MuonType type;
 
     PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-    PetscCall(MuonSetOptionsPrefix(muon, k == 0 ? "sharp_" : "whole_"));
+    PetscCall(MuonSetOptionsPrefix(muon, k == 0 ? "step_" : "whole_"));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 6, 5, NULL, &W));
     PetscCall(TestMatSetRows(W, start));
     PetscCall(MuonAddLayer(muon, "w", W, NULL));
@@ -231,13 +235,13 @@ static PetscErrorCode CheckPlain(void)
     PetscCall(MatDestroy(&W));
   }
   PetscCheck(memcmp(rows[0], start, sizeof(start)) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Blocks: no weight moved");
-  PetscCheck(memcmp(rows[0], rows[1], sizeof(start)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Blocks: weights with sharp are not those with identity");
+  PetscCheck(memcmp(rows[0], rows[1], sizeof(start)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Blocks: weights with steps are not those with identity");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const char *exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGESHARDED, MUONEXCHANGEREPLICATED};
+  const char *exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -1,0 +1,113 @@
+/*
+   Stretches of 64 entries in the order of memory, and the words of the bits that belong to them. For the files of this room alone.
+*/
+#pragma once
+
+#include <petscmuon/private/muonarray.h>
+#include "muonclones.h"
+#include <string.h>
+
+#define WORD 64
+
+/* Where an entry lies: in which line, and where in it */
+typedef struct {
+  size_t line, at;
+} Place;
+
+/* Lines without gaps in all three arrays are one line */
+static inline void Flatten(size_t *m, size_t *n, size_t ld1, size_t ld2, size_t ld3)
+{
+  if (*n < 2 || (*m == ld1 && *m == ld2 && *m == ld3)) {
+    *m *= *n;
+    *n = *m > 0;
+  }
+}
+
+MUON_KERNEL_INLINE Place PlaceOf(size_t m, size_t number)
+{
+  Place place;
+
+  place.line = number < m || number == 0 ? 0 : number / m;
+  place.at   = number - place.line * m;
+  return place;
+}
+
+MUON_KERNEL_INLINE void Advance(size_t m, size_t some, Place *place)
+{
+  for (place->at += some; place->at >= m; place->at -= m) place->line++;
+}
+
+/* Some entries of size bytes from a place on: where they lie, or a copy of those that lie in more than one line */
+MUON_KERNEL_INLINE const void *Stretch(size_t size, size_t m, const void *X, size_t ldx, Place place, size_t some, void *copy)
+{
+  const char *x = (const char *)X + (place.line * ldx + place.at) * size;
+
+  if (place.at + some <= m) return x;
+  for (size_t done = 0; done < some;) {
+    const size_t run = m - place.at < some - done ? m - place.at : some - done;
+
+    memcpy((char *)copy + done * size, (const char *)X + (place.line * ldx + place.at) * size, run * size);
+    done += run;
+    Advance(m, run, &place);
+  }
+  return copy;
+}
+
+/* A constant after optimization */
+MUON_KERNEL_INLINE int IsLittleEndian(void)
+{
+  const uint16_t one = 1;
+  unsigned char  first;
+
+  memcpy(&first, &one, 1);
+  return first == 1;
+}
+
+/* The word of bits that begins at bit first, a multiple of 64, of as many as there are behind it, of which some belong to it */
+MUON_KERNEL_INLINE uint64_t LoadWord(const unsigned char *bits, size_t first, size_t some)
+{
+  const unsigned char *from = bits + first / 8;
+  uint64_t             word = 0;
+
+  if (some == WORD && IsLittleEndian()) {
+    memcpy(&word, from, sizeof(word));
+    return word;
+  }
+  for (size_t b = 0; 8 * b < some; b++) word |= (uint64_t)from[b] << (8 * b);
+  return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
+}
+
+MUON_KERNEL_INLINE void StoreWord(unsigned char *bits, size_t first, size_t some, uint64_t word)
+{
+  unsigned char *to = bits + first / 8;
+
+  if (some == WORD && IsLittleEndian()) memcpy(to, &word, sizeof(word));
+  else {
+    for (size_t b = 0; 8 * b < some; b++) to[b] = (unsigned char)(word >> (8 * b) & 255);
+  }
+}
+
+MUON_KERNEL_INLINE size_t CountOnes(uint64_t word)
+{
+#if defined(__GNUC__)
+  return (size_t)__builtin_popcountll(word);
+#else
+  size_t found = 0;
+
+  for (; word != 0; word &= word - 1) found++;
+  return found;
+#endif
+}
+
+/* The number of the lowest bit of a word that is not zero */
+MUON_KERNEL_INLINE unsigned LowestBit(uint64_t word)
+{
+#if defined(__GNUC__)
+  return (unsigned)__builtin_ctzll(word);
+#else
+  unsigned bit = 0;
+
+  while ((word >> bit & 1u) == 0) ++bit;
+  return bit;
+#endif
+}

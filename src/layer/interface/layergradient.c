@@ -1,0 +1,336 @@
+#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+
+/*
+   The gradient of a step: the caller's own, in whatever storage, or a buffer of the layer's that the caller fills and the step may overwrite.
+*/
+
+/* Forgets what the caller gave */
+static PetscErrorCode MuonLayerDropGradient_Private(MuonLayer layer, PetscBool none)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&layer->usermat));
+  PetscCall(VecDestroy(&layer->uservec));
+  layer->userarray  = NULL;
+  layer->nogradient = none;
+  layer->asked      = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerDropGradient_Private(layer, PETSC_FALSE));
+  PetscCall(MatDestroy(&layer->gradientmat));
+  PetscCall(VecDestroy(&layer->gradientvec));
+  PetscCall(MuonArrayDestroy(&layer->gradient));
+  layer->userarray = layer->array.g;
+  layer->seen      = 0;
+  layer->asked     = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&layer->shape, layer->shape.precision, &layer->gradient));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A caller wants to see his gradient, or our buffer */
+static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerStorage storage)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerGetGradient"));
+  PetscCall(MuonLayerMakeGradient_Private(layer));
+  layer->nogradient = PETSC_FALSE;
+  layer->asked      = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetGradient - Gets the matrix where the callback puts the worker's mean gradient of a layer
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer, added with `MuonAddLayer()`
+
+  Output Parameter:
+. G - the gradient, borrowed, of the shape of the weights and without gaps between its columns; the caller's own where `MuonLayerSetGradient()` gave one
+
+  Level: beginner
+
+  Notes:
+  The buffer is the step's: after `MuonStep()`, with any type of optimizer, its entries are undefined (NaN in debug builds), so that a gradient has to be written whole for each step. The matrix stays the same object until
+  `MuonReset()`, but its memory changes: a pointer of `MatDenseGetArray()` is good for one step.
+
+  It holds zeros before the first step.
+
+.seealso: `MuonLayer`, `MuonLayerSetGradient()`, `MuonLayerGetGradientVec()`, `MuonLayerGetGradientArray()`, `MuonLayerGetStorage()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+@*/
+PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(G, 2);
+  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_MAT));
+  if (layer->gradientmat == NULL) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
+    PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
+  }
+  *G = layer->usermat != NULL ? layer->usermat : layer->gradientmat;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()`
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. g - the gradient, borrowed; the caller's own where `MuonLayerSetGradientVec()` gave one
+
+  Level: beginner
+
+  Note:
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step.
+
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerGetWeightsVec()`
+@*/
+PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(g, 2);
+  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_VEC));
+  if (layer->gradientvec == NULL) {
+    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
+    PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
+  }
+  *g = layer->uservec != NULL ? layer->uservec : layer->gradientvec;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer that was added with `MuonAddLayerArray()`
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. array - the type, order and size of the weights; `g` and `w` are the gradient, in a buffer without gaps, or `g` is the caller's own and `w` is `NULL`
+
+  Level: intermediate
+
+  Notes:
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step, and the pointer is good for one.
+
+  An array that came with its own `g`, or got it from `MuonLayerSetGradientArray()`, has no buffer to be filled\: the step reads `g`.
+
+.seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradient()`, `MuonLayerSetGradientArray()`, `MuonLayerGetWeightsArray()`
+@*/
+PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(array, 2);
+  *array   = layer->array;
+  array->w = NULL;
+  array->g = layer->userarray;
+  if (layer->storage == MUON_LAYER_ARRAY && layer->userarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_ARRAY));
+  array->ld = (PetscInt)layer->gradient.ld;
+  array->w  = layer->gradient.data;
+  array->g  = layer->gradient.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in this step
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- G     - the worker's mean gradient, a `MATSEQDENSE` of the shape of the weights; or `NULL` for none, whatever holds the weights
+
+  Level: intermediate
+
+  Notes:
+  The layer keeps a reference and reads the matrix at each step; it is not modified. No gradient counts as a gradient of zeros, in the coming step
+  and until the gradient is asked for or set again; the layer still takes part, on every rank, so that no call waits for another.
+
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerSetGradientArray()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
+{
+  PetscInt  m, n;
+  PetscBool seqdense;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (G != NULL) {
+    PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
+    PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
+    PetscCall(PetscObjectTypeCompare((PetscObject)G, MATSEQDENSE, &seqdense));
+    PetscCheck(seqdense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MATSEQDENSE);
+    PetscCall(MatGetSize(G, &m, &n));
+    PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
+               m, n, layer->m, layer->n);
+    PetscCall(PetscObjectReference((PetscObject)G));
+  }
+  PetscCall(MuonLayerDropGradient_Private(layer, G == NULL ? PETSC_TRUE : PETSC_FALSE));
+  layer->usermat = G;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no gradient in this step
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- g     - the worker's mean gradient, a `VECSEQ` of the size of the weights, or `NULL` for none
+
+  Level: intermediate
+
+  Note:
+  What `MuonLayerSetGradient()` says holds here too.
+
+.seealso: `MuonLayer`, `MuonLayerGetGradientVec()`, `MuonLayerSetGradient()`
+@*/
+PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
+{
+  PetscInt  m;
+  PetscBool seq;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (g != NULL) {
+    PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
+    PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
+    PetscCall(PetscObjectTypeCompare((PetscObject)g, VECSEQ, &seq));
+    PetscCheck(seq, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ);
+    PetscCall(VecGetSize(g, &m));
+    PetscCheck(m == layer->m, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, layer->m);
+    PetscCall(PetscObjectReference((PetscObject)g));
+  }
+  PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
+  layer->uservec = g;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no gradient in this step
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- g     - the worker's mean gradient, of the type of the weights and laid out as they are, borrowed; or `NULL` for none
+
+  Level: intermediate
+
+  Note:
+  What `MuonLayerSetGradient()` says holds here too. Where a program gets its gradients in new memory at each step this says where.
+
+.seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradientArray()`, `MuonLayerSetGradient()`
+@*/
+PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (g != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerSetGradient"));
+  PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
+  layer->userarray = g;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBool *ours)
+{
+  MuonMatrix         matrix;
+  const PetscScalar *read;
+
+  PetscFunctionBegin;
+  *ours = PETSC_FALSE;
+  *G    = layer->shape;
+  if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->usermat != NULL) {
+    PetscCall(MuonMatGetMatrix(layer->usermat, PETSC_FALSE, &matrix));
+    *G = matrix.here;
+  } else if (layer->uservec != NULL) {
+    PetscCall(VecGetArrayRead(layer->uservec, &read));
+    PetscCall(MuonLayerMemoryOf_Private(layer, read, G));
+  } else if (layer->userarray != NULL) PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
+  else {
+    PetscCall(MuonLayerMakeGradient_Private(layer));
+    *G    = layer->gradient;
+    *ours = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer layer, MuonArray *G)
+{
+  MuonMatrix         matrix = MuonMatrixOfArray(G);
+  const PetscScalar *read   = (const PetscScalar *)G->data;
+
+  PetscFunctionBegin;
+  if (G->data != NULL && layer->usermat != NULL) PetscCall(MuonMatRestoreMatrix(layer->usermat, PETSC_FALSE, &matrix));
+  else if (G->data != NULL && layer->uservec != NULL) PetscCall(VecRestoreArrayRead(layer->uservec, &read));
+  G->data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerMakeGradient_Private(layer));
+  PetscAssert(M->precision == layer->gradient.precision && M->m == layer->gradient.m && M->n == layer->gradient.n && M->ld == M->m, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision", ((PetscObject)layer)->name);
+  MuonArraySwap(&layer->gradient, M);
+  if (layer->gradientmat != NULL) {
+    PetscCall(MatDenseResetArray(layer->gradientmat));
+    PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
+  }
+  if (layer->gradientvec != NULL) {
+    PetscCall(VecResetArray(layer->gradientvec));
+    PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerGradientState_Private(MuonLayer layer, PetscObjectState *state)
+{
+  PetscFunctionBegin;
+  *state = 0;
+  if (layer->gradientmat != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->gradientmat, state));
+  if (layer->gradientvec != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->gradientvec, state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSpoilGradient(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  if (PetscDefined(USE_DEBUG) && layer->gradient.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient, 0, &layer->gradient);
+  if (layer->gradientmat != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientmat));
+  if (layer->gradientvec != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientvec));
+  PetscCall(MuonLayerGradientState_Private(layer, &layer->seen));
+  layer->asked = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerWasGradientAsked(MuonLayer layer, PetscBool *asked)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGradientState_Private(layer, &state));
+  *asked = layer->asked || layer->nogradient || layer->usermat != NULL || layer->uservec != NULL || layer->userarray != NULL || state != layer->seen ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,140 @@
+#include <petscmuon/private/muonlayerimpl.h>
+#include <petscmuon/private/muonlmoimpl.h>
+
+/*
+   What the driver asks of a rule: a step, a step as a message, its state, its choices.
+*/
+PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonArray *scratch)
+{
+  MuonWorkspace work;
+
+  PetscFunctionBegin;
+  if (layer->work == NULL) {
+    PetscCall(MuonWorkspaceCreate(&work));
+    PetscCall(MuonLayerSetWorkspace_Private(layer, work));
+    PetscCall(MuonWorkspaceDestroy(&work));
+  }
+  PetscCall(MuonWorkspaceGetArray(layer->work, MUON_WORK_STEP_C, like, like->precision, scratch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One pass, which is that of the momentum: it tells what is finite */
+MuonStatus MuonLayerMove(double keep, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Xnew);
+  const int          finite  = (D->precision == Xnew->precision ? kernels->Momentum : kernels->MomentumOther)(Xnew->m, Xnew->n, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
+
+  return finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+}
+
+PetscErrorCode MuonLayerSetUp(MuonLayer layer)
+{
+  MuonLMO     lmo;
+  MuonLMOType norm;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOGetType(lmo, &norm));
+  if (norm == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscTryTypeMethod(layer, setup);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerChoices(MuonLayer layer, size_t length, char text[])
+{
+  size_t used;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s momentum %.17g weight decay %.17g ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shapefactor], (double)layer->momentum,
+                          (double)layer->weight_decay));
+  PetscCall(PetscStrlen(text, &used));
+  PetscTryTypeMethod(layer, choices, length - used, text + used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
+{
+  PetscFunctionBegin;
+  visitor->layer  = ((PetscObject)layer)->name;
+  visitor->holder = MUON_STATE_WORKER;
+  PetscCall(MuonStateVisitArray(visitor, "gradient", PETSC_TRUE, PETSC_TRUE, &layer->gradient));
+  visitor->holder = layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
+  PetscTryTypeMethod(layer, visitstate, visitor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetFlops(MuonLayer layer, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  *flops = 0;
+  PetscTryTypeMethod(layer, getflops, flops);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  info->dual = 0;
+  *status    = MUON_STATUS_OK;
+  PetscUseTypeMethod(layer, step, info, G, X, Xnew, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char reason[])
+{
+  MuonLMO     lmo;
+  MuonLMOType norm;
+  PetscBool   can;
+  char        names[256];
+
+  PetscFunctionBegin;
+  reason[0] = '\0';
+  if (layer->ops->encode == NULL) {
+    PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOCanEncode(lmo, &can));
+  if (can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetType(lmo, &norm));
+  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
+  PetscCall(PetscSNPrintf(reason, length, "the steps of its norm %s have no natural format, expected one of: %s", norm, names));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer layer, size_t *bytes)
+{
+  PetscFunctionBegin;
+  PetscUseTypeMethod(layer, maxstepbytes, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerEncodeStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, size_t most, unsigned char message[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  info->dual = 0;
+  *status    = MUON_STATUS_OK;
+  PetscUseTypeMethod(layer, encode, info, G, most, message, bytes, entropy, cost, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerValidateStep(MuonLayer layer, size_t bytes, const unsigned char message[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
+{
+  PetscFunctionBegin;
+  PetscUseTypeMethod(layer, validate, bytes, message, entropy, cost, valid);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerDecodeStep(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], const MuonArray *X)
+{
+  PetscFunctionBegin;
+  PetscUseTypeMethod(layer, decode, info, bytes, message, X);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCommit(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(layer, commit);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,417 @@
+#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <ctype.h>
+
+/*
+   What holds the weights of a layer: a matrix, a vector, or memory that is not PETSc's.
+*/
+const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
+
+/* Longer names would not fit into option keys behind a prefix */
+#define MUON_LAYER_NAME_MOST 128
+
+/* Names become parts of option keys, where PETSc reads _digits_ as a prefix's number and drops it */
+static PetscErrorCode MuonLayerCheckName_Private(const char name[])
+{
+  size_t length;
+
+  PetscFunctionBegin;
+  PetscCheck(name != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "A layer needs a name");
+  PetscCall(PetscStrlen(name, &length));
+  PetscCheck(length > 0 && isalpha((unsigned char)name[0]), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" does not start with a letter", name);
+  PetscCheck(length <= MUON_LAYER_NAME_MOST, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer name \"%.32s...\" has %zu characters, expected at most %d: names are parts of option keys", name, length, MUON_LAYER_NAME_MOST);
+  for (size_t i = 0; i < length; i++) {
+    const unsigned char c = (unsigned char)name[i];
+
+    PetscCheck(isalnum(c) || c == '.' || c == '_', PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" has a character that is not a letter, a digit, a point or an underscore", name);
+    if (c == '_') {
+      size_t end = i + 1;
+
+      while (end < length && isdigit((unsigned char)name[end])) end++;
+      PetscCheck(end == i + 1 || (end < length && name[end] != '_'), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" has digits between underscores, which PETSc drops from option keys: write h0.q, not h_0_q", name);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, const MuonArray *shape, MuonLayer *newlayer)
+{
+  MuonLayer layer;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerInitializePackage());
+  PetscCall(MuonLayerCheckName_Private(name));
+  PetscCall(PetscHeaderCreate(layer, MUONLAYER_CLASSID, "MuonLayer", "Layer of an optimizer", "MuonLayer", PETSC_COMM_SELF, MuonLayerDestroy, MuonLayerView));
+  PetscCall(PetscObjectSetName((PetscObject)layer, name));
+  PetscCall(MuonNameHash_Private(name, &layer->hash));
+  layer->m       = (PetscInt)MuonArrayRows(shape);
+  layer->n       = (PetscInt)MuonArrayColumns(shape);
+  layer->storage = storage;
+  layer->shape   = MuonArrayLike(shape, shape->precision, NULL);
+  layer->state   = shape->precision;
+  layer->scale   = 1.0;
+  layer->owner   = -1;
+  PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  *newlayer = layer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerCreate - Makes a layer of a matrix of weights
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
+- W    - the weights, a `MATSEQDENSE`, rows are outputs and columns inputs; the layer keeps a reference
+
+  Output Parameter:
+. layer - the layer
+
+  Level: developer
+
+  Note:
+  `MuonAddLayer()` makes the layers of an optimizer.
+
+.seealso: `MuonLayer`, `MuonAddLayer()`, `MuonLayerCreateFromVec()`, `MuonLayerCreateFromArray()`, `MuonLayerDestroy()`
+@*/
+PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
+{
+  PetscInt  m, n;
+  PetscBool seqdense;
+  MuonArray shape;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
+  PetscAssertPointer(layer, 3);
+  PetscCall(PetscObjectTypeCompare((PetscObject)W, MATSEQDENSE, &seqdense));
+  PetscCheck(seqdense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential dense matrix (%s) on every rank", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set",
+             MATSEQDENSE);
+  PetscCall(MatGetSize(W, &m, &n));
+  shape = MuonArrayOfScalars(m, n, NULL, m);
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_MAT, &shape, layer));
+  PetscCall(PetscObjectReference((PetscObject)W));
+  (*layer)->W = W;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
+- w    - the weights, a sequential vector; the layer keeps a reference
+
+  Output Parameter:
+. layer - the layer
+
+  Level: developer
+
+  Note:
+  `MuonAddVecLayer()` makes the layers of an optimizer.
+
+.seealso: `MuonLayer`, `MuonAddVecLayer()`, `MuonLayerCreate()`, `MuonLayerCreateFromArray()`, `MuonLayerDestroy()`
+@*/
+PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer)
+{
+  PetscInt  m;
+  PetscBool seq;
+  MuonArray shape;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
+  PetscAssertPointer(layer, 3);
+  PetscCall(PetscObjectTypeCompare((PetscObject)w, VECSEQ, &seq));
+  PetscCheck(seq, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential vector (%s) on every rank", name, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ);
+  PetscCall(VecGetSize(w, &m));
+  shape = MuonArrayOfScalars(m, 1, NULL, m);
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, &shape, layer));
+  PetscCall(PetscObjectReference((PetscObject)w));
+  (*layer)->w = w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to what they mostly are
+
+  Not Collective; No Fortran Support
+
+  Output Parameter:
+. array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, all rows here; no size, no weights and no gradient
+
+  Level: intermediate
+
+.seealso: `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
+@*/
+PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
+{
+  PetscFunctionBegin;
+  PetscAssertPointer(array, 1);
+  PetscCall(PetscMemzero(array, sizeof(*array)));
+  array->comm    = MPI_COMM_SELF;
+  array->type    = PETSC_REAL;
+  array->memtype = PETSC_MEMTYPE_HOST;
+  array->rows    = PETSC_DECIDE;
+  array->ld      = PETSC_DECIDE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ name  - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
+- array - where the weights are and how they lie, see `MuonLayerArray`; the memory is borrowed, the struct is copied
+
+  Output Parameter:
+. layer - the layer
+
+  Level: developer
+
+  Notes:
+  `MuonAddLayerArray()` makes the layers of an optimizer.
+
+  The precision is that of the array, whatever `PetscScalar` is. Which way a matrix lies in memory changes no step beyond the rounding of sums, but it is the order of entries in messages, for ties and for random numbers.
+
+.seealso: `MuonLayer`, `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLayerGetWeightsArray()`, `MuonLayerGetGradientArray()`, `MuonLayerCreate()`, `MuonLayerDestroy()`
+@*/
+PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray *array, MuonLayer *layer)
+{
+  MuonLayerArray a;
+  MuonArray      shape;
+  PetscInt       line;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(array, 2);
+  PetscAssertPointer(layer, 3);
+  a = *array;
+  PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
+  PetscCallMPI(MPI_Comm_size(a.comm, &size));
+  PetscCheck(size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array on a communicator of %d ranks, expected one: a matrix is all on one rank so far", name, size);
+  PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
+  PetscCheck(PetscMemTypeHost(a.memtype), PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array in the memory of a device, expected PETSC_MEMTYPE_HOST: this build has no kernels for devices", name);
+  PetscCheck(a.M >= 0 && a.N >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": an array of %" PetscInt_FMT " x %" PetscInt_FMT " entries, expected sizes of at least 0", name, a.M, a.N);
+  if (a.rows == PETSC_DECIDE) a.rows = a.M;
+  PetscCheck(a.first == 0 && a.rows == a.M, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": %" PetscInt_FMT " rows from number %" PetscInt_FMT " on of %" PetscInt_FMT ", expected all of them: a matrix is all on one rank so far", name, a.rows, a.first,
+             a.M);
+  line = a.rowmajor ? a.N : a.rows;
+  if (a.ld == PETSC_DECIDE) a.ld = line;
+  PetscCheck(a.ld >= line, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": ld %" PetscInt_FMT " of an array, expected at least the %" PetscInt_FMT " entries of a %s", name, a.ld, line, a.rowmajor ? "row" : "column");
+  PetscCheck(a.w != NULL || a.M == 0 || a.N == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without weights, expected w", name);
+  shape.data      = NULL;
+  shape.m         = (size_t)line;
+  shape.n         = (size_t)(a.rowmajor ? a.rows : a.N);
+  shape.ld        = (size_t)a.ld;
+  shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
+  shape.memory    = MUON_HOST;
+  shape.rowmajor  = a.rowmajor ? 1 : 0;
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, &shape, layer));
+  (*layer)->array     = a;
+  (*layer)->userarray = a.g;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetStorage - Tells what holds the weights of a layer, and so which routines give them
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. storage - `MUON_LAYER_MAT`, `MUON_LAYER_VEC` or `MUON_LAYER_ARRAY`
+
+  Level: intermediate
+
+.seealso: `MuonLayer`, `MuonLayerStorage`, `MuonLayerGetWeights()`, `MuonLayerGetWeightsVec()`, `MuonLayerGetWeightsArray()`
+@*/
+PetscErrorCode MuonLayerGetStorage(MuonLayer layer, MuonLayerStorage *storage)
+{
+  PetscFunctionBegin;
+  MuonGet(layer, MUONLAYER_CLASSID, storage, layer->storage);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage storage, const char function[])
+{
+  const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's"}, *const suffix[] = {"", "Vec", "Array"};
+
+  PetscFunctionBegin;
+  PetscCheck(layer->storage == storage, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetWeights - Gets the matrix of weights of a layer
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer, added with `MuonAddLayer()`
+
+  Output Parameter:
+. W - the weights, borrowed
+
+  Level: beginner
+
+  Note:
+  A caller who changes the weights between two steps must tell the optimizer by `MuonWeightsChanged()`.
+
+.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetWeightsVec()`, `MuonLayerGetWeightsArray()`, `MuonLayerGetServerWeights()`, `MuonLayerGetGradient()`, `MuonWeightsChanged()`
+@*/
+PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(W, 2);
+  PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerGetWeights"));
+  *W = layer->W;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()`
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. w - the weights, borrowed
+
+  Level: beginner
+
+.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientVec()`, `MuonAddVecLayer()`
+@*/
+PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(w, 2);
+  PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerGetWeights"));
+  *w = layer->w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetWeightsArray - Gets the weights of a layer that was added with `MuonAddLayerArray()`
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. array - what the caller gave, with `PETSC_DECIDE` replaced by numbers
+
+  Level: intermediate
+
+.seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetStorage()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientArray()`, `MuonAddLayerArray()`
+@*/
+PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscAssertPointer(array, 2);
+  PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerGetWeights"));
+  *array = layer->array;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetShape(MuonLayer layer, MuonArray *shape)
+{
+  PetscFunctionBegin;
+  *shape = layer->shape;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer layer, const void *data, MuonArray *A)
+{
+  PetscFunctionBegin;
+  *A      = layer->shape;
+  A->data = (void *)data;
+  A->ld   = layer->storage == MUON_LAYER_ARRAY ? (size_t)layer->array.ld : A->ld;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
+{
+  MuonMatrix         matrix;
+  PetscScalar       *data;
+  const PetscScalar *read;
+
+  PetscFunctionBegin;
+  switch (layer->storage) {
+  case MUON_LAYER_MAT:
+    PetscCall(MuonMatGetMatrix(layer->W, write, &matrix));
+    *W = matrix.here;
+    break;
+  case MUON_LAYER_VEC:
+    if (write) PetscCall(VecGetArray(layer->w, &data));
+    else PetscCall(VecGetArrayRead(layer->w, &read));
+    PetscCall(MuonLayerMemoryOf_Private(layer, write ? data : read, W));
+    break;
+  default:
+    PetscCall(MuonLayerMemoryOf_Private(layer, layer->array.w, W));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
+{
+  MuonMatrix         matrix = MuonMatrixOfArray(W);
+  PetscScalar       *data   = (PetscScalar *)W->data;
+  const PetscScalar *read   = data;
+
+  PetscFunctionBegin;
+  if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonMatRestoreMatrix(layer->W, write, &matrix));
+  else if (layer->storage == MUON_LAYER_VEC && write) PetscCall(VecRestoreArray(layer->w, &data));
+  else if (layer->storage == MUON_LAYER_VEC) PetscCall(VecRestoreArrayRead(layer->w, &read));
+  W->data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- X     - a `MATSEQDENSE` of the layer's shape, of one column for a vector, or `NULL` to ask only whether this rank serves the layer
+
+  Output Parameters:
++ X      - the server's weights where this rank serves the layer, else unchanged
+- serves - whether it does
+
+  Level: intermediate
+
+  Note:
+  Under `MUONEF21` with a compressor from server to workers the workers compute gradients at W, which follows the server's X; both become the same as the radius goes to zero.
+
+.seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetOwner()`, `MUONEF21`
+@*/
+PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *serves)
+{
+  MuonArray W;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (X != NULL) PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscAssertPointer(serves, 3);
+  *serves = layer->serverisweights || (layer->server != NULL && layer->server->data != NULL) ? PETSC_TRUE : PETSC_FALSE;
+  if (*serves == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->serverisweights) {
+    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+    PetscCall(MuonMatCopyArray(&W, X));
+    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  } else PetscCall(MuonMatCopyArray(layer->server, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,134 @@
+#include <petscmuon/private/muonlmosingular.h>
+#include <petscmuon/private/muonlmoslices.h>
+#include <petscblaslapack.h>
+#include "../kernels/muonlmokernels.h"
+
+/* All of them, or the largest where no other counts */
+static PetscInt Wanted(PetscBool one, PetscInt m, PetscInt n)
+{
+  return one == PETSC_TRUE ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
+}
+
+PetscErrorCode MuonLMOSetSingular(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &lmo->svd));
+  PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
+  const PetscInt      nsv       = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, m, n);
+
+  PetscFunctionBegin;
+  if (p == 2.0) PetscCall(MuonLMOSlicesGetFlops(&frobenius, m, n, flops));
+  else {
+    PetscCall(MuonSVDGetFlops(m, n, nsv, flops));
+    *flops += 2.0 * m * n * nsv + 1.0 * n * nsv + 8.0 * nsv;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or none, in MUON_WORK_LMO_B */
+static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscScalar **U, PetscScalar **V, double **size, int **exponent, PetscInt *count)
+{
+  const size_t m = U != NULL ? MuonArrayRows(&G->here) : 0, n = U != NULL ? (size_t)G->columns : 0;
+  PetscReal   *sigma = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)nsv * (2 * sizeof(double) + sizeof(PetscReal) + sizeof(int)), size));
+  sigma     = (PetscReal *)(*size + 2 * nsv);
+  *exponent = (int *)(sigma + nsv);
+  if (U != NULL) {
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_B, (m + n) * (size_t)nsv * sizeof(PetscScalar), U));
+    *V = *U + m * (size_t)nsv;
+  }
+  PetscCall(MuonSVDSetWorkspace(lmo->svd, lmo->work));
+  PetscCall(MuonSVDCompute(lmo->svd, G, nsv, sigma, U != NULL ? *U : NULL, U != NULL ? *V : NULL, count, &lmo->status));
+  for (PetscInt k = 0; k < *count; k++) (*size)[k] = frexp((double)sigma[k], *exponent + k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSingularNorm(MuonLMO lmo, double p, const MuonMatrix *X, double *norm)
+{
+  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
+  PetscInt            count;
+  double             *size, r;
+  int                *exponents, exponent;
+
+  PetscFunctionBegin;
+  if (p == 2.0) PetscCall(MuonLMOSlicesNorm(lmo, &frobenius, X, norm));
+  else {
+    PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
+    r     = MuonKernelVectorNorm((size_t)count, p, size, exponents, &exponent);
+    *norm = ldexp(r, exponent);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[], double v[], double *sigma, PetscInt *count)
+{
+  PetscScalar *U, *V;
+  double      *size;
+  int         *exponent;
+
+  PetscFunctionBegin;
+  *sigma = 0.0;
+  PetscCall(MuonLMOSingularCompute_Private(lmo, G, Wanted(PETSC_TRUE, G->rows, G->columns), &U, &V, &size, &exponent, count));
+  if (*count == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *sigma = ldexp(*size, *exponent);
+  /* As numbers of the matrix's precision */
+  for (size_t i = 0; i < MuonArrayRows(&G->here); i++) u[i] = G->here.precision == MUON_SINGLE ? (double)(float)U[i] : (double)U[i];
+  for (PetscInt j = 0; j < G->columns; j++) v[j] = G->here.precision == MUON_SINGLE ? (double)(float)V[j] : (double)V[j];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D = -U V^T: in row-major memory that is the transpose, in which the factors are exchanged; in another precision than PetscScalar's it is rounded at the end */
+static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count, const PetscScalar *U, const PetscScalar *V, const MuonArray *D)
+{
+  const PetscScalar zero = 0.0, minus = -1.0;
+  PetscBLASInt      bm, bn, bk, bld;
+  MuonArray         product = *D;
+
+  PetscFunctionBegin;
+  if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, D, MUON_PETSCSCALAR, &product));
+  PetscCall(PetscBLASIntCast((PetscInt)D->m, &bm));
+  PetscCall(PetscBLASIntCast((PetscInt)D->n, &bn));
+  PetscCall(PetscBLASIntCast(count, &bk));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.m), &bld));
+  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &minus, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
+  if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSingularApply(MuonLMO lmo, double p, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+{
+  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
+  const PetscInt      nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), m = (PetscInt)MuonArrayRows(&G->here), n = G->columns;
+  PetscScalar        *U, *V;
+  PetscInt            count;
+  double             *size, *weight, r;
+  int                *exponents, exponent;
+
+  PetscFunctionBegin;
+  /* Its own norm needs no singular values */
+  if (p == 2.0) {
+    PetscCall(MuonLMOSlicesApply(lmo, &frobenius, G, D, dual));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
+  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  weight = size + nsv;
+  r      = MuonKernelVectorNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
+  *dual  = ldexp(r, exponent);
+  MuonKernelVectorDual((size_t)count, p, size, exponents, weight);
+  for (PetscInt k = 0; k < count; k++) {
+    for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
+  }
+  PetscCall(MuonLMOSingularProduct_Private(lmo, count, U, V, &D->here));
+  PetscCall(PetscLogFlops(2.0 * m * n * count + 1.0 * n * count + 8.0 * count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,193 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonwire.h>
+
+/*
+   What was chosen, compared between the ranks: at set-up in words, layer by layer, for an error that names what differs; in each step as one hash, which rides on the agreement at its end.
+*/
+
+PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
+{
+  PetscFunctionBegin;
+  if (layer->momentumset == PETSC_FALSE) layer->momentum = muon->momentum;
+  if (layer->weight_decayset == PETSC_FALSE) layer->weight_decay = muon->weight_decay;
+  if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Everything about a layer that is not a number of its own: rule, norm and polar factor, compressors, downlink */
+static PetscErrorCode MuonLayerHashText_Private(Muon muon, MuonLayer layer, unsigned int *hash)
+{
+  char   text[4096];
+  size_t length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerChoices(layer, sizeof(text), text));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+
+    if (piece->layer != layer) continue;
+    PetscCall(PetscStrlcat(text, " up ", sizeof(text)));
+    PetscCall(PetscStrlen(text, &length));
+    PetscCall(MuonCompressorChoices_Private(piece->up, sizeof(text) - length, text + length));
+    PetscCall(PetscStrlcat(text, piece->downlink == MUON_DOWNLINK_STEP ? " down step " : " down ", sizeof(text)));
+    PetscCall(PetscStrlen(text, &length));
+    PetscCall(MuonCompressorChoices_Private(piece->down, sizeof(text) - length, text + length));
+  }
+  PetscCall(PetscStrlen(text, &length));
+  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)text, length);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonHashText_Private(Muon muon, unsigned int *hash)
+{
+  MuonExchange exchange;
+  char         text[1024], own[512] = "";
+  size_t       length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetExchange(muon, &exchange));
+  PetscTryTypeMethod(muon, choices, sizeof(own), own);
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %s ", ((PetscObject)muon)->type_name, own, ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : ""));
+  PetscCall(PetscStrlen(text, &length));
+  PetscCall(PetscSNPrintf(text + length, sizeof(text) - length, "%d %d", exchange->modeset ? (int)exchange->mode : -1, (int)exchange->assignment));
+  PetscCall(PetscStrlen(text, &length));
+  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)text, length);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonHashNumbers_Private(size_t count, const double numbers[], unsigned int *hash)
+{
+  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)numbers, count * sizeof(*numbers));
+}
+
+static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
+{
+  const double numbers[] = {(double)muon->learning_rate, (double)muon->dampening,      (double)muon->schedule_constant, (double)muon->schedule,        (double)muon->schedule_warmup,
+                            (double)muon->max_steps,     (double)muon->momentum_style, (double)muon->nesterov,          (double)muon->momentum_at,     (double)muon->nan,
+                            (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
+                            (double)muon->count_entropy};
+
+  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
+}
+
+static void MuonLayerHashNumbers_Private(MuonLayer layer, unsigned int *hash)
+{
+  const double numbers[] = {(double)layer->scale, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor};
+
+  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
+}
+
+/* Changes whenever a setter of something that has choices was called */
+static PetscErrorCode MuonGetChosen_Private(Muon muon, PetscObjectState *chosen)
+{
+  PetscFunctionBegin;
+  *chosen = ((PetscObject)muon)->state + ((PetscObject)muon->exchange)->state;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    *chosen += ((PetscObject)piece->layer)->state + ((PetscObject)piece->up)->state + ((PetscObject)piece->down)->state;
+    if (piece->layer->lmo == NULL) continue;
+    *chosen += ((PetscObject)piece->layer->lmo)->state;
+    if (piece->layer->lmo->polar != NULL) *chosen += ((PetscObject)piece->layer->lmo->polar)->state;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonHashChoices_Private(Muon muon, unsigned int *hash)
+{
+  PetscObjectState chosen;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetChosen_Private(muon, &chosen));
+  if (chosen != muon->chosen) {
+    muon->chosen  = chosen;
+    muon->choices = 0;
+    PetscCall(MuonHashText_Private(muon, &muon->choices));
+    for (PetscInt l = 0; l < muon->nactive; l++) PetscCall(MuonLayerHashText_Private(muon, muon->active[l], &muon->choices));
+  }
+  *hash = muon->choices;
+  MuonHashOwnNumbers_Private(muon, hash);
+  for (PetscInt l = 0; l < muon->nactive; l++) MuonLayerHashNumbers_Private(muon->active[l], hash);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Checksum of a layer's weights, line by line: gaps between lines do not count */
+static PetscErrorCode MuonLayerHashWeights_Private(MuonLayer layer, unsigned int *hash)
+{
+  MuonArray W;
+  uint32_t  crc = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  for (size_t j = 0; j < W.n; j++) crc = MuonWireCRC32C(crc, (const unsigned char *)W.data + j * W.ld * MuonArrayEntryBytes(&W), W.m * MuonArrayEntryBytes(&W));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  *hash = (unsigned int)crc;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int *hash)
+{
+  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
+
+  PetscFunctionBegin;
+  *hash = 0;
+  for (PetscInt b = 0; b < count; b++) {
+    MuonBlock block;
+
+    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+    *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)&block, sizeof(block));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks raise the same error that names the layer. Each layer has six numbers, the optimizer's own choices are one more; rank 0's
+   are compared with.
+*/
+PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
+{
+  const char *const what[] = {"name", "shape", "precision or order in memory", "cut into blocks", "options", "weights"};
+  enum {
+    WHATS = PETSC_STATIC_ARRAY_LENGTH(what)
+  };
+  char          here[128];
+  unsigned int *mine, *first;
+  PetscInt      counts[2] = {muon->nlayers, -muon->nlayers}, most[2], n = WHATS * muon->nlayers + 1, differs, least;
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(counts, most, 2, MPIU_INT, MPI_MAX, comm));
+  PetscCheck(most[0] == -most[1], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[1], most[0]);
+  PetscCall(PetscCalloc2(n, &mine, n, &first));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer     layer = muon->layer[l];
+    unsigned int *own   = mine + WHATS * l;
+    MuonArray     shape;
+
+    PetscCall(MuonLayerGetShape(layer, &shape));
+    own[0] = layer->hash;
+    own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
+    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)shape.rowmajor;
+    PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
+    PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
+    MuonLayerHashNumbers_Private(layer, &own[4]);
+    PetscCall(MuonLayerHashWeights_Private(layer, &own[5]));
+  }
+  PetscCall(MuonHashText_Private(muon, &mine[n - 1]));
+  MuonHashOwnNumbers_Private(muon, &mine[n - 1]);
+  PetscCall(PetscArraycpy(first, mine, n));
+  PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
+  for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) {}
+  PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
+  PetscCall(PetscFree2(mine, first));
+  PetscCheck(least != n - 1, comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
+  if (least < n) {
+    MuonLayer layer = muon->layer[least / WHATS];
+
+    PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT, layer->m, layer->n));
+    if (least % WHATS == 3) PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,403 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonwire.h>
+#include <float.h>
+#include <math.h>
+
+/*
+   The round of a step. A loop over pieces never ends early: a rank that failed goes on with poison in place of its messages, so that all ranks make the same calls. Nothing of the state changes before MuonAgree_Private().
+*/
+
+PetscErrorCode MuonGetStepInfo(Muon muon, MuonLayer layer, MuonLayerStepInfo *info)
+{
+  PetscReal rate, factor;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetRate(muon, &rate));
+  PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+  info->step   = muon->step;
+  info->rate   = (double)rate;
+  info->decay  = (double)layer->weight_decay;
+  info->radius = info->rate * (double)factor;
+  info->dual   = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonCountMessage_Private(Muon muon, const MuonCompressorCost *cost, PetscLogDouble bits[3])
+{
+  bits[0] += cost->paper;
+  bits[1] += cost->encoded;
+  if (muon->count_entropy) bits[2] += cost->entropy;
+}
+
+/* Z = previous M + fresh G, whatever the precision of G is; without data M and G are zero */
+static PetscErrorCode MuonMixMomentum_Private(double previous, const MuonArray *M, double fresh, const MuonArray *G, const MuonArray *Z, int *finite)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Z);
+
+  PetscFunctionBegin;
+  *finite = 1;
+  if (M->data == NULL) previous = 0;
+  if (G->data != NULL) *finite = (G->precision == Z->precision ? kernels->Momentum : kernels->MomentumOther)(Z->m, Z->n, previous, M->data, M->ld, fresh, G->data, G->ld, Z->data, Z->ld);
+  else if (previous == 0) PetscCall(PetscMemzero(Z->data, MuonArrayBytes(Z)));
+  else MuonArrayAxpby(previous, M, 0, Z);
+  PetscCall(PetscLogFlops((previous != 0 ? 3.0 : 1.0) * (PetscLogDouble)MuonArrayEntries(Z)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Worker: piece->T is what the step sends. A new momentum takes the place of the gradient in the layer's own memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a momentum T
+   is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the server
+*/
+static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool at_worker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayer       layer     = piece->layer;
+  MuonArray       state, G, M;
+  PetscBool       ours, usable;
+  double          previous, fresh;
+  int             finite;
+
+  PetscFunctionBegin;
+  piece->previous = layer->workermomentum ? (double)layer->momentum : 0;
+  piece->fresh    = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - piece->previous : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
+  PetscTryTypeMethod(muon, momentum, piece);
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  PetscCall(MuonLayerGetGradientMemory(layer, &piece->gradient, &ours));
+  G               = MuonPiecePart(piece, &piece->gradient);
+  M               = piece->M;
+  previous        = at_worker ? piece->previous : 0;
+  fresh           = at_worker ? piece->fresh : 1;
+  usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.m || piece->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  piece->in_place = usable && ours && piece->rows == layer->m ? PETSC_TRUE : PETSC_FALSE;
+  piece->T        = G;
+  piece->sent     = piece->up;
+  if (at_worker == PETSC_FALSE) M.data = NULL;
+  if (usable && M.data == NULL && fresh == 1 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (piece->in_place == PETSC_FALSE) {
+    if (piece->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Tnew));
+    piece->T = piece->Tnew;
+  }
+  PetscCall(MuonMixMomentum_Private(previous, &M, fresh, &G, &piece->T, &finite));
+  if (finite) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", piece->name, muon->rank, muon->step));
+  if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&piece->T)->MomentumMend(piece->T.m, piece->T.n, M.data != NULL ? previous : 0, M.data, M.ld, piece->T.data, piece->T.ld);
+  else MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
+{
+  MuonExchange       exchange = piece->group->exchange;
+  MuonUpload         upload;
+  MuonCompressorCost cost;
+  MuonStatus         encoded;
+  size_t             most, bytes;
+  unsigned char     *to;
+
+  PetscFunctionBegin;
+  upload.compressor = piece->up;
+  upload.T          = &piece->T;
+  upload.R          = NULL;
+  PetscTryTypeMethod(muon, worker, piece, &upload);
+  piece->sent = upload.compressor;
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorSetStep(piece->sent, muon->step));
+  PetscCall(MuonCompressorGetMaxBytesOf(piece->sent, upload.T, &most));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, piece->item, most, &to));
+  PetscCall(MuonCompressorEncodeArray(piece->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &piece->up_own : NULL));
+  PetscCall(MuonCompressorGetStatus(piece->sent, &encoded));
+  MuonStatusMerge(encoded, status);
+  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, piece->item, bytes));
+  if (upload.R != NULL) piece->own_at = piece->up_own.data >= to && piece->up_own.data < to + bytes ? (ptrdiff_t)(piece->up_own.data - to) : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A message that is plain is kept where it was written, and the exchange's memory may have moved since */
+static PetscErrorCode MuonFollowOwn_Private(MuonPiece *piece)
+{
+  const unsigned char *message;
+  size_t               bytes;
+
+  PetscFunctionBegin;
+  if (piece->up_own.bytes == 0 || piece->own_at < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeUpOwn(piece->group->exchange, piece->item, &bytes, &message));
+  if (message != NULL) piece->up_own.data = message + piece->own_at;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum */
+static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
+{
+  MuonArray *in, *out;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(group->npieces, &in, group->npieces, &out));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece               *piece = &group->piece[k];
+    const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&piece->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&piece->T);
+    const MuonCompressorCost cost = {32.0 * n, bits, bits};
+
+    in[piece->item]  = piece->T;
+    out[piece->item] = piece->sum;
+    MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  }
+  PetscCall(MuonExchangeReduce(group->exchange, in, out));
+  PetscCall(PetscFree2(in, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
+  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
+  PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
+  PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step));
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER) {
+    PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
+    PetscCall(MuonExchangeUp(group->exchange, *status));
+    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonFollowOwn_Private(&group->piece[k]));
+  } else PetscCall(MuonWorkersSum_Private(muon, group));
+  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonLayerRestoreGradientMemory(group->piece[k].layer, &group->piece[k].gradient));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The messages of all workers, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
+static PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < nworkers; j++) {
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+    PetscBool            valid;
+
+    PetscCall(MuonExchangeUpGet(piece->group->exchange, (PetscMPIInt)j, piece->item, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+      PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, 1, bytes, message, sum, &valid));
+      if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
+    }
+    MuonStatusMerge(received, status);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Server: what the oracle sees of the sum: aggregate, then momentum where the server keeps one */
+static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonArray *seen, MuonStatus *status)
+{
+  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  int             finite    = 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, piece, sum, nworkers);
+  else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
+  *seen = *sum;
+  if (at_server && piece->M.data != NULL) {
+    PetscCall(MuonMixMomentum_Private(piece->previous, &piece->M, piece->fresh, sum, &piece->Mnew, &finite));
+    if (muon->nesterov == MUON_NESTEROV_NONE) *seen = piece->Mnew;
+    else MuonArrayAxpby(piece->previous, &piece->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - piece->previous : 1, sum);
+  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && piece->fresh != 1) MuonArrayAxpby(piece->fresh, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
+  if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
+  PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
+static void MuonHashReplica_Private(const MuonPiece *piece, size_t bytes, const void *data, MuonRecord *record)
+{
+  if (piece->layer->owner < 0) record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)data, bytes);
+}
+
+/* The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they are there */
+static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+{
+  MuonStatus     stepped = MUON_STATUS_OK;
+  size_t         most, bytes;
+  unsigned char *to;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetMaxStepBytes(piece->layer, &most));
+  PetscCall(MuonExchangeReserve(piece->group->exchange, MUON_EXCHANGE_DOWN, piece->item, most, &to));
+  PetscCall(MuonLayerEncodeStep(piece->layer, info, seen, most, to, &bytes, PETSC_FALSE, NULL, &stepped));
+  if (stepped == MUON_STATUS_OK && !(fabs(1 - info->rate * info->decay) * MuonArrayKernels(W)->MaxAbs(W->m, W->n, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) stepped = MUON_STATUS_NANORINF;
+  MuonStatusMerge(stepped, status);
+  if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeAdvance(piece->group->exchange, MUON_EXCHANGE_DOWN, piece->item, bytes));
+  MuonHashReplica_Private(piece, bytes, to, record);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The new weights as a message, or all that there is to say of them where nothing goes down */
+static PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonArray *Xnew, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+{
+  MuonExchange   exchange = piece->group->exchange;
+  MuonStatus     encoded;
+  size_t         most, bytes;
+  unsigned char *to;
+
+  PetscFunctionBegin;
+  if (piece->group->direct) {
+    MuonHashReplica_Private(piece, MuonArrayBytes(Xnew), Xnew->data, record);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonCompressorSetStep(piece->down, muon->step));
+  PetscCall(MuonCompressorGetMaxBytesOf(piece->down, Xnew, &most));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, piece->item, most, &to));
+  PetscCall(MuonCompressorEncodeArray(piece->down, Xnew, piece->down_assigns ? NULL : W, most, to, &bytes, PETSC_FALSE, NULL, NULL));
+  PetscCall(MuonCompressorGetStatus(piece->down, &encoded));
+  MuonStatusMerge(encoded, status);
+  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, piece->item, bytes));
+  MuonHashReplica_Private(piece, bytes, to, record);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Server: aggregate, a step of the rule, a message of what became of it */
+static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool   step = piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayerStepInfo info;
+  MuonStatus        stepped = MUON_STATUS_OK;
+  MuonArray         whole, W, X, Xnew = piece->Xnew, sum = piece->sum, seen, state;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
+  if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonAggregate_Private(muon, piece, nworkers, &sum, &seen, status));
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  X = piece->X.data != NULL ? piece->X : W;
+  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+  if (*status == MUON_STATUS_OK && step) PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, record, status));
+  else if (*status == MUON_STATUS_OK) {
+    if (Xnew.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, &W, W.precision, &Xnew));
+    if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece, &info, &seen, &X, &Xnew, &stepped);
+    else PetscCall(MuonLayerStep(piece->layer, &info, &seen, &X, &Xnew, &stepped));
+    MuonStatusMerge(stepped, status);
+    if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece, &Xnew, &W, record, status));
+  }
+  if (*status == MUON_STATUS_OK && (piece->layer->owner >= 0 || piece->group->exchange->worker == 0)) record->dual += info.dual;
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Worker: each message of a server is checked once; what the checking made of it is kept for the commit */
+static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
+{
+  const unsigned char *message;
+  size_t               bytes;
+  MuonCompressorCost   cost;
+  MuonStatus           received;
+  PetscBool            valid;
+  MuonArray            shape, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(piece->group->exchange, piece->item, &bytes, &message, &received));
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+    PetscCall(MuonLayerGetShape(piece->layer, &shape));
+    W = MuonPiecePart(piece, &shape);
+    if (piece->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(piece->layer, bytes, message, muon->count_entropy, &cost, &valid));
+    else PetscCall(MuonCompressorOpen(piece->down, &W, bytes, message, muon->count_entropy, &cost, &piece->down_got, &valid));
+    if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
+    else received = MUON_STATUS_CORRUPT;
+  }
+  MuonStatusMerge(received, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscInt *order;
+  PetscMPIInt     nworkers, worker;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetWorkers(group->exchange, &nworkers, &worker));
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  if (group->direct == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], nworkers, record, status));
+  }
+  if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeDown(group->exchange, *status));
+  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New weights at a worker, from what was received or, where every rank serves, from what this one computed */
+static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonPiece *piece)
+{
+  const PetscBool      looks = piece->X.data != NULL && (piece->layer->owner >= 0 || piece->group->exchange->worker == 0) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           received;
+  MuonLayerStepInfo    info;
+  MuonArray            whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_TRUE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  if (looks) PetscTryTypeMethod(muon, look, piece, PETSC_FALSE, &piece->Xnew, &W);
+  if (piece->group->direct) MuonArrayAxpby(1, &piece->Xnew, 0, &W);
+  else if (piece->downlink == MUON_DOWNLINK_STEP) {
+    PetscCall(MuonExchangeDownGet(piece->group->exchange, piece->item, &bytes, &message, &received));
+    PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+    PetscCall(MuonLayerDecodeStep(piece->layer, &info, bytes, message, &W));
+  } else PetscCall(MuonCompressorDecodeOpened(piece->down, &piece->down_got, piece->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  if (looks) PetscTryTypeMethod(muon, look, piece, PETSC_TRUE, &piece->Xnew, &W);
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_TRUE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCommit_Private(Muon muon, MuonPiece *piece)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(muon, commit, piece);
+  PetscCall(MuonCompressorCommit(piece->sent));
+  if (piece->M.data != NULL && muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&piece->M, &piece->Mnew);
+  else if (piece->M.data != NULL && piece->in_place) PetscCall(MuonLayerSwapGradientMemory(piece->layer, &piece->M));
+  else if (piece->M.data != NULL) MuonArraySwap(&piece->M, &piece->Tnew);
+  PetscCall(MuonCommitWeights_Private(muon, piece));
+  if (piece->serves) {
+    PetscCall(MuonCompressorCommit(piece->down));
+    PetscCall(MuonLayerCommit(piece->layer));
+    if (piece->X.data != NULL) MuonArraySwap(&piece->X, &piece->Xnew);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
+{
+  MuonRecord   record;
+  MuonStatus   status = PetscIsInfOrNanReal(loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  unsigned int choices;
+  PetscBool    ok;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&record, sizeof(record)));
+  record.loss = (double)loss;
+  PetscTryTypeMethod(muon, begin, &record);
+  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
+  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
+  PetscCall(MuonHashChoices_Private(muon, &choices));
+  record.status  = (double)status;
+  record.up      = muon->traffic.up[1];
+  record.down    = muon->traffic.down[1];
+  record.choices = (double)choices;
+  PetscCall(MuonAgree_Private(muon, &record, &ok));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    if (ok) PetscCall(MuonCommit_Private(muon, &muon->piece[p]));
+    PetscCall(MuonLayerSpoilGradient(muon->piece[p].layer));
+  }
+  if (ok == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscTryTypeMethod(muon, end);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

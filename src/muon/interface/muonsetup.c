@@ -1,0 +1,323 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonwire.h>
+
+/* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
+static PetscErrorCode MuonCheckHashes_Private(Muon muon)
+{
+  PetscInt64 *hash;
+  PetscInt    count = 0, all = 0, bits = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const PetscInt blocks = MuonBlocksCount_Private(&muon->piece[p].layer->blocks);
+
+    all += 1 + (blocks > 1 ? blocks : 0);
+  }
+  while (all >> bits > 0) bits++;
+  PetscCheck(bits <= 31, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "%" PetscInt_FMT " layers and blocks, expected less than 2^31", all);
+  PetscCall(PetscMalloc1(all, &hash));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const PetscInt blocks = MuonBlocksCount_Private(&muon->piece[p].layer->blocks);
+
+    for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++) {
+      char         name[512];
+      unsigned int one;
+
+      if (b < 0) PetscCall(PetscStrncpy(name, muon->piece[p].name, sizeof(name)));
+      else PetscCall(MuonBlockName_Private(muon->piece[p].name, b, sizeof(name), name));
+      PetscCall(MuonNameHash_Private(name, &one));
+      hash[count] = (PetscInt64)one << bits | count;
+      count++;
+    }
+  }
+  PetscCall(PetscSortInt64(all, hash));
+  for (PetscInt k = 1; k < all; k++) {
+    char     name[2][512];
+    PetscInt first = 0;
+
+    if (hash[k - 1] >> bits != hash[k] >> bits) continue;
+    for (PetscInt p = 0; p < muon->npieces; p++) {
+      const PetscInt blocks = MuonBlocksCount_Private(&muon->piece[p].layer->blocks), behind = first + 1 + (blocks > 1 ? blocks : 0);
+
+      for (PetscInt j = 0; j < 2; j++) {
+        const PetscInt number = (PetscInt)(hash[k - 1 + j] & (((PetscInt64)1 << bits) - 1));
+
+        if (number == first) PetscCall(PetscStrncpy(name[j], muon->piece[p].name, sizeof(name[j])));
+        else if (number > first && number < behind) PetscCall(MuonBlockName_Private(muon->piece[p].name, number - first - 1, sizeof(name[j]), name[j]));
+      }
+      first = behind;
+    }
+    PetscCall(PetscFree(hash));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers or blocks of layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change the name of a layer", name[0], name[1]);
+  }
+  PetscCall(PetscFree(hash));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Longest-job-first needs one number a piece: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
+static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
+
+PetscErrorCode MuonPieceGetStateShape(Muon muon, const MuonPiece *piece, MuonArray *shape)
+{
+  MuonArray whole;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetShape(piece->layer, &whole));
+  *shape = MuonPiecePart(piece, &whole);
+  *shape = MuonArrayLike(shape, muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : whole.precision, NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPieceFind(Muon muon, MuonLayer layer, MuonPiece **piece)
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonSetUp() first");
+  *piece = NULL;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    if (muon->piece[p].layer == layer) *piece = &muon->piece[p];
+  }
+  PetscCheck(*piece != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCreateIdentity_Private(Muon muon, MuonPiece *piece, PetscInt sender, PetscInt direction, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORIDENTITY));
+  PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
+  PetscCall(MuonCompressorSetStream(*c, muon->seed, piece->name, sender, direction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each layer is one piece, and all are of one group: that of the ranks that each hold whole layers. Messages are the matrices themselves until a type chooses other compressors */
+static PetscErrorCode MuonCreatePieces_Private(Muon muon)
+{
+  MuonGroup group;
+
+  PetscFunctionBegin;
+  PetscCall(MuonResetPieces_Private(muon));
+  muon->npieces = muon->nactive;
+  muon->ngroups = 1;
+  PetscCall(PetscCalloc1(muon->npieces, &muon->piece));
+  PetscCall(PetscMalloc1(muon->ngroups, &muon->group));
+  PetscCall(PetscNew(&group));
+  PetscCall(MuonGetExchange(muon, &group->exchange));
+  PetscCall(PetscObjectReference((PetscObject)group->exchange));
+  group->npieces = muon->npieces;
+  group->piece   = muon->piece;
+  muon->group[0] = group;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+
+    piece->layer = muon->active[p];
+    piece->group = group;
+    piece->item  = p;
+    piece->rows  = piece->layer->m;
+    piece->name  = ((PetscObject)piece->layer)->name;
+    PetscCall(MuonCreateIdentity_Private(muon, piece, muon->rank, 0, &piece->up));
+    /* One stream a piece, whoever serves it: the weights do not depend on the owners */
+    PetscCall(MuonCreateIdentity_Private(muon, piece, 0, 1, &piece->down));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonResetPieces_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscTryTypeMethod(muon, reset);
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+
+    piece->layer->server          = NULL;
+    piece->layer->serverisweights = PETSC_FALSE;
+    PetscCall(MuonCompressorDestroy(&piece->up));
+    PetscCall(MuonCompressorDestroy(&piece->down));
+    PetscCall(MuonOpenedDestroy(&piece->up_own));
+    PetscCall(MuonOpenedDestroy(&piece->down_got));
+    PetscCall(MuonArrayDestroy(&piece->M));
+    PetscCall(MuonArrayDestroy(&piece->Mnew));
+    PetscCall(MuonArrayDestroy(&piece->Tnew));
+    PetscCall(MuonArrayDestroy(&piece->sum));
+    PetscCall(MuonArrayDestroy(&piece->X));
+    PetscCall(MuonArrayDestroy(&piece->Xnew));
+    PetscCall(PetscFree(piece->up_type));
+    PetscCall(PetscFree(piece->down_type));
+  }
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscCall(MuonExchangeDestroy(&muon->group[g]->exchange));
+    PetscCall(PetscFree(muon->group[g]));
+  }
+  PetscCall(PetscFree(muon->group));
+  PetscCall(PetscFree(muon->piece));
+  muon->ngroups = muon->npieces = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What only a step would refuse is refused here, on every rank alike */
+static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+    MuonArray  state;
+
+    PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+    piece->layer->state = state.precision; /* of the messages of its steps */
+    PetscCall(MuonLayerSetUp(piece->layer));
+    PetscCall(MuonCompressorSetUp(piece->up));
+    PetscCall(MuonCompressorSetUp(piece->down));
+    PetscCall(MuonCompressorIsAssignment(piece->down, &piece->down_assigns));
+    PetscCall(PetscStrallocpy(((PetscObject)piece->up)->type_name, &piece->up_type));
+    PetscCall(PetscStrallocpy(((PetscObject)piece->down)->type_name, &piece->down_type));
+  }
+  PetscCall(MuonCheckPieces_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A receiver believes no size beyond what a message can have; the first one of a piece may be sent by another compressor than those that follow, whole */
+static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
+{
+  size_t *up, *down;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(group->npieces, &up, group->npieces, &down));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece *piece = &group->piece[k];
+    MuonArray  state, whole, weights;
+
+    PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+    PetscCall(MuonLayerGetShape(piece->layer, &whole));
+    weights = MuonPiecePart(piece, &whole);
+    PetscCall(MuonCompressorGetMaxBytesOf(piece->up, &state, &up[k]));
+    up[k] = PetscMax(up[k], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
+    if (piece->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(piece->layer, &down[k]));
+    else PetscCall(MuonCompressorGetMaxBytesOf(piece->down, &weights, &down[k]));
+  }
+  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
+  PetscCall(PetscFree2(up, down));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Owners, and how contributions and weights go */
+static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
+{
+  const char    **names;
+  PetscLogDouble *cost, *bytes;
+  PetscBool       summable     = PETSC_TRUE, assigns;
+  char            culprit[256] = "";
+  MuonArray       shape;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(group->npieces, &names, group->npieces, &cost, group->npieces, &bytes));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece *piece = &group->piece[k];
+
+    PetscCall(MuonPieceGetStateShape(muon, piece, &shape));
+    names[k] = piece->name;
+    bytes[k] = (PetscLogDouble)MuonArrayBytes(&shape);
+    PetscCall(MuonLayerGetFlops(piece->layer, &cost[k]));
+    cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
+    PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
+    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", piece->up_type, piece->name));
+    if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
+  }
+  PetscCall(MuonExchangeSetItems(group->exchange, group->npieces, names, cost, bytes));
+  PetscCall(MuonExchangeSetUp(group->exchange));
+  PetscCall(MuonSetUpMaxBytes_Private(muon, group));
+  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
+  group->direct = PETSC_TRUE;
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece *piece = &group->piece[k];
+
+    PetscCall(MuonExchangeGetOwner(group->exchange, piece->item, &piece->layer->owner));
+    PetscCall(MuonExchangeServes(group->exchange, piece->item, &piece->serves));
+    if (piece->layer->owner >= 0 || (piece->downlink == MUON_DOWNLINK_WEIGHTS && piece->down_assigns == PETSC_FALSE)) group->direct = PETSC_FALSE;
+  }
+  PetscCall(PetscFree3(names, cost, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
+static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
+{
+  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayer       layer     = piece->layer;
+  MuonArray       state, whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  layer->keepsmomentum = layer->workermomentum && layer->momentum != 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
+  if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Mnew));
+  if (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  if (piece->down_assigns == PETSC_FALSE && piece->downlink == MUON_DOWNLINK_WEIGHTS) {
+    PetscCall(MuonArrayCreate(&W, W.precision, &piece->X));
+    MuonArrayAxpby(1, &W, 0, &piece->X);
+  }
+  if (piece->X.data != NULL || piece->group->direct) PetscCall(MuonArrayCreate(&W, W.precision, &piece->Xnew));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  layer->server          = &piece->X;
+  layer->serverisweights = piece->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Level: intermediate
+
+  Note:
+  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine.
+
+.seealso: `Muon`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
+@*/
+PetscErrorCode MuonSetUp(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (muon->setupcalled) {
+    PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
+  if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
+  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (PetscInt)muon->momentum_default;
+  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
+  PetscCall(PetscFree(muon->active));
+  PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
+  muon->nactive       = 0;
+  muon->traffic.dense = 0;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer layer = muon->layer[l];
+
+    PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
+    PetscCall(MuonInheritChoices_Private(muon, layer));
+    if (layer->frozen == PETSC_FALSE) {
+      muon->active[muon->nactive++] = layer;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+    }
+  }
+  PetscCall(MuonCreatePieces_Private(muon));
+  PetscTryTypeMethod(muon, configure);
+  PetscCall(MuonSetUpObjects_Private(muon));
+  PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonCheckHashes_Private(muon));
+  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonSetUpGroup_Private(muon, muon->group[g]));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    PetscCall(MuonSetUpState_Private(muon, &muon->piece[p]));
+    PetscTryTypeMethod(muon, setup, &muon->piece[p]);
+  }
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
+  muon->setupcalled = PETSC_TRUE;
+  PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

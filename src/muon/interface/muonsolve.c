@@ -1,0 +1,370 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/*@C
+  MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon      - the optimizer
+. objective - the routine
+- ctx       - its context, or `NULL`
+
+  Calling sequence of `objective`:
++ muon - the optimizer
+. loss - output, this worker's mean loss at the weights of the layers
+- ctx  - the context
+
+  Level: beginner
+
+  Note:
+  The routine reads the weights of each layer (`MuonLayerGetWeights()`) and fills its gradient (`MuonLayerGetGradient()`) with the worker's own mean gradient; it must not communicate the gradient, that is what the
+  optimizer does. Without a routine `MuonStep()` takes the gradients that it finds.
+
+.seealso: `Muon`, `MuonGetObjectiveAndGradient()`, `MuonLayerGetGradient()`, `MuonStep()`
+@*/
+PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn *objective, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  muon->objective    = objective;
+  muon->objectivectx = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonGetObjectiveAndGradient - Gets the routine that computes a worker's loss and its gradients
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ objective - the routine, may be `NULL`
+- ctx       - its context, may be `NULL`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonGetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn **objective, void **ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (objective != NULL) *objective = muon->objective;
+  if (ctx != NULL) *ctx = muon->objectivectx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* State was allocated for the types that compressors had at set-up; an oracle may have been given another norm */
+PetscErrorCode MuonCheckPieces_Private(Muon muon)
+{
+  char reason[512];
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    for (int down = 0; down < 2; down++) {
+      PetscBool   same;
+      const char *now = ((PetscObject)(down ? piece->down : piece->up))->type_name, *before = down ? piece->down_type : piece->up_type;
+
+      PetscCall(PetscStrcmp(now, before, &same));
+      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", piece->name, down ? "from its server" : "to its server",
+                 before, now);
+    }
+    if (piece->downlink != MUON_DOWNLINK_STEP) continue;
+    PetscCall(MuonLayerCanEncode_Private(piece->layer, sizeof(reason), reason));
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), piece->name, reason,
+               MuonPrefix(muon), piece->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the first step: with no loss and no gradient from anybody there is nothing to take a step of */
+static PetscErrorCode MuonCheckGradients_Private(Muon muon)
+{
+  PetscBool asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &asked, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
+  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Level: beginner
+
+  Notes:
+  Step s = 0, 1, ... takes the gradients at the weights W^s, through the routine of `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that `MuonGetLoss()` gives afterwards
+  is that of W^s.
+
+  What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of its entries. Its memory may be another after each step, `MuonLayerGetGradient()` tells which.
+
+  The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a monitor that fails does not undo it.
+
+  What was chosen is compared between the ranks in each step\: a setter that was called on some ranks only, or with other values, is an error on all of them, and nothing was applied.
+
+  Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on every rank, with weights and state as they were before it.
+
+.seealso: `Muon`, `MuonSolve()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`, `MuonGetConvergedReason()`, `MuonGetTraffic()`, `MuonWeightsChanged()`
+@*/
+PetscErrorCode MuonStep(Muon muon)
+{
+  const PetscInt step = muon->step;
+  PetscReal      loss = 0;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonCheckOptions_Private(muon));
+  PetscCall(MuonCheckPieces_Private(muon));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
+  PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
+  muon->reason = MUON_CONVERGED_ITERATING;
+  if (muon->objective != NULL) {
+    PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
+    PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
+    PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));
+  }
+  if (muon->step == 0) PetscCall(MuonCheckGradients_Private(muon));
+  for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
+  PetscCall(MuonRound_Private(muon, loss));
+  muon->traffic.mpi = 0;
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscLogDouble bytes;
+
+    PetscCall(MuonExchangeGetSentBytes(muon->group[g]->exchange, &bytes));
+    muon->traffic.mpi += bytes;
+  }
+  for (PetscInt k = 0; k < 3; k++) {
+    muon->traffic.total_up[k] += muon->traffic.up[k];
+    muon->traffic.total_down[k] += muon->traffic.down[k];
+  }
+  if (muon->count_entropy == PETSC_FALSE) muon->traffic.up[2] = muon->traffic.down[2] = muon->traffic.total_up[2] = muon->traffic.total_down[2] = -1;
+  if (muon->reason == MUON_DIVERGED_NANORINF && muon->nan == MUON_NAN_SKIP) {
+    muon->nancount++;
+    muon->reason = MUON_CONVERGED_ITERATING;
+    PetscCall(PetscInfo(muon, "Step %" PetscInt_FMT " left out because of NaN or Inf\n", muon->step));
+  }
+  /* A monitor that fails must not leave a step that was taken uncounted */
+  PetscCall(MuonGetRate(muon, &muon->rate));
+  if (muon->reason >= 0) muon->step++;
+  PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
+  PetscCall(MuonMonitor(muon, step, muon->loss));
+  PetscCheck(muon->reason >= 0 || muon->error_if_not_converged == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s", step, MuonConvergedReasons[muon->reason]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSolve - Takes steps until all are taken or one diverges
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Options Database Keys:
++ -muon_max_steps steps  - number of steps
+. -muon_view             - prints the optimizer at the end
+- -muon_converged_reason - prints why it stopped
+
+  Level: beginner
+
+  Note:
+  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`.
+
+.seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
+@*/
+PetscErrorCode MuonSolve(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonSetUp(muon));
+  muon->reason = MUON_CONVERGED_ITERATING;
+  while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
+  if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
+  PetscCall(MuonConvergedReasonViewFromOptions(muon));
+  PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Level: intermediate
+
+  Note:
+  Servers that keep weights of their own take over the new ones, which must be the same on every rank; momentum and estimates stay.
+
+.seealso: `Muon`, `MuonStep()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+@*/
+PetscErrorCode MuonWeightsChanged(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckRanksAgree_Private(muon));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece *piece = &muon->piece[p];
+    MuonArray  whole, W;
+
+    if (piece->X.data == NULL) continue;
+    PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+    W = MuonPiecePart(piece, &whole);
+    MuonArrayAxpby(1, &W, 0, &piece->X);
+    PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetStepNumber - Gets the number of steps taken
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. step - the number, which is also that of the coming step
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`
+@*/
+PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, step, muon->step);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLoss - Gets the loss of the last step
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. loss - mean over the workers of the loss at the weights before that step
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonStep()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, loss, muon->loss);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetGradientDualNorm - Gets the dual norm of what the oracles saw in the last step
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. norm - sum over the layers of <G,-D>, with D the oracle's answer to G
+
+  Level: intermediate
+
+  Note:
+  With exact oracles this is the dual norm in the product of the layers' unit balls; iterative polar factors make it an estimate.
+
+.seealso: `Muon`, `MuonStep()`, `MuonLMOComputeDualNorm()`
+@*/
+PetscErrorCode MuonGetGradientDualNorm(Muon muon, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, norm, muon->dual);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetConvergedReason - Gets why an optimizer stopped
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. reason - above zero converged, below zero diverged, zero otherwise; the same on every rank
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonConvergedReason`, `MuonStep()`, `MuonSolve()`
+@*/
+PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, reason, muon->reason);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetNaNCount - Gets how often the policy on NaN and Inf went on
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. count - steps left out under `MUON_NAN_SKIP`, entries of all workers set to zero under `MUON_NAN_ZERO`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetNaNPolicy()`
+@*/
+PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, count, muon->nancount);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetTraffic - Gets what this rank sent and received
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. traffic - bits of the last step and of all steps
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonTraffic`, `MuonMonitorDefault()`
+@*/
+PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, traffic, muon->traffic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

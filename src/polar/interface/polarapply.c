@@ -1,0 +1,267 @@
+#include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+
+/* Increasing sizes; equal ones stay in the order of the caller, in which all ranks give them. Few, so that the simplest way does */
+static PetscErrorCode MuonPolarSort_Private(PetscInt n, PetscReal size[], PetscInt order[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 1; i < n; i++) {
+    const PetscReal s = size[i];
+    const PetscInt  o = order[i];
+    PetscInt        k;
+
+    for (k = i; k > 0 && size[k - 1] > s; k--) {
+      size[k]  = size[k - 1];
+      order[k] = order[k - 1];
+    }
+    size[k]  = s;
+    order[k] = o;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a matrix needs before the type sees it. In this order: the worst of the ranks decides */
+enum {
+  INPUT_ZERO,
+  INPUT_FINITE,
+  INPUT_NANORINF
+};
+
+/* Of each matrix, with one message for all on the same communicator, whatever lies between them on this rank */
+static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[], int input[])
+{
+  int       *worst;
+  PetscBool *told;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const MuonArray   *g       = &G[i].here;
+    const MuonKernels *kernels = MuonArrayKernels(g);
+
+    if (kernels->IsOrdinary(g->m, g->n, g->data, g->ld)) input[i] = INPUT_FINITE;
+    else if (!MuonArrayIsFinite(g)) input[i] = INPUT_NANORINF;
+    else input[i] = kernels->MaxAbs(g->m, g->n, g->data, g->ld) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
+  }
+  PetscCall(PetscMalloc2(n, &worst, n, &told));
+  for (PetscInt i = 0; i < n; i++) told[i] = PETSC_FALSE;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt    count = 0;
+    PetscMPIInt entries;
+
+    if (told[i] == PETSC_TRUE || G[i].size == 1) continue;
+    for (PetscInt k = i; k < n; k++) {
+      if (G[k].comm == G[i].comm) worst[count++] = input[k];
+    }
+    PetscCall(PetscMPIIntCast(count, &entries));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, worst, entries, MPI_INT, MPI_MAX, G[i].comm));
+    count = 0;
+    for (PetscInt k = i; k < n; k++) {
+      if (G[k].comm != G[i].comm) continue;
+      input[k] = worst[count++];
+      told[k]  = PETSC_TRUE;
+    }
+  }
+  PetscCall(PetscFree2(worst, told));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factor of one that was looked at. Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken for columns */
+static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  const MuonArray *q    = &Q->here;
+  MuonMatrix       from = *G, to = *Q;
+
+  PetscFunctionBegin;
+  polar->status = input == INPUT_NANORINF ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  if (input == INPUT_ZERO) {
+    for (size_t j = 0; j < q->n; j++) PetscCall(PetscMemzero((char *)q->data + j * q->ld * MuonArrayEntryBytes(q), q->m * MuonArrayEntryBytes(q)));
+  }
+  if (input != INPUT_FINITE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (G->size == 1) {
+    from.here.rowmajor = to.here.rowmajor = 0;
+    from.rows = to.rows = (PetscInt)G->here.m;
+    from.columns = to.columns = (PetscInt)G->here.n;
+  }
+  PetscUseTypeMethod(polar, apply, &from, &to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  const MuonArray *g = &G->here, *q = &Q->here;
+  int              input;
+
+  PetscFunctionBegin;
+  PetscCheck(g->m == q->m && g->n == q->n && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar));
+  PetscCall(MuonPolarSetUp(polar));
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(MuonPolarInspect_Private(1, G, &input));
+  PetscCall(MuonPolarCompute_Private(polar, input, G, Q));
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarApply - Computes the orthogonal polar factor of a matrix
+
+  Collective on G; No Fortran support
+
+  Input Parameters:
++ polar - the object
+- G     - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
+
+  Output Parameter:
+. Q - another matrix of the same type, shape and distribution
+
+  Level: intermediate
+
+  Notes:
+  With the singular value decomposition $G = U \Sigma V^T$ over the singular values that are not zero, $Q = U V^T$: the orthogonal matrix nearest to `G`, or the canonical
+  partial isometry where the rank of `G` is not full. The method of type `svd` gives that to working accuracy; iterative methods give $U f(\Sigma) V^T$ with values of $f$ near 1,
+  and the page of each says how near. The factor of a zero matrix is zero.
+
+  The ranks of `G` call it together, whatever the communicator of `polar` is; with a sequential matrix any rank calls it alone.
+
+  `MuonPolarGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `Q` as it was.
+  The ranks of a parallel matrix have the same status.
+
+.seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonPolarGetStatus()`, `MuonPolarSetType()`, `MuonLMOApply()`
+@*/
+PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarApplyMany(polar, 1, &G, &Q, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarApplyMany - Computes the orthogonal polar factors of several matrices
+
+  Collective on each matrix; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. n     - number of matrices
+- G     - the matrices, of any types, shapes and distributions that `MuonPolarApply()` takes; they are not modified
+
+  Output Parameters:
++ Q      - as many other matrices of the same types, shapes and distributions
+- status - how each ended, see `MuonPolarGetStatus()`; may be `NULL`
+
+  Level: intermediate
+
+  Notes:
+  Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
+  Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
+  at the rate of large ones.
+
+  Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
+
+  `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A matrix that failed does not keep the others from being computed.
+
+.seealso: `MuonPolar`, `MuonPolarApply()`, `MuonPolarGetStatus()`
+@*/
+PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Mat Q[], MuonStatus status[])
+{
+  MuonStatus  first = MUON_STATUS_OK, *ended;
+  PetscReal  *size;
+  PetscInt   *order;
+  MuonMatrix *from, *to;
+  int        *input;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "MuonPolar with options prefix \"%s\": %" PetscInt_FMT " matrices", MuonPolarPrefix_Private(polar), n);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscValidHeaderSpecific(G[i], MAT_CLASSID, 3);
+    PetscValidHeaderSpecific(Q[i], MAT_CLASSID, 4);
+    PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
+  }
+  PetscCall(MuonPolarSetUp(polar));
+  PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &input));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt rows, columns;
+
+    PetscCall(MatGetSize(G[i], &rows, &columns));
+    size[i]  = -(PetscReal)rows * (PetscReal)columns;
+    order[i] = i;
+  }
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(MuonPolarSort_Private(n, size, order));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonMatGetMatrix(G[order[k]], PETSC_FALSE, &from[k]));
+    PetscCall(MuonMatGetMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
+  }
+  PetscCall(MuonPolarInspect_Private(n, from, input));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonPolarCompute_Private(polar, input[k], &from[k], &to[k]));
+    ended[order[k]] = polar->status;
+    PetscCall(MuonMatRestoreMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
+    PetscCall(MuonMatRestoreMatrix(G[order[k]], PETSC_FALSE, &from[k]));
+  }
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
+  for (PetscInt k = 0; k < n && polar->nmonitors > 0; k++) {
+    polar->status = ended[order[k]];
+    PetscCall(MuonPolarMonitor(polar, G[order[k]], Q[order[k]]));
+  }
+  for (PetscInt i = n - 1; i >= 0; i--) {
+    if (ended[i] != MUON_STATUS_OK) first = ended[i];
+    if (status != NULL) status[i] = ended[i];
+  }
+  polar->status = first;
+  PetscCall(PetscFree6(ended, size, order, from, to, input));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetStatus - Tells how the last `MuonPolarApply()` or `MuonPolarApplyMany()` of this rank ended
+
+  Not Collective; No Fortran support
+
+  Input Parameter:
+. polar - the object
+
+  Output Parameter:
+. status - `MUON_STATUS_OK`, `MUON_STATUS_NANORINF` or `MUON_STATUS_LMO`
+
+  Level: intermediate
+
+.seealso: `MuonPolar`, `MuonPolarApply()`, `MuonStatus`
+@*/
+PetscErrorCode MuonPolarGetStatus(MuonPolar polar, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  MuonGet(polar, MUONPOLAR_CLASSID, status, polar->status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarGetFlops - Gets the floating point operations of one `MuonPolarApply()`
+
+  Not Collective; No Fortran support
+
+  Input Parameters:
++ polar - the object
+. m     - rows of the matrix
+- n     - columns of the matrix
+
+  Output Parameter:
+. flops - the operations, as `-log_view` counts them
+
+  Level: advanced
+
+  Note:
+  For the type `svd` it is the textbook count of a decomposition by LAPACK.
+
+.seealso: `MuonPolar`, `MuonPolarApply()`, `MuonLMOGetFlops()`
+@*/
+PetscErrorCode MuonPolarGetFlops(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscAssertPointer(flops, 4);
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
+  PetscUseTypeMethod(polar, getflops, m, n, flops);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

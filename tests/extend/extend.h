@@ -1,0 +1,8 @@
+/* Types outside of the library, each made with its installed headers alone */
+#pragma once
+
+#include <petscmuon.h>
+
+PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowL21(MuonLMO);
+PETSC_EXTERN PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SignSGD(MuonLayer);

@@ -1,0 +1,33 @@
+/* A rule that the library does not have: every entry moves by the rate, against the sign of its gradient */
+#include <petscmuon/private/muonlayerimpl.h>
+#include "extend.h"
+
+static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+{
+  MuonArray D;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetScratch(layer, G, &D));
+  for (size_t j = 0; j < D.n; j++) {
+    for (size_t i = 0; i < D.m; i++) {
+      if (D.precision == MUON_SINGLE) {
+        const float g = ((const float *)G->data)[j * G->ld + i];
+
+        ((float *)D.data)[j * D.ld + i] = (float)((g > 0) - (g < 0));
+      } else {
+        const double g = ((const double *)G->data)[j * G->ld + i];
+
+        ((double *)D.data)[j * D.ld + i] = (g > 0) - (g < 0);
+      }
+    }
+  }
+  *status = MuonLayerMove(1 - info->rate * info->decay, X, -info->rate * (double)layer->scale, &D, Xnew);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerRuleCreate_SignSGD(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  layer->ops->step = MuonLayerStep_SignSGD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,470 @@
+static char help[] = "What holds a layer: matrices, vectors and arrays that are not PETSc's; the memory of weights and gradients; what is refused.\n";
+
+#include <petscmuon.h>
+#include <petscmuon/private/muonlayerimpl.h>
+
+#define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+
+static char           message[2048];
+static PetscErrorCode code;
+
+/* Errors are values here: the first one's text is what counts */
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType p, const char *text, void *ctx)
+{
+  PetscFunctionBeginUser;
+  if (p == PETSC_ERROR_INITIAL) snprintf(message, sizeof(message), "%s", text);
+  PetscFunctionReturn(n);
+}
+
+/* call must end in an error of this code, whose text holds what */
+#define Refused(call, expected, what) \
+  do { \
+    char *found_; \
+\
+    message[0] = '\0'; \
+    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    code = call; \
+    PetscCall(PetscPopErrorHandler()); \
+    Check(code == (expected), "%s: error %d, expected %d", #call, (int)code, (int)(expected)); \
+    PetscCall(PetscStrstr(message, what, &found_)); \
+    Check(found_ != NULL, "%s: the error \"%s\" does not tell: %s", #call, message, what); \
+  } while (0)
+
+/* An array of floats, 3 x 2 by rows with a gap, in w */
+static PetscErrorCode CreateArray(float w[], const float g[], MuonLayer *layer)
+{
+  MuonLayerArray array;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.type     = PETSC_FLOAT;
+  array.rowmajor = PETSC_TRUE;
+  array.M        = 3;
+  array.N        = 2;
+  array.ld       = 4;
+  array.w        = w;
+  array.g        = g;
+  PetscCall(MuonLayerCreateFromArray("array", &array, layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckAccessors(MuonLayer mat, MuonLayer vec, MuonLayer array, Mat W, Vec w, float a[])
+{
+  MuonLayerStorage storage;
+  MuonLayerArray   got;
+  PetscInt         m, n;
+  Mat              A;
+  Vec              v;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetStorage(mat, &storage));
+  PetscCall(MuonLayerGetWeights(mat, &A));
+  Check(storage == MUON_LAYER_MAT && A == W, "The matrix is another");
+  PetscCall(MuonLayerGetStorage(vec, &storage));
+  PetscCall(MuonLayerGetWeightsVec(vec, &v));
+  Check(storage == MUON_LAYER_VEC && v == w, "The vector is another");
+  PetscCall(MuonLayerGetStorage(array, &storage));
+  PetscCall(MuonLayerGetWeightsArray(array, &got));
+  Check(storage == MUON_LAYER_ARRAY && got.w == a && got.rows == 3 && got.ld == 4 && got.M == 3 && got.N == 2 && got.type == PETSC_FLOAT && got.rowmajor, "The array is another");
+  PetscCall(MuonLayerGetSize(array, &m, &n));
+  Check(m == 3 && n == 2, "%" PetscInt_FMT " x %" PetscInt_FMT, m, n);
+  Refused(MuonLayerGetWeights(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"vec\" is a vector: use MuonLayerGetWeightsVec()");
+  Refused(MuonLayerGetWeights(array, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeightsArray()");
+  Refused(MuonLayerGetWeightsVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "Layer \"mat\" is a matrix: use MuonLayerGetWeights()");
+  Refused(MuonLayerGetWeightsArray(mat, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeights()");
+  Refused(MuonLayerGetGradient(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
+  Refused(MuonLayerGetGradient(array, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"array\" is an array that is not PETSc's: use MuonLayerGetGradientArray()");
+  Refused(MuonLayerGetGradientVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradient()");
+  Refused(MuonLayerGetGradientArray(vec, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
+  Refused(MuonLayerSetGradient(vec, W), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradientVec()");
+  Refused(MuonLayerSetGradientVec(mat, w), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
+  Refused(MuonLayerSetGradientArray(mat, a), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which memory the steps read and write, and whose it is */
+static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const void *data, size_t ld)
+{
+  PetscObjectState before, between, after;
+  MuonArray        shape, W;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet(object, &before));
+  PetscCall(MuonLayerGetShape(layer, &shape));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  Check(W.data == data && W.ld == ld && W.m == shape.m && W.n == shape.n && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.m, "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart",
+        ((PetscObject)layer)->name, W.data, data, W.m, W.n, W.ld);
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(PetscObjectStateGet(object, &between));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &W));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_TRUE, &W));
+  PetscCall(PetscObjectStateGet(object, &after));
+  Check(between == before, "Layer %s: reading changes the state of the weights", ((PetscObject)layer)->name);
+  Check(after > before || object == (PetscObject)layer, "Layer %s: writing does not change the state of the weights", ((PetscObject)layer)->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double Entry(const MuonArray *A, size_t i)
+{
+  return A->precision == MUON_SINGLE ? (double)((float *)A->data)[i] : ((double *)A->data)[i];
+}
+
+static PetscErrorCode CheckAsked(MuonLayer layer, PetscBool expected, const char when[])
+{
+  PetscBool asked;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerWasGradientAsked(layer, &asked));
+  Check(asked == expected, "Layer %s: the gradient was %sasked for %s", ((PetscObject)layer)->name, asked ? "" : "not ", when);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the caller sees of our buffer: 6 entries */
+static PetscErrorCode GetSeen(MuonLayer layer, Mat G, Vec g, PetscBool set, double value, double seen[])
+{
+  PetscScalar   *array;
+  MuonLayerArray got;
+
+  PetscFunctionBegin;
+  if (G != NULL) PetscCall(MatDenseGetArray(G, &array));
+  if (g != NULL) PetscCall(VecGetArray(g, &array));
+  if (G == NULL && g == NULL) PetscCall(MuonLayerGetGradientArray(layer, &got));
+  for (PetscInt e = 0; e < 6; e++) {
+    if (G == NULL && g == NULL) {
+      if (set) ((float *)got.w)[e] = (float)(value + e);
+      seen[e] = ((float *)got.w)[e];
+    } else {
+      if (set) array[e] = (PetscScalar)(value + e);
+      seen[e] = (double)PetscRealPart(array[e]);
+    }
+  }
+  if (G != NULL) PetscCall(MatDenseRestoreArray(G, &array));
+  if (g != NULL) PetscCall(VecRestoreArray(g, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our buffer and a momentum change places again and again; who holds the object sees it */
+static PetscErrorCode CheckSwap(MuonLayer layer)
+{
+  MuonArray M, G, shape;
+  PetscBool ours;
+  Mat       mat = NULL;
+  Vec       vec = NULL;
+  void     *first;
+  double    seen[6];
+
+  PetscFunctionBegin;
+  PetscCall(CheckAsked(layer, PETSC_FALSE, "before anybody did"));
+  PetscCall(MuonLayerGetShape(layer, &shape));
+  PetscCall(MuonArrayCreate(&shape, shape.precision, &M));
+  if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonLayerGetGradient(layer, &mat));
+  if (layer->storage == MUON_LAYER_VEC) PetscCall(MuonLayerGetGradientVec(layer, &vec));
+  PetscCall(GetSeen(layer, mat, vec, PETSC_FALSE, 0, seen));
+  for (PetscInt e = 0; e < 6; e++) Check(seen[e] == 0, "A new gradient has the entry %g", seen[e]);
+  PetscCall(CheckAsked(layer, PETSC_TRUE, "when it was taken"));
+  for (PetscInt step = 0; step < 5; step++) {
+    PetscCall(GetSeen(layer, mat, vec, PETSC_TRUE, 10 * step, seen));
+    PetscCall(CheckAsked(layer, PETSC_TRUE, "when it was filled"));
+    PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
+    first = G.data;
+    Check(ours && G.ld == G.m && Entry(&G, 0) == 10 * step && Entry(&G, 5) == 10 * step + 5, "Step %" PetscInt_FMT ": the memory is not what was filled", step);
+    PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
+    Check(step == 0 || !PetscDefined(USE_DEBUG) || PetscIsInfOrNanReal((PetscReal)Entry(&M, 3)) || Entry(&M, 3) == 10 * (step - 1) + 3, "M is lost");
+    PetscCall(MuonLayerSwapGradientMemory(layer, &M));
+    Check(M.data == first && Entry(&M, 2) == 10 * step + 2, "Step %" PetscInt_FMT ": M has not the memory that the gradient had", step);
+    PetscCall(GetSeen(layer, mat, vec, PETSC_FALSE, 0, seen));
+    if (step > 0 && PetscDefined(USE_DEBUG)) Check(seen[4] == 10 * (step - 1) + 4, "Step %" PetscInt_FMT ": the object shows %g, not the old momentum", step, seen[4]);
+    PetscCall(MuonLayerSpoilGradient(layer));
+    PetscCall(CheckAsked(layer, PETSC_FALSE, "after a step"));
+    PetscCall(GetSeen(layer, mat, vec, PETSC_FALSE, 0, seen));
+    for (PetscInt e = 0; e < 6; e++) Check(!PetscDefined(USE_DEBUG) || PetscIsInfOrNanReal((PetscReal)seen[e]), "A debug build leaves %g in the gradient", seen[e]);
+  }
+  PetscCall(MuonArrayDestroy(&M));
+  /* None, and then the buffer again */
+  PetscCall(MuonLayerSetGradient(layer, NULL));
+  PetscCall(MuonLayerSpoilGradient(layer));
+  PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
+  Check(ours == PETSC_FALSE && G.data == NULL && G.m == shape.m && G.n == shape.n, "A gradient where there is none");
+  PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
+  PetscCall(CheckAsked(layer, PETSC_TRUE, "when there is none, which was said"));
+  PetscCall(GetSeen(layer, mat, vec, PETSC_TRUE, 1, seen));
+  if (mat != NULL) PetscCall(MuonLayerGetGradient(layer, &mat));
+  if (vec != NULL) PetscCall(MuonLayerGetGradientVec(layer, &vec));
+  PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
+  Check(ours && Entry(&G, 1) == 2, "The buffer does not come back");
+  PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
+  PetscCall(MuonLayerReset(layer));
+  PetscCall(CheckAsked(layer, PETSC_FALSE, "after a reset"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The caller's own gradients are read in place and stay as they are */
+static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
+{
+  float              mine[12] = {0};
+  const PetscScalar *read;
+  PetscObjectState   before, after;
+  MuonLayerArray     got;
+  MuonArray          G;
+  PetscBool          ours;
+  Mat                A, B;
+  Vec                v, u;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetSizes(A, 3, 2, 3, 2));
+  PetscCall(MatSetType(A, MATSEQDENSE));
+  PetscCall(MatDenseSetLDA(A, 5));
+  PetscCall(MatSeqDenseSetPreallocation(A, NULL));
+  PetscCall(MuonLayerSetGradient(mat, A));
+  PetscCall(MuonLayerGetGradient(mat, &B));
+  Check(A == B, "Another matrix than the caller's");
+  PetscCall(MuonLayerSpoilGradient(mat));
+  PetscCall(CheckAsked(mat, PETSC_TRUE, "when the caller's own stays"));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &before));
+  PetscCall(MuonLayerGetGradientMemory(mat, &G, &ours));
+  PetscCall(MatDenseGetArrayRead(A, &read));
+  Check(ours == PETSC_FALSE && G.data == read && G.ld == 5 && G.m == 3 && G.n == 2, "The caller's matrix is not read in place");
+  PetscCall(MatDenseRestoreArrayRead(A, &read));
+  PetscCall(MuonLayerRestoreGradientMemory(mat, &G));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &after));
+  Check(before == after, "The state of the caller's matrix is changed");
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 6, &v));
+  PetscCall(MuonLayerSetGradientVec(vec, v));
+  PetscCall(MuonLayerGetGradientVec(vec, &u));
+  Check(u == v, "Another vector than the caller's");
+  PetscCall(MuonLayerGetGradientMemory(vec, &G, &ours));
+  PetscCall(VecGetArrayRead(v, &read));
+  Check(ours == PETSC_FALSE && G.data == read && G.m == 6 && G.n == 1, "The caller's vector is not read in place");
+  PetscCall(VecRestoreArrayRead(v, &read));
+  PetscCall(MuonLayerRestoreGradientMemory(vec, &G));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MuonLayerSetGradientArray(array, mine));
+  PetscCall(MuonLayerGetGradientArray(array, &got));
+  Check(got.g == mine && got.w == NULL && got.ld == 4, "Another array than the caller's");
+  PetscCall(MuonLayerGetGradientMemory(array, &G, &ours));
+  Check(ours == PETSC_FALSE && G.data == mine && G.ld == 4 && G.m == 2 && G.n == 3 && G.precision == MUON_SINGLE && G.rowmajor, "The caller's array is not read in place");
+  PetscCall(MuonLayerRestoreGradientMemory(array, &G));
+  PetscCall(MuonLayerSetGradientArray(array, NULL));
+  PetscCall(MuonLayerGetGradientArray(array, &got));
+  Check(got.g == got.w && got.w != NULL && got.ld == 2, "The array has no buffer");
+  PetscCall(MuonLayerReset(mat));
+  PetscCall(MuonLayerReset(vec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What serves is copied out, whatever its order and precision; who does not serve is told so */
+static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
+{
+  float              x[6] = {1, 2, 3, 4, 5, 6};
+  MuonArray          X;
+  const PetscScalar *read;
+  PetscBool          serves;
+  Mat                A, B;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &A));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 3, NULL, &B));
+  PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
+  Check(serves == PETSC_FALSE, "A layer without an optimizer is served");
+  PetscCall(MuonLayerGetShape(layer, &X));
+  layer->server = &X;
+  PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
+  Check(serves == PETSC_FALSE, "A layer without a server's memory is served");
+  X.data = x;
+  PetscCall(MuonLayerGetServerWeights(layer, NULL, &serves));
+  Check(serves, "The server is not seen");
+  for (int k = 0; k < 2; k++) {
+    layer->serverisweights = k == 0 ? PETSC_FALSE : PETSC_TRUE;
+    PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
+    PetscCall(MatDenseGetArrayRead(A, &read));
+    for (int i = 0; i < 3; i++) {
+      for (int j = 0; j < 2; j++) Check(serves && read[3 * j + i] == (PetscScalar)(k == 0 ? x[2 * i + j] : w[4 * i + j]), "Entry (%d,%d) is %g", i, j, (double)PetscRealPart(read[3 * j + i]));
+    }
+    PetscCall(MatDenseRestoreArrayRead(A, &read));
+  }
+  Refused(MuonLayerGetServerWeights(layer, B, &serves), PETSC_ERR_ARG_SIZ, "expected 3 x 2");
+  layer->server          = NULL;
+  layer->serverisweights = PETSC_FALSE;
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckArrays(void)
+{
+  MuonLayerArray array, first;
+  MuonLayer      layer;
+  PetscMPIInt    size;
+  double         w[6];
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerArrayInitialize(&array));
+  Check(array.type == PETSC_REAL && array.comm == MPI_COMM_SELF && array.rowmajor == PETSC_FALSE && array.g == NULL, "What an array begins as");
+  array.M = 3;
+  array.N = 2;
+  array.w = w;
+  first   = array;
+  array.w = NULL;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_NULL, "Layer \"a\": an array without weights, expected w");
+  array      = first;
+  array.type = PETSC_INT;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "expected PETSC_FLOAT or PETSC_DOUBLE");
+  array         = first;
+  array.memtype = PETSC_MEMTYPE_DEVICE;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "expected PETSC_MEMTYPE_HOST");
+  array    = first;
+  array.ld = 2;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "ld 2 of an array, expected at least the 3 entries of a column");
+  array.rowmajor = PETSC_TRUE;
+  array.ld       = 1;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "expected at least the 2 entries of a row");
+  array      = first;
+  array.rows = 2;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "2 rows from number 0 on of 3, expected all");
+  array       = first;
+  array.first = 1;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "from number 1 on");
+  array   = first;
+  array.N = -1;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "3 x -1");
+  array      = first;
+  array.comm = MPI_COMM_NULL;
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_NULL, "without a communicator");
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  array.comm = PETSC_COMM_WORLD;
+  if (size > 1) Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "an array on a communicator of 2 ranks, expected one");
+  /* Nothing to hold needs no memory */
+  array   = first;
+  array.M = 0;
+  array.w = NULL;
+  PetscCall(MuonLayerCreateFromArray("a", &array, &layer));
+  PetscCall(MuonLayerDestroy(&layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Names that are too long lose their keys: the longest that is taken has them all, behind a prefix too */
+static PetscErrorCode CheckNames(Mat W)
+{
+  char      name[130], key[256];
+  MuonLayer layer;
+  PetscReal scale;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 129; i++) name[i] = 'n';
+  name[129] = '\0';
+  Refused(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
+  name[128] = '\0';
+  PetscCall(MuonLayerCreate(name, W, &layer));
+  PetscCall(MuonLayerSetOptionsPrefix(layer, "mine_"));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "-mine_muon_layer_%s_scale", name));
+  PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
+  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(PetscOptionsClearValue(NULL, key));
+  PetscCall(MuonLayerGetScale(layer, &scale));
+  Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);
+  PetscCall(MuonLayerDestroy(&layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that are refused, and what comes too late */
+static PetscErrorCode CheckSetters(MuonLayer layer)
+{
+  const PetscReal nan = (PetscReal)NAN, inf = PETSC_INFINITY;
+  PetscReal       value;
+
+  PetscFunctionBegin;
+  Refused(MuonLayerSetScale(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
+  Refused(MuonLayerSetScale(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
+  Refused(MuonLayerSetMomentum(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Refused(MuonLayerSetMomentum(layer, 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Refused(MuonLayerSetWeightDecay(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
+  Refused(MuonLayerSetWeightDecay(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
+  Refused(MuonLayerSetShapeFactor(layer, (MuonShapeFactor)4), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_shape_factor 4");
+  Refused(MuonLayerSetRule(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
+  Refused(MuonLayerAdamWSetBetas(layer, nan, 0), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
+  Refused(MuonLayerAdamWSetBetas(layer, 0, 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
+  Refused(MuonLayerAdamWSetEpsilon(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Refused(MuonLayerAdamWSetEpsilon(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Refused(MuonLayerAdamWSetEpsilon(layer, 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  Refused(MuonLayerAdamWGetEpsilon(layer, &value), PETSC_ERR_ARG_WRONGSTATE, "rule lmo has no epsilon");
+  PetscCall(MuonLayerAdamWSetEpsilon(layer, 1)); /* of another rule: ignored */
+  /* As the driver says it after its set-up */
+  layer->fixed = PETSC_TRUE;
+  Refused(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
+  Refused(MuonLayerSetMomentum(layer, (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
+  PetscCall(MuonLayerSetMomentum(layer, 0));
+  layer->keepsmomentum = PETSC_TRUE;
+  PetscCall(MuonLayerSetMomentum(layer, (PetscReal)0.5));
+  Refused(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
+  PetscCall(MuonLayerSetScale(layer, 0));
+  PetscCall(MuonLayerReset(layer));
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERFROZEN));
+  layer->fixed = PETSC_TRUE;
+  Refused(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
+  PetscCall(MuonLayerReset(layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  float              a[12] = {1, 2, -1, -1, 3, 4, -1, -1, 5, 6, -1, -1};
+  const float        g[12] = {1};
+  MuonLayer          mat, vec, array, given;
+  const PetscScalar *read, *wdata;
+  Mat                W;
+  Vec                w;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &W));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 6, &w));
+  PetscCall(MuonLayerCreate("mat", W, &mat));
+  PetscCall(MuonLayerCreateFromVec("vec", w, &vec));
+  PetscCall(CreateArray(a, NULL, &array));
+  PetscCall(CreateArray(a, g, &given));
+  PetscCall(CheckAccessors(mat, vec, array, W, w, a));
+  PetscCall(MatDenseGetArrayRead(W, &read));
+  wdata = read;
+  PetscCall(MatDenseRestoreArrayRead(W, &read));
+  PetscCall(CheckWeights(mat, (PetscObject)W, wdata, 3));
+  PetscCall(VecGetArrayRead(w, &read));
+  wdata = read;
+  PetscCall(VecRestoreArrayRead(w, &read));
+  PetscCall(CheckWeights(vec, (PetscObject)w, wdata, 6));
+  PetscCall(CheckWeights(array, (PetscObject)array, a, 4));
+  PetscCall(CheckSwap(mat));
+  PetscCall(CheckSwap(vec));
+  PetscCall(CheckSwap(array));
+  PetscCall(CheckAsked(given, PETSC_TRUE, "when it came with the array"));
+  PetscCall(MuonLayerReset(given));
+  PetscCall(CheckAsked(given, PETSC_TRUE, "when it came with the array, before a reset"));
+  PetscCall(CheckUsers(mat, vec, array));
+  PetscCall(CheckServer(array, a));
+  PetscCall(CheckArrays());
+  PetscCall(CheckNames(W));
+  PetscCall(CheckSetters(mat));
+  PetscCall(MuonLayerDestroy(&mat));
+  PetscCall(MuonLayerDestroy(&vec));
+  PetscCall(MuonLayerDestroy(&array));
+  PetscCall(MuonLayerDestroy(&given));
+  PetscCall(MatDestroy(&W));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    link: internal
+
+  test:
+    nsize: 2
+
+TEST*/

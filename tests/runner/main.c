@@ -1,0 +1,57 @@
+/*
+   main() of the tests that start PETSc, whose own is called MuonTestMain(). The runner puts cases of a program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file with the folder of each case and
+   its arguments, an argument a line and an empty line behind each case. A case finds PETSc as it was before the first, and leaves its output and its status beside its folder's other files.
+*/
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_ARGUMENTS 256
+#define MAX_LENGTH    4096
+
+int MuonTestMain(int argc, char **argv);
+
+static int Run(int rank, char *program, char line[][MAX_LENGTH], int n)
+{
+  char *argv[MAX_ARGUMENTS + 1], name[64];
+  int   status;
+
+  argv[0] = program;
+  for (int i = 1; i < n; i++) argv[i] = line[i];
+  argv[n] = NULL;
+  if (chdir(line[0]) != 0) return 1;
+  snprintf(name, sizeof(name), ".stdout.%d", rank);
+  if (freopen(name, "w", stdout) == NULL) return 1;
+  snprintf(name, sizeof(name), ".stderr.%d", rank);
+  if (freopen(name, "w", stderr) == NULL) return 1;
+  status = MuonTestMain(n, argv);
+  fflush(stdout);
+  fflush(stderr);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  static char line[MAX_ARGUMENTS][MAX_LENGTH];
+  const char *cases = getenv("MUON_TEST_CASES");
+  FILE       *file;
+  int         rank, n = 0;
+
+  if (cases == NULL) return MuonTestMain(argc, argv);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  file = fopen(cases, "r");
+  while (file != NULL && n < MAX_ARGUMENTS && fgets(line[n], MAX_LENGTH, file) != NULL) {
+    line[n][strcspn(line[n], "\n")] = '\0';
+    if (line[n][0] != '\0') n++;
+    else {
+      if (Run(rank, argv[0], line, n) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+      n = 0;
+    }
+  }
+  if (file == NULL || n > 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  fclose(file);
+  return MPI_Finalize();
+}

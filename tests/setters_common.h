@@ -1,0 +1,475 @@
+/*
+   All setters of an optimizer and of what belongs to it, each with a problem in which its value matters, for the tests of what a call in the middle of a run does.
+*/
+#pragma once
+
+#include "ef21_common.h"
+
+/* A matrix, a vector, a matrix of another rule or norm where options say so */
+#define SETTERS_LAYERS 3
+static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18, 3, 0, PETSC_FALSE}, {"g", MUONLMOFROBENIUS, 7, 1, 0, PETSC_TRUE}, {"e", MUONLMOMAX, 4, 8, 1, PETSC_FALSE}};
+
+#define SETTERS_STEPS 3
+
+/* One run: its first steps do nothing, as all gradients are zero, and then the weights are those of the start. Momenta, estimates and moments are zero then, whatever was chosen */
+typedef struct {
+  TestProblem    problem;
+  PetscOptions   options;
+  PetscBool      idle, late, nan; /* late: the optimizer is set up */
+  PetscInt       calls;           /* of the monitor */
+  PetscInt       polarcalls;
+  PetscErrorCode error; /* of the last step */
+} Run;
+
+typedef enum {
+  TAKES_EFFECT,   /* at the next step, as if the value had been there from the beginning */
+  WITHOUT_EFFECT, /* on what steps do */
+  IS_REFUSED,     /* the call is an error of order */
+  STOPS_STEP,     /* the next step is an error of order */
+} SetterKind;
+
+enum {
+  OF_RANK    = 1, /* ranks may have different values */
+  COLLECTIVE = 2, /* a call by one rank waits for the others */
+  LOGICAL    = 4  /* it does in a debugging PETSc */
+};
+
+typedef struct {
+  const char *name, *options;
+  PetscErrorCode (*set)(Run *);
+  SetterKind kind;
+  int        flags;
+} Setter;
+
+static inline PetscReal SettersNaN(void)
+{
+  volatile PetscReal zero = 0;
+
+  return zero / zero;
+}
+
+static inline PetscReal SettersInf(void)
+{
+  volatile PetscReal zero = 0;
+
+  return 1 / zero;
+}
+
+static inline PetscErrorCode RunObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Run            *run      = (Run *)ctx;
+  TestProblem    *p        = &run->problem;
+  const PetscReal zero[64] = {0};
+  PetscReal       bad[64];
+  PetscInt        step;
+
+  PetscFunctionBegin;
+  *loss = 0;
+  if (run->idle == PETSC_FALSE) PetscCall(TestObjective(muon, loss, p));
+  else {
+    for (PetscInt l = 0; l < p->n; l++) PetscCall(TestSetGradient(p, l, zero));
+  }
+  PetscCall(MuonGetStepNumber(muon, &step));
+  if (run->nan == PETSC_FALSE || step != 3 || p->rank != p->size - 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt e = 0; e < 64; e++) bad[e] = e == 3 ? SettersNaN() : 1;
+  PetscCall(TestSetGradient(p, 0, bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another one, that knows no NaN */
+static inline PetscErrorCode RunSoundObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  PetscFunctionBegin;
+  ((Run *)ctx)->nan = PETSC_FALSE;
+  PetscCall(RunObjective(muon, loss, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode RunMonitor(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  PetscFunctionBegin;
+  ((Run *)ctx)->calls++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode RunPolarMonitor(MuonPolar polar, Mat G, Mat Q, void *ctx)
+{
+  PetscFunctionBegin;
+  ((Run *)ctx)->polarcalls++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Objects of a run; what is not there yet is made by the call */
+static inline Muon RunMuon(Run *run)
+{
+  return run->problem.muon;
+}
+
+static inline MuonLayer RunLayer(Run *run, PetscInt l)
+{
+  return run->problem.layer[l];
+}
+
+static inline MuonLMO RunLMO(Run *run, PetscInt l)
+{
+  MuonLMO lmo = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetLMO(RunLayer(run, l), &lmo));
+  return lmo;
+}
+
+static inline MuonPolar RunPolar(Run *run)
+{
+  MuonPolar polar = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, MuonLMOGetPolar(RunLMO(run, 0), &polar));
+  return polar;
+}
+
+static inline MuonExchange RunExchange(Run *run)
+{
+  MuonExchange exchange = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, MuonGetExchange(RunMuon(run), &exchange));
+  return exchange;
+}
+
+/* The compressor for all layers before the set-up, that of the first layer's worker after it: only the first layer has one that is not identity */
+static inline MuonCompressor RunUp(Run *run)
+{
+  MuonCompressor c = NULL;
+
+  if (run->late == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetLayerCompressors(RunMuon(run), RunLayer(run, 0), &c, NULL));
+  else PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetCompressor(RunMuon(run), &c));
+  return c;
+}
+
+static inline MuonCompressor RunAll(Run *run, PetscBool server)
+{
+  MuonCompressor c = NULL;
+
+  if (server == PETSC_TRUE) PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetServerCompressor(RunMuon(run), &c));
+  else PetscCallAbort(PETSC_COMM_SELF, MuonEF21GetCompressor(RunMuon(run), &c));
+  return c;
+}
+
+#define SETTER(name, call) \
+  static PetscErrorCode Set_##name(Run *run) \
+  { \
+    return call; \
+  }
+
+/* Muon */
+SETTER(Type, MuonSetType(RunMuon(run), MUONDENSE))
+SETTER(Prefix, MuonSetOptionsPrefix(RunMuon(run), "some_"))
+SETTER(AppendPrefix, MuonAppendOptionsPrefix(RunMuon(run), "more_"))
+SETTER(Rate, MuonSetLearningRate(RunMuon(run), (PetscReal)0.25))
+SETTER(Schedule, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_LINEAR))
+SETTER(Warmup, MuonSetScheduleWarmup(RunMuon(run), 16))
+SETTER(Constant, MuonSetScheduleConstant(RunMuon(run), (PetscReal)0.0625))
+SETTER(Momentum, MuonSetMomentum(RunMuon(run), (PetscReal)0.5))
+SETTER(Style, MuonSetMomentumStyle(RunMuon(run), MUON_MOMENTUM_SGD))
+SETTER(Dampening, MuonSetDampening(RunMuon(run), (PetscReal)0.75))
+SETTER(Nesterov, MuonSetNesterov(RunMuon(run), MUON_NESTEROV_EMA))
+SETTER(MomentumAt, MuonSetMomentumAt(RunMuon(run), MUON_MOMENTUM_AT_WORKER))
+SETTER(Decay, MuonSetWeightDecay(RunMuon(run), (PetscReal)0.5))
+SETTER(Factor, MuonSetShapeFactor(RunMuon(run), MUON_SHAPE_FACTOR_MOONLIGHT))
+SETTER(MaxSteps, MuonSetMaxSteps(RunMuon(run), 11))
+SETTER(Seed, MuonSetSeed(RunMuon(run), 17))
+SETTER(State, MuonSetStatePrecision(RunMuon(run), MUON_STATE_PRECISION_SINGLE))
+SETTER(Entropy, MuonSetCountEntropy(RunMuon(run), PETSC_TRUE))
+SETTER(NaN, MuonSetNaNPolicy(RunMuon(run), MUON_NAN_ZERO))
+SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
+SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
+SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
+SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv" : "early.csv"))
+SETTER(Interval, MuonMonitorSetInterval(RunMuon(run), 4))
+SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
+SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
+SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
+SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
+SETTER(Init, MuonEF21SetInit(RunMuon(run), MUON_EF21_INIT_GRADIENT))
+SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
+/* Layers */
+SETTER(LayerPrefix, MuonLayerSetOptionsPrefix(RunLayer(run, 0), "some_"))
+SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
+SETTER(RuleOfFrozen, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERLMO))
+SETTER(Scale, MuonLayerSetScale(RunLayer(run, 1), (PetscReal)2.5))
+SETTER(LayerFactor, MuonLayerSetShapeFactor(RunLayer(run, 0), MUON_SHAPE_FACTOR_MOONLIGHT))
+SETTER(LayerMomentum, MuonLayerSetMomentum(RunLayer(run, 0), (PetscReal)0.5))
+SETTER(LayerDecay, MuonLayerSetWeightDecay(RunLayer(run, 1), (PetscReal)0.5))
+SETTER(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 2, NULL, 1, NULL))
+SETTER(Betas, MuonLayerAdamWSetBetas(RunLayer(run, 2), (PetscReal)0.5, (PetscReal)0.75))
+SETTER(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), (PetscReal)0.5))
+/* Norms */
+SETTER(LMOType, MuonLMOSetType(RunLMO(run, 0), MUONLMOMAX))
+SETTER(LMOPrefix, MuonLMOSetOptionsPrefix(RunLMO(run, 0), "some_"))
+SETTER(Mixed, MuonLMOMixedSetExponents(RunLMO(run, 0), 3, (PetscReal)1.5))
+SETTER(Schatten, MuonLMOSchattenSetExponent(RunLMO(run, 0), 3))
+/* Polar factors */
+static const PetscReal SetterCoefficients[3] = {(PetscReal)1.5, (PetscReal)-0.5, 0};
+static const PetscInt  SetterRestart[1]      = {1};
+SETTER(PolarType, MuonPolarSetType(RunPolar(run), MUONPOLARNEWTONSCHULZ))
+SETTER(PolarPrefix, MuonPolarSetOptionsPrefix(RunPolar(run), "some_"))
+SETTER(PolarSteps, MuonPolarSetSteps(RunPolar(run), 3))
+SETTER(Coefficients, MuonPolarSetCoefficients(RunPolar(run), "kj"))
+SETTER(CoefficientValues, MuonPolarSetCoefficientValues(RunPolar(run), 3, SetterCoefficients))
+SETTER(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), MUON_POLAR_PRECISION_SINGLE))
+SETTER(Tolerance, MuonPolarSetTolerance(RunPolar(run), (PetscReal)0.25))
+SETTER(Normalization, MuonPolarSetNormalization(RunPolar(run), MUON_POLAR_NORMALIZATION_SPECTRAL))
+SETTER(Power, MuonPolarSetPowerIterations(RunPolar(run), 1))
+SETTER(PolarMonitor, MuonPolarMonitorSet(RunPolar(run), RunPolarMonitor, run, NULL))
+SETTER(Restart, MuonPolarGramSetRestart(RunPolar(run), 1, SetterRestart))
+SETTER(Poles, MuonPolarZolotarevSetPoles(RunPolar(run), 2))
+SETTER(PolesInterval, MuonPolarZolotarevSetInterval(RunPolar(run), (PetscReal)0.25))
+/* Compressors of a layer */
+SETTER(CompressorType, MuonCompressorSetType(RunUp(run), MUONCOMPRESSORNATURAL))
+SETTER(CompressorPrefix, MuonCompressorSetOptionsPrefix(RunUp(run), "some_"))
+SETTER(Ratio, MuonCompressorSetRatio(RunUp(run), (PetscReal)0.5))
+SETTER(Rank, MuonCompressorSetRank(RunUp(run), 2))
+SETTER(Bits, MuonCompressorSetBits(RunUp(run), 6))
+SETTER(Values, MuonCompressorSetValues(RunUp(run), MUON_COMPRESSOR_VALUES_BF16))
+SETTER(LineNorm, MuonCompressorSetLineNorm(RunUp(run), 1))
+SETTER(IndexBits, MuonCompressorSetPaperIndexBits(RunUp(run), 26))
+SETTER(TopSVD, MuonCompressorTopSVDSetSchatten(RunUp(run), 1))
+SETTER(Sweeps, MuonCompressorPowerSGDSetSweeps(RunUp(run), 3))
+SETTER(Oversampling, MuonCompressorPowerSGDSetOversampling(RunUp(run), 2))
+SETTER(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 16))
+SETTER(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), MUON_COMPRESSOR_BLOCK_NORM_L2))
+/* Those that layers start from */
+SETTER(AllType, MuonCompressorSetType(RunAll(run, PETSC_FALSE), MUONCOMPRESSORNATURAL))
+SETTER(AllRatio, MuonCompressorSetRatio(RunAll(run, PETSC_FALSE), (PetscReal)0.5))
+SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORNATURAL))
+/* The exchange */
+SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
+SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
+SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
+
+/* Keys that are there at the second call alone */
+static PetscErrorCode Set_FromOptions(Run *run)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_learning_rate", "0.25"));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_g_scale", "3"));
+  PetscCall(MuonSetFromOptions(RunMuon(run)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DENSE  "-muon_type dense "
+#define EF21   "-muon_type ef21 "
+#define UP     EF21 "-muon_layer_g_ef21_compressor identity -muon_layer_e_ef21_compressor identity -ef21_compressor "
+#define SCHULZ DENSE "-lmo_polar_type newtonschulz "
+
+/* The streams, steps, blocks and items of compressors and exchanges, and the names of oracles, are set by the optimizer at its set-up and in its steps, and are no choices of a user */
+static const Setter Setters[] = {
+  {"MuonSetType", UP "topk", Set_Type, TAKES_EFFECT, COLLECTIVE},
+  {"MuonSetOptionsPrefix", DENSE, Set_Prefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonAppendOptionsPrefix", DENSE, Set_AppendPrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonSetFromOptions", DENSE, Set_FromOptions, TAKES_EFFECT, COLLECTIVE},
+  {"MuonSetLearningRate", DENSE, Set_Rate, TAKES_EFFECT, 0},
+  {"MuonSetLearningRate, ef21", UP "topk", Set_Rate, TAKES_EFFECT, 0},
+  {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0},
+  {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0},
+  {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0},
+  {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0},
+  {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0},
+  {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0},
+  {"MuonSetMomentum from 0", UP "topk -muon_momentum 0", Set_Momentum, IS_REFUSED, 0},
+  {"MuonSetMomentum from 0, dense", DENSE "-muon_momentum 0", Set_Momentum, IS_REFUSED, 0},
+  {"MuonSetMomentumStyle", DENSE, Set_Style, TAKES_EFFECT, 0},
+  {"MuonSetDampening", UP "natural -muon_momentum_style sgd", Set_Dampening, TAKES_EFFECT, 0},
+  {"MuonSetNesterov", DENSE, Set_Nesterov, TAKES_EFFECT, 0},
+  {"MuonSetMomentumAt", DENSE, Set_MomentumAt, IS_REFUSED, 0},
+  {"MuonSetWeightDecay", DENSE, Set_Decay, TAKES_EFFECT, 0},
+  {"MuonSetShapeFactor", DENSE, Set_Factor, TAKES_EFFECT, 0},
+  {"MuonSetMaxSteps", DENSE "-muon_schedule linear -muon_max_steps 32", Set_MaxSteps, TAKES_EFFECT, 0},
+  {"MuonSetSeed", UP "natural", Set_Seed, IS_REFUSED, 0},
+  {"MuonSetStatePrecision", DENSE, Set_State, IS_REFUSED, LOGICAL},
+  {"MuonSetCountEntropy", UP "topk", Set_Entropy, TAKES_EFFECT, LOGICAL},
+  {"MuonSetNaNPolicy", DENSE "-bad_gradient", Set_NaN, TAKES_EFFECT, 0},
+  {"MuonSetErrorIfNotConverged", DENSE "-bad_gradient", Set_Raise, TAKES_EFFECT, 0},
+  {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},
+  {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK},
+  {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE},
+  {"MuonMonitorSetInterval", UP "topk -measure", Set_Interval, TAKES_EFFECT, LOGICAL},
+  {"MuonSetObjectiveAndGradient", DENSE "-bad_gradient", Set_Objective, TAKES_EFFECT, OF_RANK},
+  {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, 0},
+  {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL},
+  {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL},
+  {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0},
+  {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL},
+  {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0},
+  {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0},
+  {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0},
+  {"MuonLayerSetShapeFactor", DENSE, Set_LayerFactor, TAKES_EFFECT, 0},
+  {"MuonLayerSetMomentum", DENSE, Set_LayerMomentum, TAKES_EFFECT, 0},
+  {"MuonLayerSetMomentum, ef21", UP "topk", Set_LayerMomentum, TAKES_EFFECT, 0},
+  {"MuonLayerSetMomentum from 0", UP "topk -muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0},
+  {"MuonLayerSetMomentum from 0, dense", DENSE "-muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0},
+  {"MuonLayerSetWeightDecay", DENSE, Set_LayerDecay, TAKES_EFFECT, 0},
+  {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0},
+  {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_rule adamw", Set_Betas, TAKES_EFFECT, 0},
+  {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_Epsilon, TAKES_EFFECT, 0},
+  {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0},
+  {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0},
+  {"MuonLMOSchattenSetExponent", DENSE "-muon_layer_a_lmo_type schatten", Set_Schatten, TAKES_EFFECT, 0},
+  {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0},
+  {"MuonPolarSetOptionsPrefix", DENSE, Set_PolarPrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonPolarSetSteps", SCHULZ, Set_PolarSteps, TAKES_EFFECT, 0},
+  {"MuonPolarSetCoefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_Coefficients, TAKES_EFFECT, 0},
+  {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0},
+  {"MuonPolarSetPrecision", SCHULZ "-lmo_polar_precision double", Set_PolarPrecision, TAKES_EFFECT, 0},
+  {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0},
+  {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0},
+  {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0},
+  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK},
+  {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0},
+  {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0},
+  {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0},
+  {"MuonCompressorSetType", UP "topk", Set_CompressorType, STOPS_STEP, 0},
+  {"MuonCompressorSetOptionsPrefix", UP "topk", Set_CompressorPrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0},
+  {"MuonCompressorSetRatio, random", UP "randk", Set_Ratio, TAKES_EFFECT, 0},
+  {"MuonCompressorSetRank", UP "rankk -ef21_compressor_rank 1", Set_Rank, TAKES_EFFECT, 0},
+  {"MuonCompressorSetBits", UP "qsgd", Set_Bits, TAKES_EFFECT, 0},
+  {"MuonCompressorSetValues", UP "topk -ef21_compressor_values native", Set_Values, TAKES_EFFECT, 0},
+  {"MuonCompressorSetLineNorm", UP "rowtopk -ef21_compressor_ratio 0.4", Set_LineNorm, TAKES_EFFECT, 0},
+  {"MuonCompressorSetPaperIndexBits", UP "topk", Set_IndexBits, TAKES_EFFECT, 0},
+  {"MuonCompressorTopSVDSetSchatten", UP "topsvd -measure", Set_TopSVD, TAKES_EFFECT, 0},
+  {"MuonCompressorPowerSGDSetSweeps", UP "powersgd -ef21_compressor_rank 1", Set_Sweeps, TAKES_EFFECT, 0},
+  {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_Oversampling, TAKES_EFFECT, 0},
+  {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0},
+  {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_BlockNorm, TAKES_EFFECT, 0},
+  {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, STOPS_STEP, 0},
+  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, STOPS_STEP, 0},
+  {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0},
+  {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0},
+  {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0},
+  {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0},
+  {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK},
+};
+#define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))
+
+/* Before the set-up, after the options, where a call makes the value that of the whole run; set is NULL where there is none */
+static inline PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*set)(Run *), Run *run)
+{
+  PetscBool has;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(run, sizeof(*run)));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, SETTERS_LAYERS, SetterShapes, -1, &run->problem));
+  run->problem.noise = 2;
+  PetscCall(MuonSetObjectiveAndGradient(run->problem.muon, RunObjective, run));
+  PetscCall(PetscOptionsCreate(&run->options));
+  PetscCall(PetscOptionsPush(run->options));
+  PetscCall(PetscOptionsInsertString(NULL, setter->options));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-bad_gradient", &run->nan));
+  PetscCall(MuonSetFromOptions(run->problem.muon));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-monitor", &has));
+  if (has == PETSC_TRUE) PetscCall(MuonMonitorSet(run->problem.muon, RunMonitor, run, NULL));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-measure", &has));
+  if (has == PETSC_TRUE) PetscCall(MuonEF21SetMonitorCompression(run->problem.muon, PETSC_TRUE));
+  if (set != NULL) PetscCall((*set)(run));
+  PetscCall(MuonSetUp(run->problem.muon));
+  run->idle = run->late = PETSC_TRUE;
+  for (PetscInt s = 0; s < 2; s++) PetscCall(MuonStep(run->problem.muon));
+  run->idle  = PETSC_FALSE;
+  run->calls = run->polarcalls = 0;
+  PetscCall(TestStart(&run->problem));
+  PetscCall(MuonWeightsChanged(run->problem.muon));
+  PetscCall(PetscOptionsPop());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode RunDestroy(Run *run)
+{
+  PetscFunctionBegin;
+  PetscCall(TestDestroy(&run->problem));
+  PetscCall(PetscOptionsDestroy(&run->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A call that may be an error, which is printed by nobody */
+static inline PetscErrorCode RunTry(Run *run, PetscErrorCode (*call)(Run *), PetscErrorCode *ierr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsPush(run->options));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *ierr = (*call)(run);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscOptionsPop());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode RunOneStep(Run *run)
+{
+  return MuonStep(run->problem.muon);
+}
+
+/* All that can be seen of some steps */
+#define RUN_NUMBERS (SETTERS_STEPS * 16 + 96)
+static inline PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_NUMBERS])
+{
+  TestProblem *p = &run->problem;
+  PetscInt     k = 0;
+  PetscReal    rows[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(seen, RUN_NUMBERS));
+  for (PetscInt s = 0; s < steps; s++) {
+    MuonTraffic         traffic;
+    MuonConvergedReason reason;
+    PetscInt64          count;
+    PetscReal           loss, dual;
+    PetscInt            step;
+    MuonType            type;
+    PetscBool           ef21;
+
+    PetscCall(RunTry(run, RunOneStep, &run->error));
+    PetscCall(MuonGetTraffic(p->muon, &traffic));
+    PetscCall(MuonGetConvergedReason(p->muon, &reason));
+    PetscCall(MuonGetNaNCount(p->muon, &count));
+    PetscCall(MuonGetLoss(p->muon, &loss));
+    PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
+    PetscCall(MuonGetStepNumber(p->muon, &step));
+    for (PetscInt i = 0; i < 3; i++) {
+      seen[k++] = traffic.up[i];
+      seen[k++] = traffic.down[i];
+    }
+    seen[k++] = traffic.mpi;
+    seen[k++] = (double)reason;
+    seen[k++] = (double)count;
+    seen[k++] = PetscIsNanReal(loss) ? -1 : (double)loss;
+    seen[k++] = PetscIsNanReal(dual) ? -1 : (double)dual;
+    seen[k++] = (double)step;
+    seen[k++] = (double)run->error;
+    seen[k++] = (double)run->calls;
+    seen[k++] = (double)run->polarcalls;
+    PetscCall(MuonGetType(p->muon, &type));
+    PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+    if (ef21 == PETSC_TRUE) {
+      MuonEF21Compression c;
+
+      PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[0], &c));
+      seen[k++] = (double)c.up_bound;
+    } else k++;
+  }
+  PetscCheck(TestTotal(p) <= 96 && k + TestTotal(p) <= RUN_NUMBERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too much to see");
+  PetscCall(TestGetAllWeights(p, rows));
+  for (PetscInt e = 0; e < TestTotal(p); e++) seen[k++] = (double)rows[e];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On any rank */
+static inline PetscErrorCode RunSame(const double a[RUN_NUMBERS], const double b[RUN_NUMBERS], PetscBool *same)
+{
+  int mine = memcmp(a, b, RUN_NUMBERS * sizeof(*a)) == 0, all;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+  *same = all != 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
