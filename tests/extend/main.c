@@ -110,6 +110,39 @@ static PetscErrorCode CheckCompressor(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* From zero weights a step of plain descent is the rate times the target, up to one rounding; ranks have the same gradient, whose mean of three may be off by two more */
+static PetscErrorCode CheckAlgorithm(void)
+{
+  Problem            p;
+  Muon               muon;
+  const PetscScalar *w;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(MuonSetType(muon, "descent"));
+  for (PetscInt l = 0; l < 2; l++) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, COLUMNS, NULL, &p.W[l]));
+    PetscCall(MuonAddLayer(muon, l == 0 ? "a" : "b", p.W[l], &p.layer[l]));
+  }
+  PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
+  PetscCall(MuonSetLearningRate(muon, RATE));
+  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonStep(muon));
+  for (PetscInt l = 0; l < 2; l++) {
+    PetscCall(MatDenseGetArrayRead(p.W[l], &w));
+    for (PetscInt i = 0; i < ROWS * COLUMNS; i++) {
+      const PetscReal expected = RATE * Target(l, i);
+
+      PetscCheck(PetscAbsReal(PetscRealPart(w[i]) - expected) <= 2 * PETSC_MACHINE_EPSILON * PetscAbsReal(expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "descent: entry %" PetscInt_FMT " is %g after a step, expected %g", i, (double)PetscRealPart(w[i]),
+                 (double)expected);
+    }
+    PetscCall(MatDenseRestoreArrayRead(p.W[l], &w));
+  }
+  PetscCall(MuonDestroy(&muon));
+  for (PetscInt l = 0; l < 2; l++) PetscCall(MatDestroy(&p.W[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char        *names[] = {"norm", "rule"};
@@ -125,6 +158,8 @@ int main(int argc, char **argv)
   PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());
+  PetscCall(MuonRegister("descent", MuonCreate_Descent));
+  PetscCall(CheckAlgorithm());
 
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   for (PetscInt l = 0; l < 2; l++) {
@@ -148,7 +183,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetLoss(muon, &after));
   PetscCheck(after < before / 10, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The loss went from %g to %g only", (double)before, (double)after);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "norm, compressor and rule work\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "norm, compressor, rule and algorithm work\n"));
   PetscCall(MuonDestroy(&muon));
   for (PetscInt l = 0; l < 2; l++) PetscCall(MatDestroy(&p.W[l]));
   PetscCall(PetscFinalize());

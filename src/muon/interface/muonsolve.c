@@ -86,12 +86,14 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
 static PetscErrorCode MuonCheckGradients_Private(Muon muon)
 {
   PetscBool asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
+  int       any;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &asked, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
-  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
+  any = asked ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(any || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
+  PetscCheck(any, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
