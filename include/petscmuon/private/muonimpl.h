@@ -19,8 +19,9 @@ typedef struct {
   double replica; /* checksum of what this rank is about to apply where others compute the same */
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
+  double asked;   /* this rank has a gradient of some layer, or the caller said that it has none */
 } MuonRecord;
-#define MUON_RECORD_COUNT 9
+#define MUON_RECORD_COUNT 10
 
 typedef struct _n_MuonGroup *MuonGroup;
 
@@ -186,7 +187,7 @@ PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
 /* All state of an optimizer, piece by piece, in one order */
-PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
+PETSC_INTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 /* Whether monitors speak of this step: every interval-th one, and the last */
 PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);

@@ -10,12 +10,15 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   MuonStatus  worst = MUON_STATUS_OK;
   PetscReal   loss = 0, dual = 0;
   double      nans = 0;
-  PetscBool   intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE;
+  PetscBool   intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(muon->size, &all));
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, MUON_RECORD_COUNT, (const double *)record, (double *)all, &intact));
-  if (intact == PETSC_FALSE) worst = MUON_STATUS_CORRUPT;
+  if (intact == PETSC_FALSE) {
+    worst = MUON_STATUS_CORRUPT;
+    asked = PETSC_TRUE;
+  }
   muon->meanup = muon->meandown = 0;
   for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
     const MuonStatus status = (MuonStatus)(int)all[r].status;
@@ -30,11 +33,15 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     if (all[r].replica != all[0].replica) same = PETSC_FALSE;
     if (all[r].choices != all[0].choices) chosen = PETSC_FALSE;
     if (all[r].measure != all[0].measure) together = PETSC_FALSE;
+    if (all[r].asked != 0) asked = PETSC_TRUE;
   }
   PetscCall(PetscFree(all));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
+  /* In the first step, which would be one of nothing */
+  PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
+  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,

@@ -379,11 +379,13 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   MuonRecord   record;
   MuonStatus   status = PetscIsInfOrNanReal(loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
   unsigned int choices;
-  PetscBool    ok;
+  PetscBool    ok, asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
-  record.loss = (double)loss;
+  for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
+  record.asked = (double)asked;
+  record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));

@@ -82,21 +82,6 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the first step: with no loss and no gradient from anybody there is nothing to take a step of */
-static PetscErrorCode MuonCheckGradients_Private(Muon muon)
-{
-  PetscBool asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
-  int       any;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
-  any = asked ? 1 : 0;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(any || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
-  PetscCheck(any, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
 
@@ -140,7 +125,6 @@ PetscErrorCode MuonStep(Muon muon)
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
     PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));
   }
-  if (muon->step == 0) PetscCall(MuonCheckGradients_Private(muon));
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
   PetscCall(MuonRound_Private(muon, loss));
   muon->traffic.mpi = 0;
