@@ -178,15 +178,28 @@ static PetscErrorCode MuonSVDReadOptions_Private(MuonSVD svd, PetscInt nread, SV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What SLEPc itself refuses, and whether there is a number of triples: nobody asks for that many */
+static PetscErrorCode MuonSVDTryOptions_Private(MuonSVD svd, SVD trial)
+{
+  const PetscInt none = 1 << 30;
+  PetscInt       nsv;
+
+  PetscFunctionBegin;
+  PetscCall(SVDSetDimensions(trial, none, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(MuonSVDReadOptions_Private(svd, svd->nread, trial));
+  PetscCall(SVDGetDimensions(trial, &nsv, NULL, NULL));
+  PetscCheck(nsv == none, svd->comm, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where other numbers are needed: remove it", svd->read[svd->nread - 1], nsv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Options behind a later prefix win, but an unknown type is one wherever it stands. Without keys nothing is started */
 PetscErrorCode MuonSVDSetUp(MuonSVD svd)
 {
   PetscErrorCode (*create)(SVD);
-  const PetscInt none = 1 << 30;
   PetscBool      set;
-  PetscInt       nsv;
   SVD            trial;
   char          *keys, type[256], names[512];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (svd->setup == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -203,13 +216,10 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
         PetscCheck(create != NULL, svd->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%ssvd_type, expected one of: %s", type, svd->read[i], names);
       }
     }
-    /* What SLEPc itself refuses, and whether there is a number of triples: nobody asks for that many */
     PetscCall(SVDCreate(PETSC_COMM_SELF, &trial));
-    PetscCall(SVDSetDimensions(trial, none, PETSC_DEFAULT, PETSC_DEFAULT));
-    PetscCall(MuonSVDReadOptions_Private(svd, svd->nread, trial));
-    PetscCall(SVDGetDimensions(trial, &nsv, NULL, NULL));
-    PetscCheck(nsv == none, svd->comm, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where other numbers are needed: remove it", svd->read[svd->nread - 1], nsv);
+    ierr = MuonSVDTryOptions_Private(svd, trial);
     PetscCall(SVDDestroy(&trial));
+    PetscCall(ierr);
   }
   svd->setup = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,17 +134,14 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadOptions_Private(MuonLayer layer, const char own[])
+static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer)
 {
-  char           *shared, rule[256];
+  char            rule[256];
   PetscReal       value;
   MuonShapeFactor factor = layer->shapefactor;
   PetscBool       flg;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrallocpy(((PetscObject)layer)->prefix, &shared));
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, own));
-  layer->readsown = PETSC_TRUE;
   PetscObjectOptionsBegin((PetscObject)layer);
   PetscCall(PetscOptionsFList("-rule", "Rule that moves the layer", "MuonLayerSetRule", MuonLayerRuleList, ((PetscObject)layer)->type_name, rule, sizeof(rule), &flg));
   if (flg) PetscCall(MuonLayerSetRule(layer, rule));
@@ -159,9 +156,24 @@ static PetscErrorCode MuonLayerReadOptions_Private(MuonLayer layer, const char o
   PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, PetscOptionsObject));
   PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
   PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layer has its shared prefix again, whatever becomes of the keys */
+static PetscErrorCode MuonLayerReadOptions_Private(MuonLayer layer, const char own[])
+{
+  char          *shared;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrallocpy(((PetscObject)layer)->prefix, &shared));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, own));
+  layer->readsown = PETSC_TRUE;
+  ierr            = MuonLayerReadKeys_Private(layer);
   layer->readsown = PETSC_FALSE;
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, shared));
   PetscCall(PetscFree(shared));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

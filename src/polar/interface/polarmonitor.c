@@ -192,12 +192,17 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
   PetscViewer           viewer;
   PetscViewerFormat     format;
   PetscBool             set, ascii;
+  char                  type[64];
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
   if (set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCheck(ascii == PETSC_TRUE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_monitor names a viewer of type %s, expected %s", MuonPolarPrefix_Private(polar), ((PetscObject)viewer)->type_name, PETSCVIEWERASCII);
+  if (ascii == PETSC_FALSE) {
+    PetscCall(PetscStrncpy(type, ((PetscObject)viewer)->type_name, sizeof(type)));
+    PetscCall(PetscViewerDestroy(&viewer));
+    SETERRQ(PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_monitor names a viewer of type %s, expected %s", MuonPolarPrefix_Private(polar), type, PETSCVIEWERASCII);
+  }
   PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
   PetscCall(PetscViewerDestroy(&viewer));
   for (PetscInt i = 0; i < polar->nmonitors; i++) {
