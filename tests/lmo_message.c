@@ -482,7 +482,7 @@ int main(int argc, char **argv)
     test:
       suffix: norm
       args: -wrong norm
-      error: -some_lmo_type frobenius have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
+      error: -some_lmo_type frobenius: its steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
     test:
       suffix: room
       args: -wrong room

@@ -407,7 +407,7 @@ int main(int argc, char **argv)
     test:
       suffix: downlink_norms
       args: -ef21_downlink step -muon_layer_embed_lmo_type l1
-      error: its norm spectral have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
+      error: its norm is spectral, whose steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
     test:
       suffix: downlink_layer
       args: -muon_layer_h0.qkv_ef21_downlink step

@@ -98,7 +98,7 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOGetType(lmo, &norm));
   PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
-  PetscCall(PetscSNPrintf(reason, length, "the steps of its norm %s have no natural format, expected one of: %s", norm, names));
+  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", norm, names));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

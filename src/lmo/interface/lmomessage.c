@@ -91,7 +91,7 @@ PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
-  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "The steps of -%slmo_type %s have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
+  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
 }
 
 PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t *bytes)
