@@ -125,7 +125,7 @@ define program_rule
 $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL) $(ONEDNN_LIBS),$$(MUON_LIBS)))
+	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL) $$(ONEDNN_LIBS),$$(MUON_LIBS)))
 endef
 $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC),$(eval $(call program_rule,$s)))
 
