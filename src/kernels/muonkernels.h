@@ -14,9 +14,6 @@ void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t
 
 /* How many of the bits first ... first + count - 1 are set, first a multiple of 64 */
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
-/* What the kernels Top and TopRounded need beside the bitmap: entries of kept, and bytes of scratch for values of size bytes */
-size_t MuonKernelTopRoom(size_t entries, size_t count);
-size_t MuonKernelTopScratch(size_t entries, size_t size);
 
 /* bitmap (LSB first, zero padding) of the count longest of lines, the lowest numbers first among equals; scratch holds a number for each line */
 void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, size_t *scratch);
@@ -25,9 +22,7 @@ void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t
 void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
 
 /* Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are compact and rounded to binary32. Returns 0, or 1 where a value is not finite */
-int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
-/* The addend of the kernel Powers for the nearest power of two */
-#define MUON_KERNEL_HALF ((uint32_t)1 << 22)
+int   MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);
 
 MUON_C_END

@@ -114,6 +114,12 @@ MUON_KERNELS_MESSAGES(MUON_KERNEL_DECLARE)
 MUON_KERNELS_NORMS(MUON_KERNEL_DECLARE)
 #undef MUON_KERNEL_DECLARE
 
+/* What the kernels Top and TopRounded need beside the bitmap: entries of kept, and bytes of scratch for values of size bytes */
+MUON_EXPORT size_t MuonKernelTopRoom(size_t entries, size_t count);
+MUON_EXPORT size_t MuonKernelTopScratch(size_t entries, size_t size);
+/* The addend of the kernel Powers for the nearest power of two */
+#define MUON_KERNEL_HALF ((uint32_t)1 << 22)
+
 /* NULL where the library was built without kernels for that memory */
 MUON_EXPORT const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory);
 

@@ -117,22 +117,22 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor)
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
 /* Type and choices of one object for another, not whose messages it writes */
-PETSC_INTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
+PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* Bytes that are kept from message to message */
-PETSC_INTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
 /* The keys of the type alone: for an object that got its type from other keys than the rest of its choices */
-PETSC_INTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
 /* Everything that MuonCompressorCopyOptions_Private() copies, in words: objects that say the same encode and decode alike */
-PETSC_INTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* For types whose data is one allocation */
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroyData(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
+PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 
 /* The width of the values of a compressor of type identity, which is native otherwise */
-PETSC_INTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);
+PETSC_EXTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);
 
 /* An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message begins with what was chosen */
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \

@@ -78,7 +78,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y);
 /* An error where the steps have no natural format, and the names of the norms whose steps have one */
-PETSC_EXTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
+PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 
 /* All in which ranks must not differ, in words: the norm and its exponents, the method of the polar factor, SLEPc's keys */

@@ -81,7 +81,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroyData(MuonPolar);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
-PETSC_EXTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
+PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
 
 /* That of a new object, where none is set */
 PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
@@ -91,4 +91,4 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
 
 /* Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is gathered on its first one. Sets the status of the object */
-PETSC_INTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
+PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);

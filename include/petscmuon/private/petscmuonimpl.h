@@ -223,7 +223,7 @@ PETSC_INTERN PetscErrorCode MuonBlocksPrintSide_Private(PetscInt, const PetscInt
 /* The block of that number of an m x n matrix which the cut fits */
 PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, PetscInt m, PetscInt n, MuonBlock *);
 /* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */
-PETSC_INTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
+PETSC_EXTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
 /* A view of a block of a MATSEQDENSE, which must stay: entries are shared */
 
 static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
@@ -243,13 +243,13 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
 /* FNV-1a, 32 bits */
-PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
+PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /* That hash of a layer's name: its identity on the wire and in the random number generator, the same for any order of the layers */
-PETSC_INTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
+PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
 /* The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it */
-PETSC_INTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
-PETSC_INTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
+PETSC_EXTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
 
 /*
    The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of before the
