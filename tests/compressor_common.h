@@ -8,6 +8,20 @@
 
 #define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
+/* Cases that a program in numpy computes again */
+typedef struct {
+  const char   *dir;
+  FILE         *cases;
+  PetscInt      number, m, n;
+  MuonPrecision precision;
+  int           rowmajor;
+} TestOutput;
+
+static inline const char *TestCaseLayer(PetscInt number)
+{
+  return number % 3 == 0 ? "embed" : number % 3 == 1 ? "h0.attn.q" : "h11.mlp.down";
+}
+
 /* SplitMix64: the tests of Philox must not be made of it */
 static inline unsigned long long TestBits(unsigned long long *state)
 {

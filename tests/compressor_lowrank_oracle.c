@@ -40,21 +40,12 @@ static PetscErrorCode SetRankTwo(const MuonArray *X, unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  const char   *dir;
-  FILE         *cases;
-  PetscInt      number, m, n;
-  MuonPrecision precision;
-  int           rowmajor;
-} Output;
-
 /* Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, and the message */
-static PetscErrorCode WriteCase(Output *out, const Case *what, unsigned long long *state)
+static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long long *state)
 {
   const PetscInt   number = out->number++, m = out->m, n = out->n;
-  const char      *names[] = {"embed", "h0.attn.q", "h11.mlp.down"};
-  const char      *layer   = names[number % 3];
-  const PetscInt64 seed    = number % 2 == 0 ? number : -number;
+  const char      *layer  = TestCaseLayer(number);
+  const PetscInt64 seed   = number % 2 == 0 ? number : -number;
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
   MuonArray        T, R, X, Y, D;
@@ -136,7 +127,7 @@ int main(int argc, char **argv)
                                     {MUONCOMPRESSORTOPSVD, 0.2, 8, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 3.5}};
   const char *const  types[]     = {MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPSVD};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
-  Output             out;
+  TestOutput         out;
   PetscBool          set;
   unsigned long long state = 31;
 

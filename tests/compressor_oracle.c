@@ -108,20 +108,11 @@ static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  const char   *dir;
-  FILE         *cases;
-  PetscInt      number, m, n;
-  MuonPrecision precision;
-  int           rowmajor;
-} Output;
-
-static PetscErrorCode WriteCase(Output *out, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, unsigned long long *state)
+static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, unsigned long long *state)
 {
   const PetscInt     number = out->number++, m = out->m, n = out->n;
-  const char        *names[] = {"embed", "h0.attn.q", "h11.mlp.down"};
-  const char        *layer   = names[number % 3];
-  const PetscInt64   seed    = number % 2 == 0 ? number : -number;
+  const char        *layer  = TestCaseLayer(number);
+  const PetscInt64   seed   = number % 2 == 0 ? number : -number;
   const PetscInt     sender = number % 5, direction = number % 2, step = 1000 * number, bits = number % 4 == 0 ? 26 : PETSC_DETERMINE;
   const PetscReal    norms[] = {2, 1, PETSC_INFINITY, 3}, norm = norms[number % 4];
   char               path[PETSC_MAX_PATH_LEN];
@@ -183,7 +174,7 @@ static PetscErrorCode WriteCase(Output *out, const char type[], PetscReal ratio,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCases(Output *out, unsigned long long *state)
+static PetscErrorCode WriteCases(TestOutput *out, unsigned long long *state)
 {
   const char *const dense[]   = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
   const char *const partial[] = {MUONCOMPRESSORTOPK, MUONCOMPRESSORDAMPING, MUONCOMPRESSORDROPOUT, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, MUONCOMPRESSORRANDK, MUONCOMPRESSORRANKK};
@@ -210,7 +201,7 @@ int main(int argc, char **argv)
 {
   const PetscInt     shapes[][2] = {{24, 40}, {33, 17}, {1, 30}, {64, 9}};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
-  Output             out;
+  TestOutput         out;
   PetscBool          set;
   unsigned long long state = 9;
 

@@ -6,6 +6,7 @@
 
 #include <petscmuon.h>
 #include <string.h>
+#include "number_common.h"
 #include "state_common.h"
 
 #define TEST_LAYERS 6
@@ -36,14 +37,7 @@ typedef struct {
 /* A multiple of 2^-10 in [-1, 1) that depends on its arguments alone */
 static inline PetscReal TestNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
-  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  h *= 3266489917u;
-  h ^= h >> 16;
-  return (PetscReal)(h % 2048) / 1024 - 1;
+  return (PetscReal)(TestHash(a, b, c, d) % 2048) / 1024 - 1;
 }
 
 static inline PetscInt TestEntries(const TestShape *shape)

@@ -5,18 +5,9 @@
 
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include "number_common.h"
 
 #define MAXITEMS 12
-
-static inline uint32_t Mix(uint32_t a, uint32_t b, uint32_t c)
-{
-  uint32_t h = a * 2654435761u + b * 2246822519u + c * 3266489917u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  return h;
-}
 
 /* Names in an order that is not that of the numbers */
 static const char *const ItemNames[MAXITEMS] = {"q", "k", "v", "o", "up", "down", "embed", "norm", "w8", "w9", "a", "b"};
@@ -25,15 +16,15 @@ static const char *const ItemNames[MAXITEMS] = {"q", "k", "v", "o", "up", "down"
 static inline void ItemCosts(PetscInt n, PetscLogDouble cost[], PetscLogDouble bytes[])
 {
   for (PetscInt i = 0; i < n; i++) {
-    cost[i]  = i % 5 == 4 ? 0. : (PetscLogDouble)(1 + Mix((uint32_t)i, 3, 7) % 4);
-    bytes[i] = (PetscLogDouble)(Mix((uint32_t)i, 5, 11) % 2);
+    cost[i]  = i % 5 == 4 ? 0. : (PetscLogDouble)(1 + TestHash((uint32_t)i, 3, 7, 0) % 4);
+    bytes[i] = (PetscLogDouble)(TestHash((uint32_t)i, 5, 11, 0) % 2);
   }
 }
 
 /* A whole message of item i from sender (a worker, or the server where down) at a step; returns its length */
 static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, PetscInt item, unsigned char *to)
 {
-  const uint32_t  seed = Mix((uint32_t)step, (uint32_t)(2 * sender + (down == PETSC_TRUE)), (uint32_t)item);
+  const uint32_t  seed = TestHash((uint32_t)step, (uint32_t)(2 * sender + (down == PETSC_TRUE)), (uint32_t)item, 0);
   MuonWireMessage header;
 
   header.layer     = (uint32_t)item;
@@ -45,7 +36,7 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   header.count     = header.bytes;
   if (to != NULL) {
     to += MuonWireMessageWrite(to, &header);
-    for (uint64_t b = 0; b < header.bytes; b++) to[b] = (unsigned char)Mix(seed, (uint32_t)b, 1);
+    for (uint64_t b = 0; b < header.bytes; b++) to[b] = (unsigned char)TestHash(seed, (uint32_t)b, 1, 0);
   }
   return (size_t)MuonWireMessageBytes(&header);
 }

@@ -41,7 +41,7 @@ static void DamageRecord(int sender, unsigned char *data, size_t bytes)
   if (blow.kind == RECORD_FLIP) data[blow.which / 8] ^= (unsigned char)(1 << blow.which % 8);
   else if (blow.kind == RECORD_NEIGHBOUR) memcpy(data, sender == 0 ? data + bytes : data - bytes, bytes);
   else {
-    for (size_t b = 0; b < bytes; b++) data[b] = (unsigned char)(blow.which % 4 == 0 ? 0 : blow.which % 4 == 1 ? 0xff : Mix(blow.which, (uint32_t)b, 4));
+    for (size_t b = 0; b < bytes; b++) data[b] = (unsigned char)(blow.which % 4 == 0 ? 0 : blow.which % 4 == 1 ? 0xff : TestHash(blow.which, (uint32_t)b, 4, 0));
   }
   blow.times--;
 }
@@ -65,15 +65,16 @@ static PetscBool Forge(unsigned char *packet)
     if (message.bytes >= MUON_WIRE_MESSAGE_HEADER_MOST) {
       if (damage.kind == DAMAGE_CONTENT) packet[at + MuonWireMessageHeaderBytes(&message)] ^= 1;
       else {
-        uint64_t rest = MuonWireMessageBytes(&message);
+        MuonWireMessage first = message;
+        uint64_t        rest  = MuonWireMessageBytes(&message);
 
-        /* A message of a header alone, then another with the bytes that are left; lengths of one byte and of two leave room for one that fits */
-        message.bytes = 0;
-        at += MuonWireMessageWrite(packet + at, &message);
-        rest -= MuonWireMessageHeaderBytes(&message);
-        message.bytes = rest - MuonWireMessageHeaderBytes(&message);
+        /* A message of a header alone, then another with the bytes that are left, where there is one that fits */
+        first.bytes = 0;
+        rest -= MuonWireMessageHeaderBytes(&first);
+        message.bytes = rest - MuonWireMessageHeaderBytes(&first);
         message.bytes = rest - MuonWireMessageHeaderBytes(&message);
         if (MuonWireMessageBytes(&message) != rest) return PETSC_FALSE;
+        at += MuonWireMessageWrite(packet + at, &first);
         (void)MuonWireMessageWrite(packet + at, &message);
         header.messages++;
       }
@@ -359,7 +360,7 @@ static PetscErrorCode CheckRecords(PetscInt *wrong)
 
           PetscCall(Agree(exchange, step++, victim, RECORD_GARBAGE, trial, sender, times, 0, wrong));
           for (uint32_t k = 0, bits = 0; bits < 31; k++) {
-            const uint64_t bit = (uint64_t)1 << Mix(trial, k, 9) % 64;
+            const uint64_t bit = (uint64_t)1 << TestHash(trial, k, 9, 0) % 64;
 
             bits += (vote & bit) == 0;
             vote |= bit;

@@ -2,6 +2,7 @@ static char help[] = "A layer that is cut into blocks takes the steps of one lay
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonwire.h>
+#include "number_common.h"
 #include "mpicount.h"
 
 #define LAYERS   5
@@ -40,14 +41,7 @@ typedef struct {
 /* A multiple of 2^-10 in [-1, 1) that depends on its arguments alone */
 static PetscReal Number(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
-  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  h *= 3266489917u;
-  h ^= h >> 16;
-  return (PetscReal)(h % 2048) / 1024 - 1;
+  return (PetscReal)(TestHash(a, b, c, d) % 2048) / 1024 - 1;
 }
 
 /* Entries of the weights, or of the gradient, between Get and Restore */

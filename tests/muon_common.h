@@ -6,6 +6,7 @@
 
 #include <petscmuon.h>
 #include <string.h>
+#include "number_common.h"
 #include "state_common.h"
 
 #define NLAYERS 6
@@ -38,14 +39,7 @@ static PetscInt ProblemGap = 0;
 
 static inline PetscScalar ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
-  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  h *= 3266489917u;
-  h ^= h >> 16;
-  return (PetscScalar)((PetscReal)(h % 4096) / 2048 - 1);
+  return (PetscScalar)((PetscReal)(TestHash(a, b, c, d) % 4096) / 2048 - 1);
 }
 
 static inline PetscInt ProblemGetLDA(const Problem *p, PetscInt l)

@@ -3,6 +3,7 @@ static char help[] = "Layers of arrays by rows and by columns: the same weights 
 #include <petscmuon.h>
 #include <float.h>
 #include <string.h>
+#include "number_common.h"
 
 #define LAYERS 4
 #define STEPS  4
@@ -33,14 +34,7 @@ typedef struct {
 
 static double Number(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
-  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  h *= 3266489917u;
-  h ^= h >> 16;
-  return (double)h / 2147483648.0 - 1;
+  return (double)TestHash(a, b, c, d) / 2147483648.0 - 1;
 }
 
 /* Where the entry of row i and column j of the matrix lies; gaps behind lines are longer in the array of weights than in that of gradients that the layer makes */

@@ -3,6 +3,7 @@ static char help[] = "Layers of arrays in single and in double precision in one 
 #include <petscmuon.h>
 #include <stdio.h>
 #include <string.h>
+#include "number_common.h"
 
 #define LAYERS 6
 #define MOST   64
@@ -26,14 +27,7 @@ typedef struct {
 /* A multiple of 2^-10 in [-1, 1) that depends on its arguments alone */
 static double Number(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
 {
-  unsigned int h = (unsigned int)a * 2654435761u + (unsigned int)b * 2246822519u + (unsigned int)c * 3266489917u + (unsigned int)d * 668265263u;
-
-  h ^= h >> 15;
-  h *= 2246822519u;
-  h ^= h >> 13;
-  h *= 3266489917u;
-  h ^= h >> 16;
-  return (double)(h % 2048) / 1024 - 1;
+  return (double)(TestHash(a, b, c, d) % 2048) / 1024 - 1;
 }
 
 static size_t At(PetscInt l, PetscInt ld, PetscInt i, PetscInt j)

@@ -3,23 +3,12 @@
 
    The calls of MPI are intercepted and check what they are given. The buffers are large but hardly touched, so that they take address space and no memory.
 */
-#include <muontransport.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "transport_common.h"
 
-static int      failures = 0;
 static uint64_t sent, received; /* by the intercepted calls */
 static int      moved;          /* how many there were */
 static uint64_t claimed;        /* what the other ranks announce, see below */
-
-#define Check(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
-      failures++; \
-    } \
-  } while (0)
 
 static uint64_t Bytes(int count, MPI_Datatype type)
 {
@@ -134,9 +123,7 @@ int main(int argc, char **argv)
   free(send);
   MuonTransportBufferFree(&inbox);
   MuonTransportFree(&t);
-  if (failures == 0) printf("ok\n");
-  MPI_Finalize();
-  return failures != 0;
+  return TestEnd();
 }
 
 /*TEST

@@ -1,20 +1,8 @@
 /*
    Sizes that travel ahead of messages: whatever one bit of them becomes, and whatever two of their copies become, the messages arrive; what cannot be read is an error before any message moves.
 */
-#include <muontransport.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "transport_common.h"
 #include "mpicount.h"
-
-static int failures = 0;
-
-#define Check(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
-      failures++; \
-    } \
-  } while (0)
 
 enum {
   SIZE = 8 * MUON_TRANSPORT_COPIES /* bytes of a size on its way */
@@ -83,7 +71,6 @@ int main(int argc, char **argv)
   MuonTransportBuffer in;
   unsigned char      *send;
   uint64_t            offset[64];
-  int                 all;
 
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -137,10 +124,7 @@ int main(int argc, char **argv)
   MuonTransportBufferFree(&in);
   MuonTransportFree(&t);
   free(send);
-  PMPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0 && all == 0) printf("ok\n");
-  MPI_Finalize();
-  return all != 0;
+  return TestEnd();
 }
 
 /*TEST
