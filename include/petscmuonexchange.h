@@ -23,7 +23,8 @@ typedef struct _p_MuonExchange *MuonExchange;
    Values:
 +  `MUONEXCHANGESTAR`       - worker 0 serves every layer
 .  `MUONEXCHANGELAYERWISE`  - every layer has one owner
--  `MUONEXCHANGEREPLICATED` - every worker serves every layer
+.  `MUONEXCHANGEREPLICATED` - every worker serves every layer
+-  `MUONEXCHANGEROWS`       - every rank keeps rows of the state of layers that are whole on all ranks
 
    Level: intermediate
 
@@ -33,6 +34,7 @@ typedef const char *MuonExchangeType;
 #define MUONEXCHANGESTAR       "star"
 #define MUONEXCHANGELAYERWISE  "layerwise"
 #define MUONEXCHANGEREPLICATED "replicated"
+#define MUONEXCHANGEROWS       "rows"
 
 /*E
    MuonExchangeMode - How the workers' contributions reach the servers

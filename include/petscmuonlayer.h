@@ -78,7 +78,7 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
    Notes:
    `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there are more.
 
-   So far the matrix is all on one rank, in host memory\: `comm` has one rank, `first` is 0 and `rows` is `M`.
+   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows that follow those of the rank before, maybe none. So far all are in host memory.
 
 .seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
 S*/
@@ -119,6 +119,10 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArray(MuonLayer, MuonLayerArray 
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradient(MuonLayer, Mat);
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradientVec(MuonLayer, Vec);
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradientArray(MuonLayer, const void *);
+PETSC_EXTERN PetscErrorCode MuonLayerSetWholeGradient(MuonLayer, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonLayerGetWholeGradient(MuonLayer, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLayerGradientReady(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerGetFullWeights(MuonLayer, Mat);
 PETSC_EXTERN PetscErrorCode MuonLayerGetServerWeights(MuonLayer, Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetOwner(MuonLayer, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetLMO(MuonLayer, MuonLMO *);

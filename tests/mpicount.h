@@ -21,6 +21,7 @@
 #undef MPI_Allreduce
 #undef MPI_Reduce
 #undef MPI_Reduce_scatter
+#undef MPI_Ireduce_scatter
 #undef MPI_Reduce_scatter_block
 #undef MPI_Scatter
 #undef MPI_Scatterv
@@ -52,13 +53,14 @@ typedef enum {
   MPICOUNT_IALLREDUCE,
   MPICOUNT_IALLTOALLV, /* what these two give is not there yet: nobody is called with it */
   MPICOUNT_IALLGATHERV,
+  MPICOUNT_IREDUCE_SCATTER,
   MPICOUNT_VOTE, /* MPI_Allreduce by MPI_BAND, which PETSc has no use for; what it gives comes from no sender: -1 */
   MPICOUNT_OTHER,
   MPICOUNT_KINDS
 } MPICountKind;
 
 static const char *const mpicount_names[] = {
-  "MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Allreduce by MPI_BAND", "other calls"};
+  "MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Ireduce_scatter", "MPI_Allreduce by MPI_BAND", "other calls"};
 
 typedef struct {
   long      calls[MPICOUNT_KINDS];
@@ -237,6 +239,15 @@ int MPI_Iallgatherv(const void *send, int count, MPI_Datatype type, void *recv, 
     mpicount.received += mpicount_bytes(came, recvtype);
   }
   return PMPI_Iallgatherv(send, count, type, recv, counts, starts, recvtype, comm, request);
+}
+
+int MPI_Ireduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+  long long all = 0;
+
+  for (int r = 0; r < mpicount_size(comm); r++) all += counts[r];
+  if (mpicount_counts(comm)) mpicount_call(MPICOUNT_IREDUCE_SCATTER, mpicount_bytes(all, type));
+  return PMPI_Ireduce_scatter(send, recv, counts, type, op, comm, request);
 }
 
 int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)

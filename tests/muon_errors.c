@@ -133,9 +133,20 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
   }
-  if (Is(wrong, "parallel")) {
-    PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
-    PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
+  if (Is(wrong, "workers_size") || Is(wrong, "workers_overlap")) {
+    MPI_Comm comm;
+
+    /* Two ranks and one; or, for those two, another matrix on all ranks is the layer */
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, last ? 1 : 0, 0, &comm));
+    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
+    PetscCallMPI(MPI_Comm_free(&comm));
+    if (Is(wrong, "workers_overlap")) {
+      Mat all;
+
+      PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &all));
+      PetscCall(MuonAddLayer(p->muon, "more", last ? all : A, NULL));
+      PetscCall(MatDestroy(&all));
+    } else PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
   }
   if (Is(wrong, "parallel_norm") || Is(wrong, "parallel_blocks")) {
     PetscReal norm;
@@ -144,9 +155,25 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 9, 4, NULL, &A));
     PetscCall(MuonLayerComputeDualNorm(p->layer[1], A, &norm));
   }
-  if (Is(wrong, "parallel_vector")) {
+  if (Is(wrong, "workers_rows")) {
+    static double  rows[4];
+    MuonLayerArray array;
+
+    PetscCall(MuonLayerArrayInitialize(&array));
+    array.comm  = PETSC_COMM_WORLD;
+    array.type  = PETSC_DOUBLE;
+    array.M     = 6;
+    array.N     = 1;
+    array.first = last ? 2 : 0;
+    array.rows  = 2;
+    array.w     = rows;
+    PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
+  }
+  if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
     PetscCall(MuonAddVecLayer(p->muon, "more", v, NULL));
+    PetscCall(MuonGetExchange(p->muon, &exchange));
+    PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEROWS));
   }
   if (Is(wrong, "gradient_shape")) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 9, NULL, &A));
@@ -607,17 +634,21 @@ int main(int argc, char **argv)
       args: -wrong sparse
       error: weights of type seqaij
     test:
-      suffix: parallel
-      args: -wrong parallel
-      error: weights of type mpidense
+      suffix: workers
+      args: -wrong {{workers_size workers_overlap}}
+      error: Layer "more": the communicators of its matrices
+    test:
+      suffix: workers_rows
+      args: -wrong workers_rows
+      error: do not hold its 6 rows one behind the other
     test:
       suffix: parallel_norm
       args: -wrong {{parallel_norm parallel_blocks}}
       error: Layer "h0.qkv": matrix of type mpidense, expected seqdense
     test:
-      suffix: parallel_vector
-      args: -wrong parallel_vector
-      error: weights of type mpi
+      suffix: rows_parallel
+      args: -wrong rows_parallel
+      error: -muon_exchange_type rows cuts layers that are whole on every rank
     test:
       suffix: gradient_shape
       args: -wrong gradient_shape

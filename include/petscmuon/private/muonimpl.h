@@ -7,6 +7,7 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>
+#include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
@@ -16,14 +17,21 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
 /* What every rank tells every other at the end of a step, in one call: what became of it and what monitors print */
 typedef struct {
   double status, nans, loss, dual, up, down;
-  double replica; /* checksum of what this rank is about to apply where others compute the same */
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   double asked;   /* this rank has a gradient of some layer, or the caller said that it has none */
 } MuonRecord;
-#define MUON_RECORD_COUNT 10
+#define MUON_RECORD_COUNT 9
 
-typedef struct _n_MuonGroup *MuonGroup;
+typedef struct _n_MuonGroup     *MuonGroup;
+typedef struct _n_MuonPartition *MuonPartition;
+
+/* How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank is at a position in a worker */
+struct _n_MuonPartition {
+  PetscMPIInt  size, position, nworkers, worker;
+  PetscMPIInt *worker_of, *position_of; /* of all ranks */
+  MPI_Comm     inside, across;          /* this rank's worker; the ranks of the same position in all workers. Both are MPI_COMM_NULL where every rank is a worker: it is alone inside, and the optimizer's communicator is across */
+};
 
 /*
    Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data are not kept. State has the precision of -muon_state_precision, weights and their difference that of the layer
@@ -33,7 +41,8 @@ typedef struct {
   MuonGroup   group;
   PetscInt    item;      /* its number in the group's exchange */
   PetscInt    row, rows; /* of the layer */
-  const char *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
+  PetscInt   *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
+  char       *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
   PetscBool   serves;
   double      previous, fresh; /* weights of momentum and gradient in this step */
 
@@ -46,19 +55,40 @@ typedef struct {
 
   MuonArray      M;        /* momentum, where muon->momentum_at says */
   MuonArray      Mnew;     /* what it becomes at the commit, at a server */
+  PetscBool      cut;      /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
   MuonArray      gradient; /* of the layer, borrowed for a step */
+  MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
+  MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
+  MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
   MuonArray      T, Tnew;  /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
   PetscBool      in_place; /* T is the layer's own gradient */
   MuonCompressor sent;     /* what T was sent with in this step */
   MuonArray      sum;      /* server: sum of what came, then what the type made of it; kept where the exchange writes it or keep_sum is set */
   PetscBool      keep_sum; /* set by the type in configure() */
+  MuonArray      seen;     /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
   MuonArray      X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
   void          *data;     /* the type's */
 } MuonPiece;
 
-/* Pieces that share an exchange: a communicator across workers, a partition, a mode. All ranks run the groups in the same order */
+/* What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves each entry by itself */
+typedef struct {
+  MuonPiece       *piece;
+  PetscInt         number;       /* of the block */
+  MuonBlock        block;
+  PetscInt         first, rows;  /* of the layer: those of the block that are here */
+  PetscBool        begins, ends; /* the piece */
+  MuonAssemblyKind kind;
+} MuonItem;
+
+/* Pieces that share an exchange: a partition of the ranks, a communicator across its workers, owners, a mode. All ranks run the groups in the same order */
 struct _n_MuonGroup {
+  MuonPartition    partition;
   MuonExchange     exchange;
+  MuonAssembly     assembly; /* inside the worker, NULL where that is one rank */
+  PetscInt         nitems;   /* of the assembly */
+  MuonItem        *item;
+  PetscLogDouble   bytes;   /* handed to MPI in this step, for gradients that are summed and weights that are gathered inside the worker */
+  unsigned int     replica; /* checksum of what this rank is about to apply where others compute the same */
   MuonExchangeMode mode;
   PetscBool        direct; /* every rank computes the new weights of every piece: no message down */
   PetscInt         npieces;
@@ -105,11 +135,16 @@ struct _p_Muon {
   MuonLayer                  *layer; /* in the order they were added */
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
+  PetscInt                    npartitions;
+  MuonPartition              *partition;
+  PetscInt                   *partition_of; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    npieces;
   MuonPiece                  *piece; /* of all groups, one group behind the other */
-  MuonExchange                exchange;
+  MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
+  MuonAssembly                assembly;      /* likewise */
+  PetscInt                    assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
@@ -156,10 +191,10 @@ static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
   if (*first == MUON_STATUS_OK) *first = status;
 }
 
-/* The rows of the piece out of an array of the layer's shape */
+/* The rows of the piece out of an array of those rows of the layer that are here in memory */
 static inline MuonArray MuonPiecePart(const MuonPiece *piece, const MuonArray *whole)
 {
-  return MuonArrayPart(whole, (size_t)piece->row, 0, (size_t)piece->rows, MuonArrayColumns(whole));
+  return MuonArrayPart(whole, (size_t)(piece->row - piece->layer->first), 0, (size_t)piece->rows, MuonArrayColumns(whole));
 }
 
 /* Shape, order and precision of the piece's state */
@@ -181,6 +216,26 @@ PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
 PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
+/* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
+PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
+PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
+/* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
+PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
+PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
+/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message */
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, MuonArray *seen, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, const MuonArray *W, MuonArray *Xnew);
+PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, MuonPiece *, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonPiece *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+PETSC_INTERN PetscBool      MuonPieceCounts_Private(const MuonPiece *);
+/* Servers that are workers of several ranks */
+PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonSetUpAssembly_Private(Muon, MuonGroup);
+PETSC_INTERN PetscErrorCode MuonPieceGetAssembly_Private(Muon, MuonPiece *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
+PETSC_INTERN PetscErrorCode MuonServeAssembled_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
+/* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
+PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
 /* Worker, exchange, server, exchange, agreement, commit */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);

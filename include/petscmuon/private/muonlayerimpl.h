@@ -15,10 +15,15 @@ typedef struct {
 
 /*
    The operations of a rule. G has the precision of the state and may be only read, X and Xnew that of the weights; all have the layer's shape, order of memory and any distance of lines. Nothing of the rule's own state changes
-   before commit
+   before commit.
+
+   A rule that moves every entry by itself fills step alone, which may see rows of the layer only. One that needs whole blocks fills oracle, which makes D of a block of G that is all here or spread over the ranks of a worker, and move,
+   which moves rows of the block by the same rows of D
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
+  PetscErrorCode (*oracle)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
+  PetscErrorCode (*move)(MuonLayer, const MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   /* The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks what came, decode turns X into what step would make of it, bit for bit */
   PetscErrorCode (*maxstepbytes)(MuonLayer, size_t *);
   PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
@@ -37,13 +42,18 @@ struct _MuonLayerOps {
 
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
-  PetscInt         m, n;
+  PetscInt         m, n;        /* of the whole matrix */
+  MPI_Comm         comm;        /* of the ranks that hold its rows together: a worker; the caller's */
+  PetscMPIInt      ranks;       /* how many these are */
+  PetscInt         first, rows; /* the rows that are here in memory */
+  PetscInt        *ranges;      /* of rows on these ranks, known after MuonLayerSetUpRows_Private() */
   MuonLayerStorage storage;
   Mat              W; /* the caller's weights: one of W, w and array, by the storage */
   Vec              w;
   MuonLayerArray   array;
-  MuonArray        shape; /* of the weights, without data and gaps */
+  MuonArray        shape; /* of the weights that are here, without data and gaps */
   /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
+  PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
   PetscBool        nogradient; /* the caller said that there is none */
   PetscBool        asked;      /* somebody took or gave a gradient since the last step */
   Mat              usermat;
@@ -66,6 +76,9 @@ struct _p_MuonLayer {
   PetscBool        keepsmomentum;                                /* set by the driver at its set-up: somebody keeps a momentum of this layer */
   PetscMPIInt      owner;                                        /* -1: every rank */
   const MuonArray *server;                                       /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscErrorCode (*ready)(void *);                               /* set by the driver: takes the gradient that is ready, with readyctx */
+  void            *readyctx;
+  PetscLogDouble   gathered;                                     /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool        serverisweights;                              /* set by the driver: the server's weights are the layer's own, and server is not looked at */
   MuonPrecision    state;                                        /* set by the driver: the precision of what rules see as G, at first that of the weights */
   unsigned int     hash;
@@ -109,8 +122,12 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerSt
 /* Memory that is laid out as the weights are */
 PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
-/* An array without data and gaps that says lines, order and precision of the weights */
+/* An array without data and gaps that says lines, order and precision of the weights that are here */
 PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
+/* Likewise of all rows, wherever they are */
+PETSC_EXTERN PetscErrorCode MuonLayerGetWholeShape(MuonLayer, MuonArray *);
+/* Learns the ranges of rows of an array; collective on the layer's own communicator, which was found to be a worker */
+PETSC_INTERN PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer);
 /* Between Get and Restore the weights are an array in their own memory, whatever the storage */
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer, PetscBool write, MuonArray *);

@@ -43,6 +43,7 @@ struct _p_MuonLMO {
   MuonStatus    status;
   double        dual; /* of the last apply */
   MuonWorkspace work;
+  PetscBool     gathers; /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   int           form;  /* set by the type: the MuonWireForm of the messages of its steps */
   unsigned int  layer; /* hash of the name that messages carry */
   void         *data;
@@ -81,6 +82,8 @@ PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b,
 PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 
+/* Whether the oracle gathers a matrix that is on many ranks on one of them */
+PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
 /* All in which ranks must not differ, in words: the norm and its exponents, the method of the polar factor, SLEPc's keys */
 PETSC_EXTERN PetscErrorCode MuonLMOChoices(MuonLMO, size_t length, char text[]);
 /* The keys of the norm alone: for an object that got its norm from other keys than the rest of its choices */

@@ -82,10 +82,10 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 
   Input Parameters:
 + exchange - the exchange
-- type     - `MUONEXCHANGELAYERWISE` (the default), `MUONEXCHANGESTAR` or `MUONEXCHANGEREPLICATED`
+- type     - `MUONEXCHANGELAYERWISE` (the default), `MUONEXCHANGESTAR`, `MUONEXCHANGEREPLICATED` or `MUONEXCHANGEROWS`
 
   Options Database Key:
-. -muon_exchange_type (star|replicated|layerwise) - sets the type
+. -muon_exchange_type (star|replicated|layerwise|rows) - sets the type
 
   Level: intermediate
 
@@ -109,6 +109,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscTryTypeMethod(exchange, destroy);
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
   exchange->everywhere   = PETSC_FALSE;
+  exchange->rowwise      = PETSC_FALSE;
   exchange->moderesolved = PETSC_FALSE;
   exchange->setupcalled  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
@@ -200,9 +201,9 @@ static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|layerwise)     - who serves which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather)       - how the contributions go up, see `MuonExchangeSetMode()`
-- -muon_exchange_assignment (lpt|roundrobin|bucketed) - how owners are chosen, see `MuonExchangeSetAssignment()`
++ -muon_exchange_type (star|replicated|layerwise|rows) - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)        - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin|bucketed)  - how owners are chosen, see `MuonExchangeSetAssignment()`
 
   Level: intermediate
 

@@ -405,6 +405,7 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscTryTypeMethod(layer, reset);
   PetscCall(MuonLayerResetGradient_Private(layer));
+  PetscCall(PetscFree(layer->ranges));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
   layer->server          = NULL;
   layer->serverisweights = PETSC_FALSE;

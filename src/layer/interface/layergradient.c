@@ -29,10 +29,80 @@ PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
+/* Of all rows, or of those that are here */
+static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArray *shape)
 {
   PetscFunctionBegin;
-  if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&layer->shape, layer->shape.precision, &layer->gradient));
+  if (layer->wholegradient) PetscCall(MuonLayerGetWholeShape(layer, shape));
+  else PetscCall(MuonLayerGetShape(layer, shape));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
+{
+  MuonArray shape;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetGradientShape_Private(layer, &shape));
+  if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the gradient is a matrix, or vector, of many ranks */
+static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
+{
+  return layer->ranks > 1 && layer->wholegradient == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*@
+  MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are spread over the ranks of a worker
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- whole - whether the gradient is of the whole matrix, on every rank; else it has the rows of the weights and is the mean of the worker already, which is the default
+
+  Level: intermediate
+
+  Notes:
+  Whole gradients are averaged over the ranks of the worker, by a sum of which each rank gets its own rows (`MPI_Ireduce_scatter()`). `MuonLayerGetGradient()` and its kin then give a sequential matrix, vector or an array without gaps.
+
+  `MuonLayerSetGradient()` with a sequential matrix says the same. The choice is fixed at `MuonSetUp()`. It changes nothing where the matrix is all on one rank.
+
+.seealso: `MuonLayer`, `MuonLayerGetWholeGradient()`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGradientReady()`
+@*/
+PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(layer->fixed == PETSC_FALSE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ORDER, "Layer \"%s\": whether its gradients are whole is fixed at MuonSetUp(), where it was %s; call MuonReset() before", ((PetscObject)layer)->name,
+             layer->wholegradient ? "whole" : "rows");
+  PetscCall(MuonLayerResetGradient_Private(layer));
+  layer->wholegradient = whole;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread over the ranks of a worker
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. whole - whether it does; `PETSC_FALSE` where the matrix is all on one rank
+
+  Level: intermediate
+
+.seealso: `MuonLayer`, `MuonLayerSetWholeGradient()`
+@*/
+PetscErrorCode MuonLayerGetWholeGradient(MuonLayer layer, PetscBool *whole)
+{
+  PetscFunctionBegin;
+  MuonGet(layer, MUONLAYER_CLASSID, whole, layer->wholegradient);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,7 +120,7 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
 /*@
   MuonLayerGetGradient - Gets the matrix where the callback puts the worker's mean gradient of a layer
 
-  Not Collective; No Fortran Support
+  Collective on the matrix of weights; No Fortran Support
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -66,7 +136,9 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
 
   It holds zeros before the first step.
 
-.seealso: `MuonLayer`, `MuonLayerSetGradient()`, `MuonLayerGetGradientVec()`, `MuonLayerGetGradientArray()`, `MuonLayerGetStorage()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+  Of weights whose rows are spread over the ranks of a worker it has the same rows, or all of them after `MuonLayerSetWholeGradient()`.
+
+.seealso: `MuonLayer`, `MuonLayerSetGradient()`, `MuonLayerSetWholeGradient()`, `MuonLayerGetGradientVec()`, `MuonLayerGetGradientArray()`, `MuonLayerGetStorage()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/
 PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 {
@@ -75,7 +147,12 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   PetscAssertPointer(G, 2);
   PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_MAT));
   if (layer->gradientmat == NULL) {
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
+    PetscInt columns = layer->n;
+
+    if (MuonLayerHasParallelGradient_Private(layer)) {
+      PetscCall(MatGetLocalSize(layer->W, NULL, &columns));
+      PetscCall(MatCreateDense(layer->comm, layer->rows, columns, layer->m, layer->n, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
+    } else PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, columns, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
     PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
   }
   *G = layer->usermat != NULL ? layer->usermat : layer->gradientmat;
@@ -85,7 +162,7 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 /*@
   MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()`
 
-  Not Collective; No Fortran Support
+  Collective on the vector of weights; No Fortran Support
 
   Input Parameter:
 . layer - the layer
@@ -107,7 +184,8 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   PetscAssertPointer(g, 2);
   PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_VEC));
   if (layer->gradientvec == NULL) {
-    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
+    if (MuonLayerHasParallelGradient_Private(layer)) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
+    else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
     PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
   }
   *g = layer->uservec != NULL ? layer->uservec : layer->gradientvec;
@@ -142,11 +220,26 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
   *array   = layer->array;
   array->w = NULL;
   array->g = layer->userarray;
+  if (layer->wholegradient) {
+    array->first = 0;
+    array->rows  = layer->m;
+    array->ld    = array->rowmajor ? layer->n : layer->m;
+  }
   if (layer->storage == MUON_LAYER_ARRAY && layer->userarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_ARRAY));
   array->ld = (PetscInt)layer->gradient.ld;
   array->w  = layer->gradient.data;
   array->g  = layer->gradient.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscMPIInt ranks, PetscInt rows)
+{
+  const PetscBool parallel = MuonLayerHasParallelGradient_Private(layer);
+
+  PetscFunctionBegin;
+  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == (parallel ? layer->rows : layer->m), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ,
+             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? layer->rows : layer->m, parallel ? layer->ranks : 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +250,7 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
 
   Input Parameters:
 + layer - the layer
-- G     - the worker's mean gradient, a `MATSEQDENSE` of the shape of the weights; or `NULL` for none, whatever holds the weights
+- G     - the worker's mean gradient, of the type, shape and rows of the weights; or `NULL` for none, whatever holds the weights
 
   Level: intermediate
 
@@ -169,19 +262,24 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
 @*/
 PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 {
-  PetscInt  m, n;
-  PetscBool seqdense;
+  PetscInt    m, n, rows;
+  PetscMPIInt ranks;
+  PetscBool   dense;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (G != NULL) {
     PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
-    PetscCall(PetscObjectTypeCompare((PetscObject)G, MATSEQDENSE, &seqdense));
-    PetscCheck(seqdense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MATSEQDENSE);
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &ranks));
+    if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    PetscCall(PetscObjectTypeCompare((PetscObject)G, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, &dense));
+    PetscCheck(dense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE);
     PetscCall(MatGetSize(G, &m, &n));
     PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
                m, n, layer->m, layer->n);
+    PetscCall(MatGetLocalSize(G, &rows, NULL));
+    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows));
     PetscCall(PetscObjectReference((PetscObject)G));
   }
   PetscCall(MuonLayerDropGradient_Private(layer, G == NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -196,7 +294,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, a `VECSEQ` of the size of the weights, or `NULL` for none
+- g     - the worker's mean gradient, of the type, size and distribution of the weights; or `NULL` for none
 
   Level: intermediate
 
@@ -207,18 +305,23 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 @*/
 PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 {
-  PetscInt  m;
-  PetscBool seq;
+  PetscInt    m, rows;
+  PetscMPIInt ranks;
+  PetscBool   standard;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (g != NULL) {
     PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
-    PetscCall(PetscObjectTypeCompare((PetscObject)g, VECSEQ, &seq));
-    PetscCheck(seq, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ);
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)g), &ranks));
+    if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    PetscCall(PetscObjectTypeCompare((PetscObject)g, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ, &standard));
+    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ);
     PetscCall(VecGetSize(g, &m));
     PetscCheck(m == layer->m, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, layer->m);
+    PetscCall(VecGetLocalSize(g, &rows));
+    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows));
     PetscCall(PetscObjectReference((PetscObject)g));
   }
   PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -233,7 +336,7 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, of the type of the weights and laid out as they are, borrowed; or `NULL` for none
+- g     - the worker's mean gradient, of the type of the weights and laid out as they are, borrowed; whole and without gaps after `MuonLayerSetWholeGradient()`; or `NULL` for none
 
   Level: intermediate
 
@@ -252,6 +355,32 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still computed
+
+  Collective on the optimizer; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Level: intermediate
+
+  Notes:
+  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`, `-muon_exchange_type rows`).
+  Elsewhere nothing happens before the step. All ranks must call it for the same layers in the same order, and must not touch the gradient afterwards.
+
+  The results do not depend on it. Layers for which it is not called are summed when the step begins.
+
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonLayerGradientReady(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (layer->ready != NULL) PetscCall((*layer->ready)(layer->readyctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBool *ours)
 {
   MuonMatrix         matrix;
@@ -259,16 +388,18 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
 
   PetscFunctionBegin;
   *ours = PETSC_FALSE;
-  *G    = layer->shape;
+  PetscCall(MuonLayerGetGradientShape_Private(layer, G));
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->usermat != NULL) {
     PetscCall(MuonMatGetMatrix(layer->usermat, PETSC_FALSE, &matrix));
     *G = matrix.here;
   } else if (layer->uservec != NULL) {
     PetscCall(VecGetArrayRead(layer->uservec, &read));
-    PetscCall(MuonLayerMemoryOf_Private(layer, read, G));
-  } else if (layer->userarray != NULL) PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
-  else {
+    G->data = (void *)read;
+  } else if (layer->userarray != NULL) {
+    if (layer->wholegradient) G->data = (void *)layer->userarray;
+    else PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
+  } else {
     PetscCall(MuonLayerMakeGradient_Private(layer));
     *G    = layer->gradient;
     *ours = PETSC_TRUE;

@@ -33,7 +33,8 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, const MuonArray *shape, MuonLayer *newlayer)
+/* shape is that of the rows that are here, from number first on of all rows of the matrix, which the ranks of comm hold together */
+static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, MPI_Comm comm, PetscInt rows, PetscInt first, const MuonArray *shape, MuonLayer *newlayer)
 {
   MuonLayer layer;
 
@@ -43,8 +44,12 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(PetscHeaderCreate(layer, MUONLAYER_CLASSID, "MuonLayer", "Layer of an optimizer", "MuonLayer", PETSC_COMM_SELF, MuonLayerDestroy, MuonLayerView));
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
-  layer->m       = (PetscInt)MuonArrayRows(shape);
+  PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));
+  layer->m       = rows;
   layer->n       = (PetscInt)MuonArrayColumns(shape);
+  layer->comm    = comm;
+  layer->first   = first;
+  layer->rows    = (PetscInt)MuonArrayRows(shape);
   layer->storage = storage;
   layer->shape   = MuonArrayLike(shape, shape->precision, NULL);
   layer->state   = shape->precision;
@@ -59,11 +64,11 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 /*@
   MuonLayerCreate - Makes a layer of a matrix of weights
 
-  Not Collective; No Fortran Support
+  Collective on `W`; No Fortran Support
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- W    - the weights, a `MATSEQDENSE`, rows are outputs and columns inputs; the layer keeps a reference
+- W    - the weights, a `MATSEQDENSE`, or a `MATMPIDENSE` whose ranks are one worker; rows are outputs and columns inputs; the layer keeps a reference
 
   Output Parameter:
 . layer - the layer
@@ -77,19 +82,20 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 @*/
 PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 {
-  PetscInt  m, n;
-  PetscBool seqdense;
+  PetscInt  m, n, first, last;
+  PetscBool dense;
   MuonArray shape;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
   PetscAssertPointer(layer, 3);
-  PetscCall(PetscObjectTypeCompare((PetscObject)W, MATSEQDENSE, &seqdense));
-  PetscCheck(seqdense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential dense matrix (%s) on every rank", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set",
-             MATSEQDENSE);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)W, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix in the memory of the host, %s or %s", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set", MATSEQDENSE,
+             MATMPIDENSE);
   PetscCall(MatGetSize(W, &m, &n));
-  shape = MuonArrayOfScalars(m, n, NULL, m);
-  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_MAT, &shape, layer));
+  PetscCall(MatGetOwnershipRange(W, &first, &last));
+  shape = MuonArrayOfScalars(last - first, n, NULL, last - first);
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_MAT, PetscObjectComm((PetscObject)W), m, first, &shape, layer));
   PetscCall(PetscObjectReference((PetscObject)W));
   (*layer)->W = W;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,11 +104,11 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 /*@
   MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
 
-  Not Collective; No Fortran Support
+  Collective on `w`; No Fortran Support
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- w    - the weights, a sequential vector; the layer keeps a reference
+- w    - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker; the layer keeps a reference
 
   Output Parameter:
 . layer - the layer
@@ -116,18 +122,20 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 @*/
 PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer)
 {
-  PetscInt  m;
-  PetscBool seq;
+  PetscInt  m, first, last;
+  PetscBool standard;
   MuonArray shape;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
   PetscAssertPointer(layer, 3);
-  PetscCall(PetscObjectTypeCompare((PetscObject)w, VECSEQ, &seq));
-  PetscCheck(seq, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s; a layer is a sequential vector (%s) on every rank", name, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
+  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a vector in the memory of the host, %s or %s", name, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
+             VECMPI);
   PetscCall(VecGetSize(w, &m));
-  shape = MuonArrayOfScalars(m, 1, NULL, m);
-  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, &shape, layer));
+  PetscCall(VecGetOwnershipRange(w, &first, &last));
+  shape = MuonArrayOfScalars(last - first, 1, NULL, last - first);
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, PetscObjectComm((PetscObject)w), m, first, &shape, layer));
   PetscCall(PetscObjectReference((PetscObject)w));
   (*layer)->w = w;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,18 +199,18 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   PetscAssertPointer(layer, 3);
   a = *array;
   PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
-  PetscCallMPI(MPI_Comm_size(a.comm, &size));
-  PetscCheck(size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array on a communicator of %d ranks, expected one: a matrix is all on one rank so far", name, size);
   PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
   PetscCheck(PetscMemTypeHost(a.memtype), PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array in the memory of a device, expected PETSC_MEMTYPE_HOST: this build has no kernels for devices", name);
   PetscCheck(a.M >= 0 && a.N >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": an array of %" PetscInt_FMT " x %" PetscInt_FMT " entries, expected sizes of at least 0", name, a.M, a.N);
   if (a.rows == PETSC_DECIDE) a.rows = a.M;
-  PetscCheck(a.first == 0 && a.rows == a.M, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": %" PetscInt_FMT " rows from number %" PetscInt_FMT " on of %" PetscInt_FMT ", expected all of them: a matrix is all on one rank so far", name, a.rows, a.first,
-             a.M);
+  PetscCallMPI(MPI_Comm_size(a.comm, &size));
+  PetscCheck(size > 1 || a.rows == a.M, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %" PetscInt_FMT " rows of an array on one rank, expected all %" PetscInt_FMT, name, a.rows, a.M);
+  PetscCheck(a.first >= 0 && a.rows >= 0 && a.first <= a.M - a.rows, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %" PetscInt_FMT " rows from number %" PetscInt_FMT " on of an array, expected some of its %" PetscInt_FMT " rows", name,
+             a.rows, a.first, a.M);
   line = a.rowmajor ? a.N : a.rows;
   if (a.ld == PETSC_DECIDE) a.ld = line;
   PetscCheck(a.ld >= line, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": ld %" PetscInt_FMT " of an array, expected at least the %" PetscInt_FMT " entries of a %s", name, a.ld, line, a.rowmajor ? "row" : "column");
-  PetscCheck(a.w != NULL || a.M == 0 || a.N == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without weights, expected w", name);
+  PetscCheck(a.w != NULL || a.rows == 0 || a.N == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without weights, expected w", name);
   shape.data      = NULL;
   shape.m         = (size_t)line;
   shape.n         = (size_t)(a.rowmajor ? a.rows : a.N);
@@ -210,7 +218,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
   shape.memory    = MUON_HOST;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
-  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, &shape, layer));
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
   (*layer)->array     = a;
   (*layer)->userarray = a.g;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -332,6 +340,34 @@ PetscErrorCode MuonLayerGetShape(MuonLayer layer, MuonArray *shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLayerGetWholeShape(MuonLayer layer, MuonArray *shape)
+{
+  PetscFunctionBegin;
+  *shape = layer->shape;
+  if (shape->rowmajor) shape->n = (size_t)layer->m;
+  else shape->m = shape->ld = (size_t)layer->m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer layer)
+{
+  const PetscInt *ranges = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(layer->ranges));
+  PetscCall(PetscMalloc1(layer->ranks + 1, &layer->ranges));
+  layer->ranges[0] = 0;
+  if (layer->storage == MUON_LAYER_MAT) PetscCall(MatGetOwnershipRanges(layer->W, &ranges));
+  else if (layer->storage == MUON_LAYER_VEC) PetscCall(VecGetOwnershipRanges(layer->w, &ranges));
+  if (ranges != NULL) PetscCall(PetscArraycpy(layer->ranges, ranges, layer->ranks + 1));
+  else {
+    const PetscInt end = layer->first + layer->rows;
+
+    PetscCallMPI(MPI_Allgather(&end, 1, MPIU_INT, layer->ranges + 1, 1, MPIU_INT, layer->comm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer layer, const void *data, MuonArray *A)
 {
   PetscFunctionBegin;
@@ -379,13 +415,67 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 }
 
 /*@
+  MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a worker
+
+  Collective on the matrix of weights; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. W - a `MATSEQDENSE` of the layer's shape on every rank of the worker, of one column for a vector, which gets the weights
+
+  Level: intermediate
+
+  Notes:
+  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step. A matrix that is all on one rank is copied.
+
+  A forward pass may gather one layer after the other into the same memory.
+
+.seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`, `MuonGetTraffic()`, `MuonAddLayer()`
+@*/
+PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
+{
+  MuonArray  rows, shape, packed, whole;
+  MuonMatrix matrix;
+  PetscInt   m, n;
+  PetscBool  seqdense;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)W, MATSEQDENSE, &seqdense));
+  PetscCall(MatGetSize(W, &m, &n));
+  PetscCheck(seqdense && m == layer->m && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of type %s and shape %" PetscInt_FMT " x %" PetscInt_FMT " for its weights, expected %s of %" PetscInt_FMT " x %" PetscInt_FMT,
+             ((PetscObject)layer)->name, ((PetscObject)W)->type_name, m, n, MATSEQDENSE, layer->m, layer->n);
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &rows));
+  if (layer->ranks == 1) PetscCall(MuonMatCopyArray(&rows, W));
+  else {
+    if (layer->ranges == NULL) PetscCall(MuonLayerSetUpRows_Private(layer));
+    PetscCall(MuonLayerGetWholeShape(layer, &shape));
+    PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
+    PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
+    whole = matrix.here;
+    if (shape.rowmajor || whole.precision != shape.precision) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));
+    PetscCall(MuonRowsGather(layer->comm, layer->ranges, &rows, &whole, &packed, &layer->gathered));
+    PetscCall(MuonMatRestoreMatrix(W, PETSC_TRUE, &matrix));
+    if (shape.rowmajor || whole.precision != MUON_PETSCSCALAR) {
+      PetscCall(MuonMatCopyArray(&whole, W));
+      PetscCall(MuonArrayDestroy(&whole));
+    }
+  }
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
 
   Not Collective; No Fortran Support
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` of the layer's shape, of one column for a vector, or `NULL` to ask only whether this rank serves the layer
+- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector, or `NULL` to ask only whether this rank serves the layer
 
   Output Parameters:
 + X      - the server's weights where this rank serves the layer, else unchanged

@@ -70,7 +70,8 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscCall(MuonSVDDestroy(&lmo->svd));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
   lmo->data = NULL;
-  lmo->form = MUON_LMO_NO_FORM;
+  lmo->form    = MUON_LMO_NO_FORM;
+  lmo->gathers = PETSC_FALSE;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
@@ -579,6 +580,13 @@ PetscErrorCode MuonLMOGetLastDual(MuonLMO lmo, PetscReal *dual)
 {
   PetscFunctionBegin;
   *dual = (PetscReal)lmo->dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOGathers(MuonLMO lmo, PetscBool *gathers)
+{
+  PetscFunctionBegin;
+  *gathers = lmo->gathers || (lmo->polar != NULL && lmo->polar->gathers) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,6 +56,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->schedule_constant = (PetscReal)0.4;
   muon->max_steps         = 1000;
   muon->momentum_at       = PETSC_DETERMINE;
+  muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
   *newmuon                = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,6 +294,8 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   MuonShapeFactor    factor    = muon->shape_factor;
   MuonNaNPolicy      nan       = muon->nan;
   MuonStatePrecision precision = muon->state_precision;
+  MuonAssemblyKind   kind      = muon->assembly_kind == PETSC_DETERMINE ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)muon->assembly_kind;
+  MuonAssembly       assembly;
   MuonExchange       exchange;
   PetscBool          flg, set;
 
@@ -323,6 +326,8 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   if (flg) PetscCall(MuonSetWeightDecay(muon, real));
   PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
+  PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
+  if (flg) PetscCall(MuonSetAssemblyKind(muon, (PetscInt)kind));
   PetscCall(PetscOptionsInt("-muon_max_steps", "Steps of MuonSolve() and of the schedule", "MuonSetMaxSteps", muon->max_steps, &count, &flg));
   if (flg) PetscCall(MuonSetMaxSteps(muon, count));
   PetscCall(PetscOptionsInt("-muon_seed", "Seed of the compressors' random numbers", "MuonSetSeed", (PetscInt)muon->seed, &count, &flg));
@@ -348,6 +353,9 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   PetscCall(MuonMonitorSetFromOptions_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
+  PetscCall(MuonGetAssembly(muon, &assembly));
+  PetscCall(MuonAssemblySetOptionsPrefix(assembly, ((PetscObject)muon)->prefix));
+  PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
   muon->setfromoptionscalled = PETSC_TRUE;
@@ -418,6 +426,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
+  PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,36 +6,48 @@
 */
 PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 {
-  MuonRecord *all;
-  MuonStatus  worst = MUON_STATUS_OK;
-  PetscReal   loss = 0, dual = 0;
-  double      nans = 0;
-  PetscBool   intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt count = MUON_RECORD_COUNT + muon->ngroups;
+  double        *mine, *theirs;
+  MuonStatus     worst = MUON_STATUS_OK;
+  PetscReal      loss = 0, dual = 0;
+  double         nans = 0;
+  PetscBool      intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(muon->size, &all));
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, MUON_RECORD_COUNT, (const double *)record, (double *)all, &intact));
+  PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
+  PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
+  for (PetscInt g = 0; g < muon->ngroups; g++) mine[MUON_RECORD_COUNT + g] = (double)muon->group[g]->replica;
+  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, theirs, &intact));
   if (intact == PETSC_FALSE) {
     worst = MUON_STATUS_CORRUPT;
     asked = PETSC_TRUE;
   }
   muon->meanup = muon->meandown = 0;
   for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
-    const MuonStatus status = (MuonStatus)(int)all[r].status;
+    const double     *one   = theirs + (size_t)count * (size_t)r;
+    const MuonRecord *other = (const MuonRecord *)one, *first = (const MuonRecord *)theirs;
+    const MuonStatus  status = (MuonStatus)(int)other->status;
 
     /* A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed factorization for the same reason */
     if (status != MUON_STATUS_OK && (worst == MUON_STATUS_OK || status == MUON_STATUS_CORRUPT || (status == MUON_STATUS_NANORINF && worst == MUON_STATUS_LMO))) worst = status;
-    loss += (PetscReal)all[r].loss;
-    dual += (PetscReal)all[r].dual;
-    nans += all[r].nans;
-    muon->meanup += all[r].up / muon->size;
-    muon->meandown += all[r].down / muon->size;
-    if (all[r].replica != all[0].replica) same = PETSC_FALSE;
-    if (all[r].choices != all[0].choices) chosen = PETSC_FALSE;
-    if (all[r].measure != all[0].measure) together = PETSC_FALSE;
-    if (all[r].asked != 0) asked = PETSC_TRUE;
+    loss += (PetscReal)other->loss;
+    dual += (PetscReal)other->dual;
+    nans += other->nans;
+    muon->meanup += other->up / muon->size;
+    muon->meandown += other->down / muon->size;
+    if (other->choices != first->choices) chosen = PETSC_FALSE;
+    if (other->measure != first->measure) together = PETSC_FALSE;
+    if (other->asked != 0) asked = PETSC_TRUE;
+    /* Of ranks at one position in their workers, those that follow are compared with this one */
+    for (PetscInt g = 0; g < muon->ngroups; g++) {
+      const PetscMPIInt *position = muon->group[g]->partition->position_of;
+      PetscMPIInt        twin     = 0;
+
+      while (position[twin] != position[r]) twin++;
+      if (one[MUON_RECORD_COUNT + g] != theirs[(size_t)count * (size_t)twin + (size_t)(MUON_RECORD_COUNT + g)]) same = PETSC_FALSE;
+    }
   }
-  PetscCall(PetscFree(all));
+  PetscCall(PetscFree2(mine, theirs));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;

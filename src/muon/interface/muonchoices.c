@@ -73,7 +73,7 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
 
 static void MuonLayerHashNumbers_Private(MuonLayer layer, unsigned int *hash)
 {
-  const double numbers[] = {(double)layer->scale, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor};
+  const double numbers[] = {(double)layer->scale, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor, (double)layer->wholegradient};
 
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
 }
@@ -141,24 +141,41 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The weights of layers whose rows are spread over ranks are those of the first rank of the same position in its worker */
+static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
+{
+  unsigned int *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nlayers, &rows));
+  for (PetscInt p = 0; p < muon->npartitions; p++) {
+    if (muon->partition[p]->size == 1) continue;
+    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->partition[p]->across));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (muon->partition_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+    }
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks raise the same error that names the layer. Each layer has six numbers, the optimizer's own choices are one more; rank 0's
+   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks raise the same error that names the layer. Each layer has seven numbers, the optimizer's own choices are one more; rank 0's
    are compared with.
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-  const char *const what[] = {"name", "shape", "precision or order in memory", "cut into blocks", "options", "weights"};
+  const char *const what[] = {"name", "shape", "precision or order in memory", "cut into blocks", "options", "rows on the ranks of a worker", "weights"};
   enum {
     WHATS = PETSC_STATIC_ARRAY_LENGTH(what)
   };
   char          here[128];
   unsigned int *mine, *first;
-  PetscInt      counts[2] = {muon->nlayers, -muon->nlayers}, most[2], n = WHATS * muon->nlayers + 1, differs, least;
+  PetscInt      n = WHATS * muon->nlayers + 1, differs, least;
   MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(counts, most, 2, MPIU_INT, MPI_MAX, comm));
-  PetscCheck(most[0] == -most[1], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[1], most[0]);
   PetscCall(PetscCalloc2(n, &mine, n, &first));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer     layer = muon->layer[l];
@@ -172,12 +189,14 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
     MuonLayerHashNumbers_Private(layer, &own[4]);
-    PetscCall(MuonLayerHashWeights_Private(layer, &own[5]));
+    own[5] = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
+    PetscCall(MuonLayerHashWeights_Private(layer, &own[6]));
   }
   PetscCall(MuonHashText_Private(muon, &mine[n - 1]));
   MuonHashOwnNumbers_Private(muon, &mine[n - 1]);
   PetscCall(PetscArraycpy(first, mine, n));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
+  PetscCall(MuonCompareRows_Private(muon, WHATS, WHATS - 1, mine, first));
   for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) {}
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));

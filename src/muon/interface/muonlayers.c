@@ -45,12 +45,21 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   Input Parameters:
 + muon - the optimizer
 . name - name of the layer: a letter, then letters, digits, points and underscores; the same on every rank, different from other names by more than case
-- W    - the weights, a `MATSEQDENSE` on every rank, the same on all; rows are outputs, columns inputs; the optimizer keeps a reference and moves them
+- W    - the weights; rows are outputs, columns inputs; the optimizer keeps a reference and moves them
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`
 
   Level: beginner
+
+  Notes:
+  The communicator of the matrix is the layer's worker, which has one gradient. A `MATSEQDENSE` makes each rank a worker; its weights are the same on all.
+
+  A `MATMPIDENSE` makes its ranks one worker, and its rows, and those of all state, are spread over them as PETSc's layout says, maybe none on some. The optimizer's communicator must be made of workers of the same number of ranks with
+  the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in their workers exchange what they hold of the
+  layer; inside a worker the matrix is assembled for its oracle (`MuonSetAssemblyKind()`). Compressors act on the rows of a rank as on a matrix of their own\: low rank sends its right factors once a rank.
+
+  Layers of different workers may live in one optimizer.
 
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`, `MuonLayerSetBlocks()`
 @*/
@@ -76,7 +85,7 @@ PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newl
   Input Parameters:
 + muon - the optimizer
 . name - name of the layer, as in `MuonAddLayer()`
-- w    - the weights, a sequential vector on every rank, the same on all; the optimizer keeps a reference and moves them
+- w    - the weights, sequential or spread over the ranks of a worker, as in `MuonAddLayer()`; the optimizer keeps a reference and moves them
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`

@@ -62,13 +62,18 @@ static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, Mu
   piece->fresh    = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - piece->previous : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
   PetscTryTypeMethod(muon, momentum, piece);
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
-  PetscCall(MuonLayerGetGradientMemory(layer, &piece->gradient, &ours));
-  G               = MuonPiecePart(piece, &piece->gradient);
+  if (piece->mean.data != NULL) {
+    ours = PETSC_FALSE;
+    G    = piece->mean;
+  } else {
+    PetscCall(MuonLayerGetGradientMemory(layer, &piece->gradient, &ours));
+    G = MuonPiecePart(piece, &piece->gradient);
+  }
   M               = piece->M;
   previous        = at_worker ? piece->previous : 0;
   fresh           = at_worker ? piece->fresh : 1;
   usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.m || piece->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
-  piece->in_place = usable && ours && piece->rows == layer->m ? PETSC_TRUE : PETSC_FALSE;
+  piece->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   piece->T        = G;
   piece->sent     = piece->up;
   if (at_worker == PETSC_FALSE) M.data = NULL;
@@ -139,11 +144,12 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&piece->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&piece->T);
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
 
+    if (group->partition->size > 1 && group->partition->nworkers == 1) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
     in[piece->item]  = piece->T;
     out[piece->item] = piece->sum;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
-  PetscCall(MuonExchangeReduce(group->exchange, in, out));
+  if (group->partition->size == 1 || group->partition->nworkers > 1) PetscCall(MuonExchangeReduce(group->exchange, in, out));
   PetscCall(PetscFree2(in, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,6 +159,8 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   const PetscInt *order;
 
   PetscFunctionBegin;
+  group->replica = 0;
+  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonPieceAverage_Private(muon, &group->piece[k]));
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
@@ -210,13 +218,13 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
 }
 
 /* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
-static void MuonHashReplica_Private(const MuonPiece *piece, size_t bytes, const void *data, MuonRecord *record)
+static void MuonHashReplica_Private(const MuonPiece *piece, size_t bytes, const void *data)
 {
-  if (piece->layer->owner < 0) record->replica = (double)MuonWireCRC32C((uint32_t)record->replica, (const unsigned char *)data, bytes);
+  if (piece->layer->owner < 0) piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)data, bytes);
 }
 
 /* The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they are there */
-static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *W, MuonStatus *status)
 {
   MuonStatus     stepped = MUON_STATUS_OK;
   size_t         most, bytes;
@@ -230,12 +238,12 @@ static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLay
   MuonStatusMerge(stepped, status);
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeAdvance(piece->group->exchange, MUON_EXCHANGE_DOWN, piece->item, bytes));
-  MuonHashReplica_Private(piece, bytes, to, record);
+  MuonHashReplica_Private(piece, bytes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The new weights as a message, or all that there is to say of them where nothing goes down */
-static PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonArray *Xnew, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
 {
   MuonExchange   exchange = piece->group->exchange;
   MuonStatus     encoded;
@@ -244,7 +252,7 @@ static PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, cons
 
   PetscFunctionBegin;
   if (piece->group->direct) {
-    MuonHashReplica_Private(piece, MuonArrayBytes(Xnew), Xnew->data, record);
+    MuonHashReplica_Private(piece, MuonArrayBytes(Xnew), Xnew->data);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonCompressorSetStep(piece->down, muon->step));
@@ -255,37 +263,73 @@ static PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, cons
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, piece->item, bytes));
-  MuonHashReplica_Private(piece, bytes, to, record);
+  MuonHashReplica_Private(piece, bytes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Server: aggregate, a step of the rule, a message of what became of it */
-static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, MuonRecord *record, MuonStatus *status)
+PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, MuonArray *seen, MuonStatus *status)
 {
-  const PetscBool   step = piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  MuonLayerStepInfo info;
-  MuonStatus        stepped = MUON_STATUS_OK;
-  MuonArray         whole, W, X, Xnew = piece->Xnew, sum = piece->sum, seen, state;
+  const PetscInt nworkers = piece->group->exchange->nworkers;
+  MuonArray      sum      = piece->sum, state;
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
+  *seen = sum;
   if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
+  if (*status == MUON_STATUS_OK) PetscCall(MuonAggregate_Private(muon, piece, nworkers, &sum, seen, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What several ranks compute alike counts once */
+PetscBool MuonPieceCounts_Private(const MuonPiece *piece)
+{
+  return piece->layer->owner >= 0 || piece->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonPiece *piece, const MuonArray *W, MuonArray *Xnew)
+{
+  PetscFunctionBegin;
+  *Xnew = piece->Xnew;
+  if (Xnew->data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, Xnew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerApply_Private(Muon muon, MuonPiece *piece, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerStepInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+  if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece, &info, seen, X, Xnew, status);
+  else PetscCall(MuonLayerStep(piece->layer, &info, seen, X, Xnew, status));
+  if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Server: aggregate, a step of the rule, a message of what became of it */
+static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerStepInfo info;
+  MuonStatus        stepped = MUON_STATUS_OK;
+  MuonArray         whole, W, X, Xnew, seen;
+
+  PetscFunctionBegin;
+  PetscCall(MuonServerSees_Private(muon, piece, &seen, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonAggregate_Private(muon, piece, nworkers, &sum, &seen, status));
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
   X = piece->X.data != NULL ? piece->X : W;
-  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
-  if (*status == MUON_STATUS_OK && step) PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, record, status));
-  else if (*status == MUON_STATUS_OK) {
-    if (Xnew.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, &W, W.precision, &Xnew));
-    if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece, &info, &seen, &X, &Xnew, &stepped);
-    else PetscCall(MuonLayerStep(piece->layer, &info, &seen, &X, &Xnew, &stepped));
+  if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
+    PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+    PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
+    if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
+  } else {
+    PetscCall(MuonServerGetXnew_Private(muon, piece, &W, &Xnew));
+    PetscCall(MuonServerApply_Private(muon, piece, &seen, &X, &Xnew, record, &stepped));
     MuonStatusMerge(stepped, status);
-    if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece, &Xnew, &W, record, status));
+    if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece, &Xnew, &W, status));
   }
-  if (*status == MUON_STATUS_OK && (piece->layer->owner >= 0 || piece->group->exchange->worker == 0)) record->dual += info.dual;
   PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -317,15 +361,14 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecor
 static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
-  PetscMPIInt     nworkers, worker;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetWorkers(group->exchange, &nworkers, &worker));
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (group->direct == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
-  for (PetscInt k = 0; k < group->npieces; k++) {
-    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], nworkers, record, status));
+  for (PetscInt k = 0; k < group->npieces && group->assembly == NULL; k++) {
+    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
   }
+  if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeDown(group->exchange, *status));
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
@@ -335,7 +378,7 @@ static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord
 /* New weights at a worker, from what was received or, where every rank serves, from what this one computed */
 static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonPiece *piece)
 {
-  const PetscBool      looks = piece->X.data != NULL && (piece->layer->owner >= 0 || piece->group->exchange->worker == 0) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */
+  const PetscBool      looks = piece->X.data != NULL && MuonPieceCounts_Private(piece) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */
   const unsigned char *message;
   size_t               bytes;
   MuonStatus           received;
@@ -353,6 +396,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonLayerDecodeStep(piece->layer, &info, bytes, message, &W));
   } else PetscCall(MuonCompressorDecodeOpened(piece->down, &piece->down_got, piece->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, piece, PETSC_TRUE, &piece->Xnew, &W);
+  if (piece->cut) PetscCall(MuonPieceGather_Private(muon, piece, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -387,6 +431,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.asked = (double)asked;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
+  PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
   PetscCall(MuonHashChoices_Private(muon, &choices));

@@ -90,35 +90,123 @@ static PetscErrorCode MuonCreateIdentity_Private(Muon muon, MuonPiece *piece, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each layer is one piece, and all are of one group: that of the ranks that each hold whole layers. Messages are the matrices themselves until a type chooses other compressors */
+PetscErrorCode MuonPieceGetBlocks(const MuonPiece *piece, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[])
+{
+  MuonLayer       layer = piece->layer;
+  const PetscInt *sizes;
+  MuonBlock       block;
+  PetscInt        count;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlocks(layer, &count, &sizes, ncolumns, columns));
+  PetscCall(PetscMalloc1(count, cut));
+  *nrows = 0;
+  for (PetscInt i = 0; i < count; i++) {
+    PetscInt rows;
+
+    PetscCall(MuonLayerGetBlock_Private(layer, i * *ncolumns, &block));
+    rows = PetscMin(block.row + block.m, piece->row + piece->rows) - PetscMax(block.row, piece->row);
+    if (rows > 0) (*cut)[(*nrows)++] = rows;
+  }
+  if (*nrows <= 1) {
+    PetscCall(PetscFree(*cut)); /* nothing is cut here */
+    *nrows = 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of a layer that this rank's position in a worker has */
+static PetscErrorCode MuonSetUpPiece_Private(Muon muon, MuonPiece *piece, MuonGroup group, PetscInt item, MuonLayer layer)
+{
+  const MuonPartition partition = group->partition;
+  char                name[192];
+
+  PetscFunctionBegin;
+  piece->layer   = layer;
+  piece->group   = group;
+  piece->item    = item;
+  piece->rows    = layer->rows;
+  piece->row     = layer->first;
+  piece->summing = MPI_REQUEST_NULL;
+  PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
+  if (partition->size > 1) {
+    PetscCall(PetscMalloc1(partition->size + 1, &piece->ranges));
+    piece->cut = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
+    if (piece->cut) {
+      for (PetscMPIInt r = 0; r <= partition->size; r++) piece->ranges[r] = r * (layer->m / partition->size) + PetscMin((PetscInt)r, layer->m % partition->size);
+    } else PetscCall(PetscArraycpy(piece->ranges, layer->ranges, partition->size + 1));
+    piece->row  = piece->ranges[partition->position];
+    piece->rows = piece->ranges[partition->position + 1] - piece->row;
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s@%" PetscInt_FMT, ((PetscObject)layer)->name, piece->row));
+    if (MuonBlocksCount_Private(&layer->blocks) > 1) piece->keep_sum = PETSC_TRUE;
+  }
+  PetscCall(PetscStrallocpy(name, &piece->name));
+  PetscCall(MuonCreateIdentity_Private(muon, piece, partition->worker, 0, &piece->up));
+  /* One stream a piece, whoever serves it: the weights do not depend on the owners */
+  PetscCall(MuonCreateIdentity_Private(muon, piece, 0, 1, &piece->down));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Layers of the same workers are a group. Where every rank is a worker the optimizer's exchange is the group's; else the group has one of the same choices among the ranks of its position. One worker has nobody to exchange with: it serves
+   itself
+*/
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, MuonPartition partition, MuonGroup *newgroup)
+{
+  MuonExchange all, own;
+  MuonGroup    group;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&group));
+  group->partition = partition;
+  PetscCall(MuonGetExchange(muon, &all));
+  if (partition->size == 1) {
+    PetscCall(PetscObjectReference((PetscObject)all));
+    own = all;
+  } else {
+    const PetscBool alone = partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+
+    PetscCall(MuonExchangeCreate(partition->across, &own));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)own, (PetscObject)muon, 1));
+    PetscCall(MuonExchangeSetOptionsPrefix(own, ((PetscObject)muon)->prefix));
+    PetscCall(MuonExchangeSetType(own, alone || ((PetscObject)all)->type_name == NULL ? (alone ? MUONEXCHANGEREPLICATED : MUONEXCHANGELAYERWISE) : ((PetscObject)all)->type_name));
+    PetscCall(MuonExchangeSetAssignment(own, all->assignment));
+    if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(own, all->mode));
+  }
+  group->exchange = own;
+  *newgroup       = group;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages are the matrices themselves until a type chooses other compressors */
 static PetscErrorCode MuonCreatePieces_Private(Muon muon)
 {
-  MuonGroup group;
+  PetscInt     next    = 0;
+  PetscBool    carries = PETSC_FALSE;
+  MuonExchange exchange;
 
   PetscFunctionBegin;
   PetscCall(MuonResetPieces_Private(muon));
+  PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(MuonFindPartitions_Private(muon, exchange->rowwise));
   muon->npieces = muon->nactive;
-  muon->ngroups = 1;
   PetscCall(PetscCalloc1(muon->npieces, &muon->piece));
-  PetscCall(PetscMalloc1(muon->ngroups, &muon->group));
-  PetscCall(PetscNew(&group));
-  PetscCall(MuonGetExchange(muon, &group->exchange));
-  PetscCall(PetscObjectReference((PetscObject)group->exchange));
-  group->npieces = muon->npieces;
-  group->piece   = muon->piece;
-  muon->group[0] = group;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
+  PetscCall(PetscMalloc1(muon->npartitions, &muon->group));
+  for (PetscInt p = 0; p < muon->npartitions; p++) {
+    MuonGroup group = NULL;
 
-    piece->layer = muon->active[p];
-    piece->group = group;
-    piece->item  = p;
-    piece->rows  = piece->layer->m;
-    piece->name  = ((PetscObject)piece->layer)->name;
-    PetscCall(MuonCreateIdentity_Private(muon, piece, muon->rank, 0, &piece->up));
-    /* One stream a piece, whoever serves it: the weights do not depend on the owners */
-    PetscCall(MuonCreateIdentity_Private(muon, piece, 0, 1, &piece->down));
+    PetscCall(MuonCreateGroup_Private(muon, muon->partition[p], &group));
+    if (group->exchange == exchange) carries = PETSC_TRUE;
+    group->piece                 = muon->piece + next;
+    muon->group[muon->ngroups++] = group;
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (muon->partition_of[l] != p || muon->layer[l]->frozen) continue;
+      PetscCall(MuonSetUpPiece_Private(muon, &group->piece[group->npieces], group, group->npieces, muon->layer[l]));
+      group->npieces++;
+      next++;
+    }
   }
+  if (carries == PETSC_FALSE) PetscCall(MuonExchangeSetItems(exchange, 0, NULL, NULL, NULL)); /* the agreement alone */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,6 +219,8 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
 
     piece->layer->server          = NULL;
     piece->layer->serverisweights = PETSC_FALSE;
+    piece->layer->ready           = NULL;
+    if (piece->summing != MPI_REQUEST_NULL) PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
     PetscCall(MuonCompressorDestroy(&piece->up));
     PetscCall(MuonCompressorDestroy(&piece->down));
     PetscCall(MuonOpenedDestroy(&piece->up_own));
@@ -141,16 +231,23 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(MuonArrayDestroy(&piece->sum));
     PetscCall(MuonArrayDestroy(&piece->X));
     PetscCall(MuonArrayDestroy(&piece->Xnew));
+    PetscCall(MuonArrayDestroy(&piece->mean));
+    PetscCall(MuonArrayDestroy(&piece->packed));
+    PetscCall(PetscFree(piece->ranges));
+    PetscCall(PetscFree(piece->name));
     PetscCall(PetscFree(piece->up_type));
     PetscCall(PetscFree(piece->down_type));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     PetscCall(MuonExchangeDestroy(&muon->group[g]->exchange));
+    PetscCall(MuonAssemblyDestroy(&muon->group[g]->assembly));
+    PetscCall(PetscFree(muon->group[g]->item));
     PetscCall(PetscFree(muon->group[g]));
   }
   PetscCall(PetscFree(muon->group));
   PetscCall(PetscFree(muon->piece));
   muon->ngroups = muon->npieces = 0;
+  PetscCall(MuonResetPartitions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,6 +260,7 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
     MuonArray  state;
 
     PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+    if (muon->setfromoptionscalled) PetscCall(MuonReadLayerAssembly_Private(muon, piece->layer));
     piece->layer->state = state.precision; /* of the messages of its steps */
     PetscCall(MuonLayerSetUp(piece->layer));
     PetscCall(MuonCompressorSetUp(piece->up));
@@ -214,8 +312,9 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
     MuonPiece *piece = &group->piece[k];
 
     PetscCall(MuonPieceGetStateShape(muon, piece, &shape));
-    names[k] = piece->name;
-    bytes[k] = (PetscLogDouble)MuonArrayBytes(&shape);
+    /* Of the layer, not of the piece: all positions of a worker find the same owners */
+    names[k] = ((PetscObject)piece->layer)->name;
+    bytes[k] = (PetscLogDouble)piece->layer->m * (PetscLogDouble)piece->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
     PetscCall(MuonLayerGetFlops(piece->layer, &cost[k]));
     cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
     PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
@@ -226,6 +325,9 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonSetUpMaxBytes_Private(muon, group));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
+  if (summable == PETSC_FALSE && group->partition->size > 1 && group->partition->nworkers == 1) {
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
+  }
   group->direct = PETSC_TRUE;
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[k];
@@ -247,6 +349,13 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  if (piece->cut || (piece->ranges != NULL && layer->wholegradient)) {
+    PetscCall(MuonLayerGetShape(layer, &whole));
+    W = MuonPiecePart(piece, &whole);
+    PetscCall(MuonArrayCreate(&W, W.precision, &piece->mean));
+    layer->ready    = MuonPieceReady_Private;
+    layer->readyctx = piece;
+  }
   layer->keepsmomentum = layer->workermomentum && layer->momentum != 0 ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
   if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -303,7 +412,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonInheritChoices_Private(muon, layer));
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
-      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->n;
     }
   }
   PetscCall(MuonCreatePieces_Private(muon));
@@ -311,7 +420,11 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
-  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonSetUpGroup_Private(muon, muon->group[g]));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscCall(MuonSetUpGroup_Private(muon, muon->group[g]));
+    PetscCall(MuonSetUpAssembly_Private(muon, muon->group[g]));
+  }
+  PetscCall(MuonExchangeSetUp(muon->exchange));
   for (PetscInt p = 0; p < muon->npieces; p++) {
     PetscCall(MuonSetUpState_Private(muon, &muon->piece[p]));
     PetscTryTypeMethod(muon, setup, &muon->piece[p]);

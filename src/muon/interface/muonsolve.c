@@ -82,6 +82,29 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of all that is sent in a step: between workers, inside them, the agreement, and what the caller gathered of weights */
+static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
+{
+  PetscLogDouble bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetSentBytes(muon->exchange, &muon->traffic.mpi));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup group = muon->group[g];
+
+    muon->traffic.mpi += group->bytes;
+    if (group->exchange != muon->exchange) {
+      PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes));
+      muon->traffic.mpi += bytes;
+    }
+    if (group->assembly == NULL) continue;
+    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));
+    muon->traffic.mpi += bytes;
+  }
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->traffic.mpi += muon->layer[l]->gathered;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
 
@@ -120,6 +143,8 @@ PetscErrorCode MuonStep(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason = MUON_CONVERGED_ITERATING;
+  for (PetscInt g = 0; g < muon->ngroups; g++) muon->group[g]->bytes = 0;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->gathered = 0;
   if (muon->objective != NULL) {
     PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
@@ -127,13 +152,7 @@ PetscErrorCode MuonStep(Muon muon)
   }
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
   PetscCall(MuonRound_Private(muon, loss));
-  muon->traffic.mpi = 0;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    PetscLogDouble bytes;
-
-    PetscCall(MuonExchangeGetSentBytes(muon->group[g]->exchange, &bytes));
-    muon->traffic.mpi += bytes;
-  }
+  PetscCall(MuonCountSentBytes_Private(muon));
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];
     muon->traffic.total_down[k] += muon->traffic.down[k];

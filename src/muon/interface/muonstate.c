@@ -7,6 +7,8 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
   visitor->holder = MUON_STATE_WORKER;
   if (muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &piece->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &piece->Tnew));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &piece->mean));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &piece->packed));
   PetscCall(MuonCompressorVisitState(piece->up, visitor));
   visitor->holder = MUON_STATE_SERVER;
   if (muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &piece->M));
@@ -70,7 +72,14 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
   visitor.visit = MuonAddMemory_Private;
   visitor.ctx   = bytes;
   PetscCall(MuonVisitState(muon, &visitor));
-  if (muon->exchange != NULL) PetscCall(MuonExchangeGetMemory(muon->exchange, &packets));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscLogDouble some = 0;
+
+    PetscCall(MuonExchangeGetMemory(muon->group[g]->exchange, &some));
+    packets += some;
+    if (muon->group[g]->assembly != NULL) PetscCall(MuonAssemblyGetMemory(muon->group[g]->assembly, &some));
+    if (muon->group[g]->assembly != NULL) packets += some;
+  }
   if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
   for (PetscInt p = 0; p < muon->npieces; p++) packets += (PetscLogDouble)(muon->piece[p].up_own.capacity + muon->piece[p].down_got.capacity);
   if (worker != NULL) *worker = bytes[0];
@@ -81,7 +90,7 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
 
 /* The search for one state of a layer */
 typedef struct {
-  const char *layer, *name;
+  const char *layer, *piece, *name;
   MuonArray   to;
   PetscBool   kept;
 } MuonStateSearch;
@@ -89,12 +98,13 @@ typedef struct {
 static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonStateSearch *search = (MuonStateSearch *)visitor->ctx;
-  PetscBool        layer, name;
+  PetscBool        layer, piece, name;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(state->layer, search->layer, &layer));
+  PetscCall(PetscStrcmp(state->layer, search->piece, &piece));
   PetscCall(PetscStrcmp(state->name, search->name, &name));
-  if (layer == PETSC_FALSE || name == PETSC_FALSE || state->entrywise == PETSC_FALSE || state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((layer == PETSC_FALSE && piece == PETSC_FALSE) || name == PETSC_FALSE || state->entrywise == PETSC_FALSE || state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
   search->kept = PETSC_TRUE;
   for (size_t i = 0; i < MuonArrayRows(state->array) && search->to.data != NULL; i++) {
     for (size_t j = 0; j < MuonArrayColumns(state->array); j++) {
@@ -118,7 +128,7 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
           `aggregate`, the mean of these at the server; and what a rule keeps, as `adamw.mean` and `adamw.square`
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` of the layer's shape, which gets the state; may be `NULL`
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank; gets the state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced
@@ -146,15 +156,17 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
   PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   PetscCall(PetscMemzero(&search, sizeof(search)));
   search.layer  = ((PetscObject)layer)->name;
+  search.piece  = piece->name;
   search.name   = name;
   visitor.visit = MuonCopyState_Private;
   visitor.ctx   = &search;
   if (A != NULL) {
     PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
-    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
-    PetscCall(MatGetSize(A, &m, &n));
-    PetscCheck(dense && m == layer->m && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and shape %" PetscInt_FMT " x %" PetscInt_FMT " for its state %s, expected %s of %" PetscInt_FMT " x %" PetscInt_FMT,
-               search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE, layer->m, layer->n);
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+    PetscCall(MatGetSize(A, NULL, &n));
+    PetscCall(MatGetLocalSize(A, &m, NULL));
+    PetscCheck(dense && m == piece->rows && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and %" PetscInt_FMT " x %" PetscInt_FMT " entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT,
+               search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE, MATMPIDENSE, piece->rows, layer->n);
     PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
     search.to = matrix.here;
   }

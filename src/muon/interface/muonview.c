@@ -1,5 +1,21 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
+/* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
+static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece       *piece = &muon->piece[p];
+    MuonAssemblyKind kind;
+    PetscLogDouble   flops;
+
+    if (piece->layer != layer || piece->ranges == NULL) continue;
+    PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How a layer's messages are made, where it is known */
 static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
@@ -29,7 +45,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "not assigned", messages[256] = "", norm[128] = " ", blocks[64] = "";
+    char          owner[32] = "not assigned", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[96] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -41,12 +57,13 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
-    else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, "every rank", sizeof(owner)));
-    else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "rank %d", layer->owner));
+    else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
+    else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+    PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s\n", messages[0] ? ", " : "", messages));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   }
   PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -72,7 +89,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string;
+  PetscBool      ascii, string, spread = PETSC_FALSE;
   MuonType       type;
 
   PetscFunctionBegin;
@@ -98,6 +115,8 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
                                    MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  for (PetscInt p = 0; p < muon->npartitions; p++) spread = muon->partition[p]->size > 1 ? PETSC_TRUE : spread;
+  if (spread) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
   PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));

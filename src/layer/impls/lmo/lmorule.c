@@ -2,17 +2,46 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 
-static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+static PetscErrorCode MuonLayerOracle_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
 {
-  MuonLMO lmo;
+  MuonLMO   lmo;
+  PetscReal last;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOApplyMatrix(lmo, G, D));
+  PetscCall(MuonLMOGetStatus(lmo, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetLastDual(lmo, &last));
+  *dual += (double)last;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+{
+  MuonArray d = *D;
+  MuonBlock block;
+  PetscReal factor;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+  PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
+  /* As who decodes a message: D is rounded to single before anything else */
+  if (d.precision == MUON_DOUBLE && Xnew->precision == MUON_SINGLE) {
+    MuonArrayAxpby(1, &d, 0, Xnew);
+    d = *Xnew;
+  }
+  *status = MuonLayerMove(1 - info->rate * info->decay, X, info->rate * factor, &d, Xnew);
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+{
+  PetscFunctionBegin;
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks) && *status == MUON_STATUS_OK; b++) {
-    MuonBlock  block;
     MuonArray  g, x, xnew, d;
     MuonMatrix from, to;
-    PetscReal  factor, dual;
 
     PetscCall(MuonLayerGetBlockArray(layer, b, G, &g));
     PetscCall(MuonLayerGetBlockArray(layer, b, X, &x));
@@ -21,21 +50,9 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
     if (G->precision != Xnew->precision) PetscCall(MuonLayerGetScratch(layer, &g, &d));
     from = MuonMatrixOfArray(&g);
     to   = MuonMatrixOfArray(&d);
-    PetscCall(MuonLMOApplyMatrix(lmo, &from, &to));
-    PetscCall(MuonLMOGetStatus(lmo, status));
-    if (*status != MUON_STATUS_OK) break;
-    PetscCall(MuonLMOGetLastDual(lmo, &dual));
-    info->dual += dual;
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
-    /* As who decodes a message: D is rounded to single before anything else */
-    if (d.precision == MUON_DOUBLE && xnew.precision == MUON_SINGLE) {
-      MuonArrayAxpby(1, &d, 0, &xnew);
-      d = xnew;
-    }
-    *status = MuonLayerMove(1 - info->rate * info->decay, &x, info->rate * factor, &d, &xnew);
+    PetscCall(MuonLayerOracle_LMO(layer, &from, &to, &info->dual, status));
+    if (*status == MUON_STATUS_OK) PetscCall(MuonLayerMove_LMO(layer, info, b, &x, &d, &xnew, status));
   }
-  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,6 +253,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   PetscFunctionBegin;
   layer->workermomentum    = PETSC_TRUE;
   layer->ops->step         = MuonLayerStep_LMO;
+  layer->ops->oracle       = MuonLayerOracle_LMO;
+  layer->ops->move         = MuonLayerMove_LMO;
   layer->ops->maxstepbytes = MuonLayerMaxStepBytes_LMO;
   layer->ops->encode       = MuonLayerEncode_LMO;
   layer->ops->validate     = MuonLayerValidate_LMO;

@@ -49,8 +49,8 @@ static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char pr
 */
 static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *piece, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
 {
-  const PetscInt *rows, *columns;
-  PetscInt        nrows, ncolumns, bits;
+  const PetscInt *columns;
+  PetscInt        nrows, ncolumns, bits, *rows;
   char            shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
@@ -66,8 +66,9 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
   }
-  PetscCall(MuonLayerGetBlocks(piece->layer, &nrows, &rows, &ncolumns, &columns));
+  PetscCall(MuonPieceGetBlocks(piece, &nrows, &rows, &ncolumns, &columns));
   PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
+  PetscCall(PetscFree(rows));
   PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
   if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(c, indexbits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -149,7 +150,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     PetscCall(MuonEF21GetLayerDownlink(muon, piece->layer, &piece->downlink));
     PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
-    piece->keep_sum  = state->estimates;
+    if (assigns == PETSC_FALSE) piece->keep_sum = PETSC_TRUE;
   }
   PetscCall(EF21HashTemplates_Private(ef21, ef21->chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,7 +179,7 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonPiece *piece)
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &state->first));
   PetscCall(MuonCompressorSetType(state->first, MUONCOMPRESSORIDENTITY));
   PetscCall(MuonCompressorIdentitySetValues_Private(state->first, values == MUON_COMPRESSOR_VALUES_DOUBLE || values == MUON_COMPRESSOR_VALUES_NATIVE ? values : MUON_COMPRESSOR_VALUES_SINGLE));
-  PetscCall(MuonCompressorSetStream(state->first, muon->seed, piece->name, muon->rank, 0));
+  PetscCall(MuonCompressorSetStream(state->first, muon->seed, piece->name, piece->group->partition->worker, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,8 +28,8 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. A layer whose rule knows no norm has the Frobenius norm only */
-static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
+/* ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer whose rule knows no norm, have the Frobenius norm only */
+static PetscErrorCode EF21Distance_Private(Muon muon, const MuonPiece *piece, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
   PetscBool     lmo;
   MuonLayerRule rule;
@@ -43,10 +43,10 @@ static PetscErrorCode EF21Distance_Private(Muon muon, MuonLayer layer, PetscBool
   MuonArrayAxpby(-1, B, 1, &D);
   distance[0] = MuonArrayKernels(&D)->Norm(D.m, D.n, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
-  PetscCall(MuonLayerGetRule(layer, &rule));
+  PetscCall(MuonLayerGetRule(piece->layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerComputeNormArray(layer, &D, dual, &norm));
+  if (lmo == PETSC_FALSE || piece->ranges != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerComputeNormArray(piece->layer, &D, dual, &norm));
   distance[1] = (double)norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,7 +61,7 @@ static PetscErrorCode EF21Measure_Private(Muon muon, MuonPiece *piece, PetscBool
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
   before[0] = rest[0];
   before[1] = rest[1];
-  PetscCall(EF21Distance_Private(muon, piece->layer, dual, A, B, rest));
+  PetscCall(EF21Distance_Private(muon, piece, dual, A, B, rest));
   for (int k = 0; k < 2 && after == PETSC_TRUE; k++) {
     const double ratio = rest[k] / before[k];
 
@@ -120,9 +120,18 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
     const MuonPiece     *piece  = &muon->piece[i];
     MuonLayer            layer  = piece->layer;
     MuonEF21Compression *result = &meter->result[i];
-    const EF21Figures   *server = &all[(size_t)PetscMax(layer->owner, 0) * (size_t)meter->n + (size_t)i];
+    EF21Figures          server;
 
     PetscCall(PetscMemzero(result, sizeof(*result)));
+    PetscCall(PetscMemzero(&server, sizeof(server)));
+    for (PetscMPIInt j = 0; j < muon->size; j++) {
+      const EF21Figures *one = &all[(size_t)j * (size_t)meter->n + (size_t)i];
+
+      for (int k = 0; k < 2 && piece->group->partition->worker_of[j] == PetscMax(layer->owner, 0); k++) {
+        server.down[k] = EF21Worse_Private(server.down[k], one->down[k]);
+        server.gap[k]  = EF21Worse_Private(server.gap[k], one->gap[k]);
+      }
+    }
     result->step = muon->step;
     for (int k = 0; k < 2; k++) {
       double up_mean = 0, up_worst = 0, lag_mean = 0, lag_worst = 0;
@@ -139,11 +148,11 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
       result->up_worst[k]  = (PetscReal)up_worst;
       result->lag_mean[k]  = (PetscReal)lag_mean;
       result->lag_worst[k] = (PetscReal)lag_worst;
-      result->down[k]      = (PetscReal)server->down[k];
-      result->gap[k]       = (PetscReal)server->gap[k];
+      result->down[k]      = (PetscReal)server.down[k];
+      result->gap[k]       = (PetscReal)server.gap[k];
     }
-    PetscCall(EF21Bound_Private(piece->sent, layer->m, layer->n, &result->up_bound));
-    PetscCall(EF21Bound_Private(piece->down, layer->m, layer->n, &result->down_bound));
+    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->n, &result->up_bound));
+    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->n, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);

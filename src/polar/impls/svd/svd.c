@@ -69,6 +69,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
   PetscCall(MuonSVDStart());
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &polar->svd));
   PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
+  polar->gathers             = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_SVD;
   polar->ops->choices        = MuonPolarChoices_SVD;
   polar->ops->apply          = MuonPolarApply_SVD;

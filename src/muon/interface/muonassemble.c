@@ -1,0 +1,396 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonlmoimpl.h>
+
+/*
+   What a server that is several ranks does with the rows of a group's pieces: an oracle sees whole blocks, which the group's assembly makes of rows, and gives back rows of steps.
+*/
+
+/* Of the server's work on a group in one step */
+typedef struct {
+  Muon        muon;
+  MuonGroup   group;
+  MuonRecord *record;
+  MuonStatus *status;
+} MuonServing;
+
+/* The rows here of the item's block, in an array of the rows of its piece */
+static MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
+{
+  return MuonArrayPart(rows, (size_t)(item->first - item->piece->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
+}
+
+/* A rank that failed hands in zeros and goes on */
+static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->piece, &item->piece->seen, serving->status));
+  if (*serving->status != MUON_STATUS_OK) PetscCall(PetscMemzero(item->piece->seen.data, MuonArrayBytes(&item->piece->seen)));
+  *G = MuonItemPart(item, &item->piece->seen);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServeOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+  MuonStatus      applied = MUON_STATUS_OK;
+  double          dual    = 0;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(item->piece->layer, oracle, G, D, &dual, &applied);
+  MuonStatusMerge(applied, serving->status);
+  if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
+  else if (MuonPieceCounts_Private(item->piece) && (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0)) serving->record->dual += dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  MuonServing      *serving = (MuonServing *)ctx;
+  const MuonItem   *item    = &serving->group->item[i];
+  MuonPiece        *piece   = item->piece;
+  MuonLayerStepInfo info;
+  MuonStatus        moved = MUON_STATUS_OK;
+  MuonArray         whole, W, X, Xnew;
+
+  PetscFunctionBegin;
+  if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  X = piece->X.data != NULL ? piece->X : W;
+  PetscCall(MuonServerGetXnew_Private(serving->muon, piece, &W, &Xnew));
+  if (item->kind == MUON_ASSEMBLY_NONE) PetscCall(MuonServerApply_Private(serving->muon, piece, &piece->seen, &X, &Xnew, serving->record, &moved));
+  else {
+    const MuonArray x = MuonItemPart(item, &X), xnew = MuonItemPart(item, &Xnew);
+
+    PetscCall(MuonGetStepInfo(serving->muon, piece->layer, &info));
+    PetscUseTypeMethod(piece->layer, move, &info, item->number, &x, D, &xnew, &moved);
+  }
+  MuonStatusMerge(moved, serving->status);
+  if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(serving->muon, piece, &Xnew, &W, serving->status));
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  MuonServing        serving;
+  MuonAssemblyClient client;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&serving, sizeof(serving)));
+  serving.muon   = muon;
+  serving.group  = group;
+  serving.record = record;
+  serving.status = status;
+  client.input  = MuonServeInput_Private;
+  client.oracle = MuonServeOracle_Private;
+  client.output = MuonServeOutput_Private;
+  client.ctx    = &serving;
+  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At these rates all ranks hand over and one works, or all work: what a network and a core do in a second */
+static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
+
+/* Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks and rows go there and back, or everybody, when rows go one way to all */
+static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
+{
+  const PetscLogDouble s = (PetscLogDouble)size, owner = flops / s + 2 * bytes / s * MUON_FLOPS_PER_SENT_BYTE, all = flops + bytes * (s - 1) / s * MUON_FLOPS_PER_SENT_BYTE;
+
+  return owner <= all ? MUON_ASSEMBLY_OWNER : MUON_ASSEMBLY_ALLGATHER;
+}
+
+static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonPiece *piece, PetscLogDouble flops, PetscLogDouble bytes, MuonAssemblyKind *kind)
+{
+  const MuonGroup group = piece->group;
+  const char     *name  = ((PetscObject)piece->layer)->name;
+  PetscInt        own;
+  PetscBool       gathers;
+  MuonLMO         lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetLayerAssemblyKind(muon, piece->layer, &own));
+  *kind = own == PETSC_DETERMINE ? MuonCheapestAssembly_Private(group->partition->size, flops, bytes) : (MuonAssemblyKind)own;
+  if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+  PetscCall(MuonLMOGathers(lmo, &gathers));
+  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(MuonBlocksCount_Private(&piece->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(piece->layer->owner >= 0 || group->partition->nworkers == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather or owner, or star or layerwise", MuonPrefix(muon), name,
+             MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPieceGetAssembly_Private(Muon muon, MuonPiece *piece, PetscInt b, MuonAssemblyKind *kind, PetscLogDouble *flops)
+{
+  MuonLMO   lmo;
+  MuonBlock block;
+  MuonArray state;
+
+  PetscFunctionBegin;
+  *kind  = MUON_ASSEMBLY_NONE;
+  *flops = 0;
+  if (piece->ranges == NULL || piece->layer->ops->oracle == NULL || muon->ops->apply != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+  PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &block));
+  PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
+  PetscCall(MuonChooseAssembly_Private(muon, piece, *flops, (PetscLogDouble)block.m * (PetscLogDouble)block.n * (PetscLogDouble)MuonArrayEntryBytes(&state), kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of a block at each rank of the worker, in its own numbers */
+static void MuonBlockRanges_Private(const MuonPiece *piece, const MuonBlock *block, PetscInt ranges[])
+{
+  for (PetscMPIInt r = 0; r <= piece->group->partition->size; r++) ranges[r] = PetscMin(PetscMax(piece->ranges[r] - block->row, 0), block->m);
+}
+
+static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
+{
+  const PetscMPIInt size   = piece->group->partition->size;
+  const PetscBool   whole  = piece->layer->ops->oracle != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt    blocks = whole ? MuonBlocksCount_Private(&piece->layer->blocks) : 1;
+  MuonArray         state;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  for (PetscInt b = 0; b < blocks; b++, ++*n) {
+    MuonItem         *one  = &item[*n];
+    MuonAssemblyItem *with = &assembled[*n];
+
+    one->piece  = piece;
+    one->number = b;
+    one->begins = b == 0 ? PETSC_TRUE : PETSC_FALSE;
+    one->ends   = b + 1 == blocks ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonPieceGetAssembly_Private(muon, piece, b, &one->kind, &with->flops));
+    if (whole) PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &one->block));
+    else {
+      one->block.row = one->block.column = 0;
+      one->block.m                       = piece->layer->m;
+      one->block.n                       = piece->layer->n;
+    }
+    with->ranges = ranges + (size_t)*n * (size_t)(size + 1);
+    MuonBlockRanges_Private(piece, &one->block, ranges + (size_t)*n * (size_t)(size + 1));
+    one->first      = PetscMax(piece->row, one->block.row);
+    one->rows       = with->ranges[piece->group->partition->position + 1] - with->ranges[piece->group->partition->position];
+    if (one->rows == 0) one->first = piece->row;
+    with->name      = ((PetscObject)piece->layer)->name;
+    with->rows      = one->block.m;
+    with->columns   = one->block.n;
+    with->precision = state.precision;
+    with->rowmajor  = state.rowmajor;
+    with->kind      = one->kind;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
+{
+  const PetscInt        *order;
+  MuonAssembly           all;
+  MuonAssemblyItem      *assembled;
+  MuonAssemblyPrecision  precision;
+  MuonExchangeAssignment assignment;
+  PetscInt               most = 0, chunk, warmup, *ranges;
+
+  PetscFunctionBegin;
+  if (group->partition->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < group->npieces; k++) most += MuonBlocksCount_Private(&group->piece[k].layer->blocks);
+  PetscCall(PetscMalloc1(most, &group->item));
+  PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->partition->size + 1), &ranges));
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  group->nitems = 0;
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    if (group->piece[order[k]].serves) PetscCall(MuonAddItems_Private(muon, &group->piece[order[k]], group->item, assembled, ranges, &group->nitems));
+  }
+  PetscCall(MuonGetAssembly(muon, &all));
+  PetscCall(MuonAssemblyCreate(group->partition->inside, &group->assembly));
+  PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
+  PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
+  PetscCall(MuonAssemblyGetPrecision(all, &precision));
+  PetscCall(MuonAssemblySetPrecision(group->assembly, precision));
+  PetscCall(MuonAssemblyGetAssignment(all, &assignment));
+  PetscCall(MuonAssemblySetAssignment(group->assembly, assignment));
+  PetscCall(MuonAssemblyGetChunk(all, &chunk));
+  if (chunk != PETSC_DETERMINE) PetscCall(MuonAssemblySetChunk(group->assembly, chunk));
+  PetscCall(MuonAssemblyGetWarmup(all, &warmup));
+  PetscCall(MuonAssemblySetWarmup(group->assembly, warmup));
+  PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
+  PetscCall(MuonAssemblySetUp(group->assembly));
+  PetscCall(PetscFree2(assembled, ranges));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. assembly - the assembly, borrowed: what is set here before `MuonSetUp()` holds for all groups of layers
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonAssembly`, `MuonSetAssemblyKind()`, `MuonAssemblySetPrecision()`, `MuonAssemblySetChunk()`, `MuonAssemblySetAssignment()`
+@*/
+PetscErrorCode MuonGetAssembly(Muon muon, MuonAssembly *assembly)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(assembly, 2);
+  if (muon->assembly == NULL) {
+    PetscCall(MuonAssemblyCreate(PetscObjectComm((PetscObject)muon), &muon->assembly));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)muon->assembly, (PetscObject)muon, 1));
+    PetscCall(PetscObjectSetOptions((PetscObject)muon->assembly, ((PetscObject)muon)->options));
+    PetscCall(MuonAssemblySetOptionsPrefix(muon->assembly, ((PetscObject)muon)->prefix));
+  }
+  *assembly = muon->assembly;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt MuonLayerAssemblyId = -1; /* of a layer's own kind, composed with the layer, which knows nothing of it */
+
+static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_assembly must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  PetscCheck(kind == PETSC_DETERMINE || (kind >= (PetscInt)MUON_ASSEMBLY_ALLGATHER && kind <= (PetscInt)MUON_ASSEMBLY_GRAM), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE,
+             "-%smuon_assembly %" PetscInt_FMT ", expected allgather, owner or gram, or PETSC_DETERMINE for the one that costs least", MuonPrefix(muon), kind);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the ranks of a worker
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+- kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
+
+  Options Database Keys:
++ -muon_assembly kind            - who (allgather|owner|gram)
+- -muon_layer_NAME_assembly kind - of one layer
+
+  Level: intermediate
+
+  Notes:
+  `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`, and so are layers
+  whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`).
+
+  Layers that are all on one rank, and rules that move each entry by itself, need no assembly.
+
+.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetAssemblyKind()`, `MuonSetLayerAssemblyKind()`, `MuonGetAssembly()`, `MuonAddLayer()`
+@*/
+PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, kind, 2);
+  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
+  muon->assembly_kind = kind;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. kind - a `MuonAssemblyKind`, or `PETSC_DETERMINE`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetAssemblyKind()`
+@*/
+PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, kind, muon->assembly_kind);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - the optimizer
+. layer - one of its layers
+- kind  - as for `MuonSetAssemblyKind()`
+
+  Options Database Key:
+. -muon_layer_NAME_assembly kind - who (allgather|owner|gram)
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetAssemblyKind()`, `MuonGetLayerAssemblyKind()`
+@*/
+PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kind)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscValidLogicalCollectiveInt(muon, kind, 3);
+  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
+  if (MuonLayerAssemblyId < 0) PetscCall(PetscObjectComposedDataRegister(&MuonLayerAssemblyId));
+  PetscCall(PetscObjectComposedDataSetInt((PetscObject)layer, MuonLayerAssemblyId, kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - the optimizer
+- layer - one of its layers
+
+  Output Parameter:
+. kind - that of the layer, or of the optimizer where it has none of its own
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonSetAssemblyKind()`
+@*/
+PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
+{
+  PetscInt  own = 0;
+  PetscBool has = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(kind, 3);
+  if (MuonLayerAssemblyId >= 0) PetscCall(PetscObjectComposedDataGetInt((PetscObject)layer, MuonLayerAssemblyId, own, has));
+  *kind = has ? own : muon->assembly_kind;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReadLayerAssembly_Private(Muon muon, MuonLayer layer)
+{
+  char             prefix[PETSC_MAX_OPTION_NAME];
+  MuonAssemblyKind kind;
+  PetscBool        set;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
+  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-assembly", MuonAssemblyKinds, (PetscEnum *)&kind, &set));
+  if (set) PetscCall(MuonSetLayerAssemblyKind(muon, layer, (PetscInt)kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

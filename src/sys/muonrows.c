@@ -1,0 +1,77 @@
+#include <petscmuon/private/petscmuonimpl.h>
+
+/*
+   Matrices whose rows are spread over the ranks of a communicator, in ranges that all ranks know: sums of whole matrices of which every rank gets its own rows, and the whole matrix of all rows at every rank.
+*/
+
+/* Rows and columns of an array change places with what lies in between: the rows of each rank, one rank's behind the other's, each without gaps. A row-major array without gaps is packed as it is */
+static PetscBool MuonRowsArePacked(const MuonArray *whole)
+{
+  return whole->rowmajor && (whole->ld == whole->m || whole->n < 2) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], const MuonArray *whole, void *packed, PetscBool pack)
+{
+  const size_t columns = MuonArrayColumns(whole);
+
+  for (PetscMPIInt r = 0; r < size; r++) {
+    const MuonArray part = MuonArrayPart(whole, (size_t)ranges[r], 0, (size_t)(ranges[r + 1] - ranges[r]), columns);
+    const MuonArray row  = MuonArrayLike(&part, part.precision, (char *)packed + (size_t)ranges[r] * columns * MuonArrayEntryBytes(whole));
+
+    if (pack) MuonArrayAxpby(1, &part, 0, &row);
+    else MuonArrayAxpby(1, &row, 0, &part);
+  }
+}
+
+PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
+{
+  const MPI_Datatype type = whole->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
+  const void        *send = whole->data;
+  PetscMPIInt        size, *counts;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMalloc1(size, &counts));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    const PetscInt64 count = (PetscInt64)(ranges[r + 1] - ranges[r]) * (PetscInt64)MuonArrayColumns(whole);
+
+    PetscCheck(count <= PETSC_MPI_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries in the rows of rank %d are more than MPI sums in one call, expected at most %d", count, r, PETSC_MPI_INT_MAX);
+    counts[r] = (PetscMPIInt)count;
+  }
+  if (MuonRowsArePacked(whole) == PETSC_FALSE) {
+    MuonRowsPack(size, ranges, whole, packed->data, PETSC_TRUE);
+    send = packed->data;
+  }
+  *bytes += (PetscLogDouble)MuonArrayBytes(whole);
+  PetscCallMPI(MPI_Ireduce_scatter(send, rows->data, counts, type, MPI_SUM, comm, request));
+  PetscCall(PetscFree(counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
+{
+  const PetscBool direct = MuonRowsArePacked(whole);
+  void *const     data   = direct ? whole->data : packed->data;
+  MuonArray       own    = MuonArrayLike(rows, rows->precision, NULL);
+  PetscMPIInt     size, rank, *counts;
+  MPI_Datatype    row;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1(2 * (size_t)size, &counts));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PetscCall(PetscMPIIntCast(ranges[r + 1] - ranges[r], &counts[r]));
+    PetscCall(PetscMPIIntCast(ranges[r], &counts[size + r]));
+  }
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)(MuonArrayColumns(whole) * MuonArrayEntryBytes(whole)), MPI_BYTE, &row));
+  PetscCallMPI(MPI_Type_commit(&row));
+  own.data = (char *)data + (size_t)ranges[rank] * MuonArrayColumns(whole) * MuonArrayEntryBytes(whole);
+  if (own.data != rows->data) MuonArrayAxpby(1, rows, 0, &own);
+  *bytes += (PetscLogDouble)MuonArrayBytes(&own);
+  PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
+  PetscCallMPI(MPI_Type_free(&row));
+  PetscCall(PetscFree(counts));
+  if (direct == PETSC_FALSE) MuonRowsPack(size, ranges, whole, data, PETSC_FALSE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

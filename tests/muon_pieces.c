@@ -1,0 +1,277 @@
+static char help[] = "Rows of a layer that is spread over the ranks of a worker are compressed as layers of their own; NaN on one of them ends the step everywhere; what is handed to MPI and kept in memory follows a formula.\n\n";
+
+#include <petscmuon.h>
+#include <math.h>
+#include "mpicount.h"
+
+enum {
+  M = 11,
+  N = 6
+};
+
+typedef struct {
+  Muon        muon;
+  MuonLayer   layer;
+  Mat         W;
+  PetscInt    first, rows;
+  PetscMPIInt worker;
+  PetscInt    badstep;
+} Run;
+
+static PetscScalar Number(PetscInt i, PetscInt j, PetscInt step, PetscInt worker)
+{
+  return (PetscScalar)sin(1.0 + 3.7 * (double)i + 1.3 * (double)j + 0.7 * (double)(i * j) + 2.9 * (double)step + 5.1 * (double)worker);
+}
+
+static PetscErrorCode Fill(Mat A, PetscInt first, PetscInt rows, PetscInt step, PetscInt worker)
+{
+  PetscScalar *a;
+  PetscInt     ld;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(A, &ld));
+  PetscCall(MatDenseGetArray(A, &a));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < rows; i++) a[j * ld + i] = Number(first + i, j, step, worker);
+  }
+  PetscCall(MatDenseRestoreArray(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Run         *run = (Run *)ctx;
+  Mat          G;
+  PetscScalar *g;
+  PetscInt     step, rows;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCall(MuonLayerGetGradient(run->layer, &G));
+  PetscCall(MatGetLocalSize(G, &rows, NULL));
+  PetscCall(Fill(G, rows == run->rows ? run->first : 0, rows, step, run->worker));
+  if (step == run->badstep && rows > 0) {
+    PetscCall(MatDenseGetArray(G, &g));
+    g[0] = (PetscScalar)NAN;
+    PetscCall(MatDenseRestoreArray(G, &g));
+  }
+  *loss = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One layer: of a matrix on comm, or of the rows of a piece of it on one rank */
+static PetscErrorCode RunCreate(MPI_Comm all, MPI_Comm comm, const char prefix[], PetscInt first, PetscInt rows, PetscMPIInt worker, Run *run)
+{
+  PetscFunctionBegin;
+  run->first   = first;
+  run->rows    = rows;
+  run->worker  = worker;
+  run->badstep = -1;
+  PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, PETSC_DETERMINE, N, NULL, &run->W));
+  PetscCall(Fill(run->W, first, rows, -1, 0));
+  PetscCall(MuonCreate(all, &run->muon));
+  PetscCall(MuonSetOptionsPrefix(run->muon, prefix));
+  PetscCall(MuonAddLayer(run->muon, "w", run->W, &run->layer));
+  PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
+  PetscCall(MuonSetFromOptions(run->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunDestroy(Run *run)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonDestroy(&run->muon));
+  PetscCall(MatDestroy(&run->W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a norm that sees every entry alone, and compressors without random numbers, a piece is a layer: bit for bit */
+static PetscErrorCode CheckCompressors(MPI_Comm inside, MPI_Comm across, PetscMPIInt worker, PetscInt first, PetscInt rows)
+{
+  Run                spread, alone;
+  const PetscScalar *a, *b;
+  Mat                state;
+
+  PetscFunctionBegin;
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "a_", first, rows, worker, &spread));
+  if (rows > 0) PetscCall(RunCreate(across, PETSC_COMM_SELF, "a_", first, rows, worker, &alone));
+  for (PetscInt k = 0; k < 4; k++) {
+    PetscCall(MuonStep(spread.muon));
+    if (rows == 0) continue;
+    PetscCall(MuonStep(alone.muon));
+    PetscCall(MatDenseGetArrayRead(spread.W, &a));
+    PetscCall(MatDenseGetArrayRead(alone.W, &b));
+    for (PetscInt e = 0; e < rows * N; e++) PetscCheck(a[e] == b[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", entry %" PetscInt_FMT ": %g, expected %g", k, e, (double)PetscRealPart(a[e]), (double)PetscRealPart(b[e]));
+    PetscCall(MatDenseRestoreArrayRead(alone.W, &b));
+    PetscCall(MatDenseRestoreArrayRead(spread.W, &a));
+  }
+  /* So is its state */
+  if (rows > 0) {
+    PetscScalar *x, *y;
+    PetscBool    kept[2];
+    Mat          other;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, N, NULL, &state));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, N, NULL, &other));
+    PetscCall(MuonGetLayerState(spread.muon, spread.layer, "estimate", state, &kept[0]));
+    PetscCall(MuonGetLayerState(alone.muon, alone.layer, "estimate", other, &kept[1]));
+    PetscCheck(kept[0] && kept[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "No estimate");
+    PetscCall(MatDenseGetArray(state, &x));
+    PetscCall(MatDenseGetArray(other, &y));
+    for (PetscInt e = 0; e < rows * N; e++) PetscCheck(x[e] == y[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Estimates differ");
+    PetscCall(MatDenseRestoreArray(state, &x));
+    PetscCall(MatDenseRestoreArray(other, &y));
+    PetscCall(MatDestroy(&state));
+    PetscCall(MatDestroy(&other));
+    PetscCall(RunDestroy(&alone));
+  }
+  PetscCall(RunDestroy(&spread));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the last rank alone; the next step is that of a run in which nothing happened */
+static PetscErrorCode CheckNaN(MPI_Comm inside, PetscMPIInt worker, PetscInt first, PetscInt rows)
+{
+  Run                 bad, good;
+  const PetscScalar  *a, *b;
+  MuonConvergedReason reason;
+  PetscMPIInt         rank, size;
+  PetscInt            rowsoflast = rows;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Bcast(&rowsoflast, 1, MPIU_INT, size - 1, PETSC_COMM_WORLD));
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, worker, &bad));
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, worker, &good));
+  if (rank == size - 1) bad.badstep = 1;
+  for (PetscInt k = 0; k < 4; k++) {
+    PetscCall(MuonStep(bad.muon));
+    PetscCall(MuonGetConvergedReason(bad.muon, &reason));
+    PetscCheck(reason == (k == 1 && rowsoflast > 0 ? MUON_DIVERGED_NANORINF : MUON_CONVERGED_ITERATING), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %s", k, MuonConvergedReasons[reason]);
+    if (reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(good.muon));
+    bad.badstep = k == 0 ? bad.badstep : -1;
+    PetscCall(MatDenseGetArrayRead(bad.W, &a));
+    PetscCall(MatDenseGetArrayRead(good.W, &b));
+    for (PetscInt e = 0; e < rows * N; e++) PetscCheck(a[e] == b[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": NaN left its traces", k);
+    PetscCall(MatDenseRestoreArrayRead(good.W, &b));
+    PetscCall(MatDenseRestoreArrayRead(bad.W, &a));
+  }
+  PetscCall(RunDestroy(&bad));
+  PetscCall(RunDestroy(&good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages of an assembly travel in units of 64 bytes */
+static long long Padded(long long bytes)
+{
+  return (bytes + 63) / 64 * 64;
+}
+
+/*
+   Bytes of a step beside the agreement, which is 8 (9 + groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
+*/
+static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt first, PetscInt rows, PetscBool whole, PetscBool sequential, PetscInt kind)
+{
+  const long long entry = (long long)sizeof(PetscScalar);
+  Run             run;
+  MuonTraffic     traffic;
+  PetscMPIInt     size;
+  long long       expected = 8 * (9 + 1 + 1) + 8;
+  PetscLogDouble  worker, server, scratch;
+  Mat             full;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(RunCreate(PETSC_COMM_WORLD, sequential ? PETSC_COMM_SELF : inside, prefix, sequential ? 0 : first, sequential ? M : rows, 0, &run));
+  if (whole) PetscCall(MuonLayerSetWholeGradient(run.layer, PETSC_TRUE));
+  PetscCall(MuonSetAssemblyKind(run.muon, kind));
+  PetscCall(MuonStep(run.muon));
+  mpicount_reset();
+  PetscCall(MuonStep(run.muon));
+  PetscCall(MuonGetTraffic(run.muon, &traffic));
+  PetscCheck((long long)traffic.mpi == mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the traffic, %lld counted", prefix, traffic.mpi, mpicount.sent);
+  if (whole || sequential) expected += entry * M * N; /* the sum of gradients */
+  if (sequential) expected += entry * rows * N;       /* rows of new weights */
+  if (kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER) expected += Padded(entry * rows * N);
+  if (kind == (PetscInt)MUON_ASSEMBLY_OWNER) {
+    /* There is one item and so one owner: the others send it their rows, and it sends theirs back; what is its own does not travel */
+    const long long more = mpicount.sent - expected, own = Padded(entry * rows * N);
+    long long       all = own, total = more;
+
+    PetscCallMPI(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD));
+    PetscCallMPI(PMPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD));
+    PetscCheck((more == own || more == all - own) && total % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes beside the agreement with rows of %lld, of %lld in all", prefix, more, own, all);
+  } else PetscCheck(mpicount.sent == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes, expected %lld", prefix, mpicount.sent, expected);
+  /* State is kept in rows: momentum at the server, what it becomes, the sum, the new weights, and the mean gradient or the buffer of rows */
+  PetscCall(MuonGetMemory(run.muon, &worker, &server, &scratch));
+  PetscCheck((long long)server == 4 * entry * rows * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the server, expected %lld", prefix, server, 4 * entry * rows * N);
+  PetscCheck((long long)worker == entry * N * (whole || sequential ? M + rows : rows), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the worker", prefix, worker);
+  /* The whole weights are the rows of all ranks */
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &full));
+  mpicount_reset();
+  PetscCall(MuonLayerGetFullWeights(run.layer, full));
+  PetscCall(MuonGetTraffic(run.muon, &traffic));
+  PetscCheck(mpicount.sent == (sequential || size == 1 ? 0 : entry * rows * N), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes for whole weights", mpicount.sent);
+  {
+    const PetscScalar *f, *w;
+    PetscInt           ld;
+
+    PetscCall(MatDenseGetLDA(run.W, &ld));
+    PetscCall(MatDenseGetArrayRead(full, &f));
+    PetscCall(MatDenseGetArrayRead(run.W, &w));
+    for (PetscInt j = 0; j < N; j++) {
+      for (PetscInt i = 0; i < run.rows; i++) PetscCheck(f[j * M + run.first + i] == w[j * ld + i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Whole weights differ at %" PetscInt_FMT ", %" PetscInt_FMT, i, j);
+    }
+    PetscCall(MatDenseRestoreArrayRead(run.W, &w));
+    PetscCall(MatDenseRestoreArrayRead(full, &f));
+  }
+  PetscCall(MatDestroy(&full));
+  PetscCall(RunDestroy(&run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscMPIInt rank, size;
+
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  mpicount_ignored = PETSC_COMM_SELF;
+  for (PetscMPIInt s = 1; s <= size; s++) {
+    const PetscMPIInt position = rank % s;
+    const PetscInt    first = position * (M / s) + PetscMin((PetscInt)position, M % s), rows = M / s + (position < M % s ? 1 : 0);
+    MPI_Comm          inside, across;
+
+    if (size % s != 0) continue;
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / s, rank, &inside));
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, position, rank, &across));
+    PetscCall(CheckCompressors(inside, across, rank / s, first, rows));
+    PetscCall(CheckNaN(inside, rank / s, first, rows));
+    if (s == size && s > 1) {
+      for (PetscInt kind = (PetscInt)MUON_ASSEMBLY_ALLGATHER; kind <= (PetscInt)MUON_ASSEMBLY_OWNER; kind++) {
+        PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_FALSE, PETSC_FALSE, kind));
+        PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_TRUE, PETSC_FALSE, kind));
+        PetscCall(CheckBytes(inside, "d_", first, rows, PETSC_FALSE, PETSC_TRUE, kind));
+      }
+    }
+    PetscCallMPI(MPI_Comm_free(&inside));
+    PetscCallMPI(MPI_Comm_free(&across));
+  }
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -a_muon_type ef21 -a_ef21_compressor topk -a_ef21_compressor_ratio 0.3 -a_lmo_type max -a_muon_learning_rate 0.1 -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -b_lmo_type spectral -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows
+    test:
+      args: -a_ef21_server_compressor columntopk -a_muon_exchange_type {{star layerwise replicated}}
+    test:
+      suffix: lowrank
+      args: -a_ef21_server_compressor rankk -a_ef21_compressor_values natural
+
+TEST*/
