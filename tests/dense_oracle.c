@@ -95,4 +95,25 @@ int main(int argc, char **argv)
       args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
       args: -muon_schedule linear
 
+  # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
+  testset:
+    requires: numpy
+    args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_rule_match "h0.*:lmo,*:adamw"
+    test:
+      suffix: preset_kj
+      nsize: {{1 3}}
+      args: -muon_preset kj
+      oracle: published.py kj
+    test:
+      suffix: preset_torch
+      nsize: {{1 3}}
+      args: -muon_preset torch
+      oracle: published.py numpy
+    test:
+      suffix: preset_torch_itself
+      requires: torch
+      nsize: 2
+      args: -muon_preset torch
+      oracle: published.py torch
+
 TEST*/

@@ -191,7 +191,7 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options -steps and -noise say how long, and how much each step's gradients differ */
+/* The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large they are */
 static PetscErrorCode DumpRun(MuonType type)
 {
   char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
@@ -207,6 +207,7 @@ static PetscErrorCode DumpRun(MuonType type)
   PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, &p));
   p.noise = 2;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &p.scale, NULL));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
   PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
   PetscCall(MuonSetFromOptions(p.muon));

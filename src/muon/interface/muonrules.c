@@ -177,6 +177,7 @@ PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
   while (text != NULL && *text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
   PetscCall(PetscStrallocpy(match, &copy)); /* which may be what is freed */
   PetscCall(PetscFree(muon->rule_match));
