@@ -36,8 +36,9 @@ static char seen[1024];
 
 static PetscErrorCode Remember(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
 {
+  PetscFunctionBeginUser;
   if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(seen, message, sizeof(seen));
-  return code;
+  PetscFunctionReturn(code);
 }
 
 /* The error for sizes is told before anything of the layer changes */

@@ -141,23 +141,30 @@ static PetscErrorCode CheckIllegal(MuonType type, PetscReal factor, PetscReal mo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Half(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx)
+{
+  PetscFunctionBegin;
+  *momentum = step == 1 ? (PetscReal)0.5 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where nothing was kept of the momentum of a layer a function that is set later may not ask for one */
 static PetscErrorCode CheckUnkept(void)
 {
   User           user;
-  PetscErrorCode ierr;
+  PetscErrorCode set, step;
 
   PetscFunctionBegin;
   PetscCall(Create(MUONDENSE, PETSC_FALSE, &user));
   PetscCall(MuonSetMomentum(user.problem.muon, 0));
   PetscCall(MuonSetUp(user.problem.muon));
-  PetscCall(MuonSetScheduleWarmup(user.problem.muon, 8));
-  user.badstep = -1;
-  PetscCall(MuonSetScheduleFunction(user.problem.muon, Schedule, &user));
+  PetscCall(MuonSetScheduleFunction(user.problem.muon, Half, NULL));
+  PetscCall(MuonStep(user.problem.muon));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = MuonSetMomentum(user.problem.muon, (PetscReal)0.5);
+  set  = MuonSetMomentum(user.problem.muon, (PetscReal)0.5);
+  step = MuonStep(user.problem.muon);
   PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d", (int)ierr);
+  PetscCheck(set == PETSC_ERR_ORDER && step == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "errors %d and %d", (int)set, (int)step);
   PetscCall(TestDestroy(&user.problem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
