@@ -221,6 +221,8 @@ class Config:
       return "PETSC_USE_DEBUG" in self.macros, "build"
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
+    if word == "torch":
+      return numpy_python() is not None and subprocess.call([numpy_python(), "-c", "import torch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0, "package"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
     if word == "numpy":

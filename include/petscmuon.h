@@ -76,7 +76,7 @@ PETSC_EXTERN const char *const *MuonConvergedReasons;
    Level: beginner
 
    Note:
-   Warm-up multiplies each of them by min(1, (s+1)/w).
+   With a minimum v of `MuonSetScheduleMinimum()` each f of them becomes v + (1-v) f. Warm-up multiplies it by min(1, (s+1)/w).
 
 .seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
 E*/
@@ -125,6 +125,45 @@ typedef enum {
   MUON_NESTEROV_UNDAMPED
 } MuonNesterovType;
 PETSC_EXTERN const char *const MuonNesterovTypes[];
+
+/*E
+   MuonWeightDecayStyle - How weight decay enters a step
+
+   Values:
++  `MUON_WEIGHT_DECAY_DECOUPLED` - the weights are multiplied by 1 - rate x decay before the step
+.  `MUON_WEIGHT_DECAY_COUPLED`   - decay x weights is added to the gradient before the momentum, which is the gradient of a penalty decay/2 ||X||^2
+-  `MUON_WEIGHT_DECAY_CAUTIOUS`  - as decoupled, for those entries alone that the step does not move away from zero
+
+   Level: intermediate
+
+   References:
+.  * - L. Chen et al., Cautious weight decay, 2025
+
+.seealso: `MuonSetWeightDecayStyle()`, `MuonSetWeightDecay()`
+E*/
+typedef enum {
+  MUON_WEIGHT_DECAY_DECOUPLED,
+  MUON_WEIGHT_DECAY_COUPLED,
+  MUON_WEIGHT_DECAY_CAUTIOUS
+} MuonWeightDecayStyle;
+PETSC_EXTERN const char *const MuonWeightDecayStyles[];
+
+/*E
+   MuonClipLayers - Whose gradients are clipped
+
+   Values:
++  `MUON_CLIP_OTHERS` - those of the layers that another rule than `MUONLAYERLMO` moves
+-  `MUON_CLIP_ALL`    - all, as one vector
+
+   Level: intermediate
+
+.seealso: `MuonSetClipLayers()`, `MuonSetClip()`
+E*/
+typedef enum {
+  MUON_CLIP_OTHERS,
+  MUON_CLIP_ALL
+} MuonClipLayers;
+PETSC_EXTERN const char *const MuonClipLayersTypes[];
 
 /*E
    MuonMomentumAt - Where the momentum is kept
@@ -259,6 +298,7 @@ PETSC_EXTERN PetscClassId      MUON_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonList;
 
 typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, void *ctx);
+typedef PetscErrorCode MuonScheduleFn(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx);
 typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
 
 PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
@@ -309,10 +349,18 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleWarmup(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetScheduleWarmup(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleConstant(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetScheduleConstant(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetScheduleMinimum(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetScheduleMinimum(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void *);
+PETSC_EXTERN PetscErrorCode MuonGetScheduleFunction(Muon, MuonScheduleFn **, void **);
 PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetMomentum(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetMomentumStyle(Muon, MuonMomentumStyle);
 PETSC_EXTERN PetscErrorCode MuonGetMomentumStyle(Muon, MuonMomentumStyle *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentumWarmup(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonGetMomentumWarmup(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentumWarmupStart(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetMomentumWarmupStart(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetDampening(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetDampening(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetNesterov(Muon, MuonNesterovType);
@@ -321,6 +369,30 @@ PETSC_EXTERN PetscErrorCode MuonSetMomentumAt(Muon, MuonMomentumAt);
 PETSC_EXTERN PetscErrorCode MuonGetMomentumAt(Muon, MuonMomentumAt *);
 PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetWeightDecay(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetWeightDecayStyle(Muon, MuonWeightDecayStyle);
+PETSC_EXTERN PetscErrorCode MuonGetWeightDecayStyle(Muon, MuonWeightDecayStyle *);
+PETSC_EXTERN PetscErrorCode MuonSetClip(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetClip(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetClipLayers(Muon, MuonClipLayers);
+PETSC_EXTERN PetscErrorCode MuonGetClipLayers(Muon, MuonClipLayers *);
+PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetRuleMatch(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonSetAdamWLearningRate(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetAdamWLearningRate(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetAdamWWeightDecay(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetAdamWWeightDecay(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetAdamWBetas(Muon, PetscReal, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetAdamWBetas(Muon, PetscReal *, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetAdamWEpsilon(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetAdamWEpsilon(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetSGDLearningRate(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetSGDLearningRate(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetSGDWeightDecay(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetSGDWeightDecay(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetMeasureUpdateRMS(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetMeasureUpdateRMS(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetShapeFactor(Muon, MuonShapeFactor);
 PETSC_EXTERN PetscErrorCode MuonGetShapeFactor(Muon, MuonShapeFactor *);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);

@@ -92,6 +92,23 @@ typedef struct {
   const void   *g;
 } MuonLayerArray;
 
+/*E
+   MuonTensorKind - Which matrices a tensor of several dimensions is made of
+
+   Values:
++  `MUON_TENSOR_FLATTEN` - one matrix: the first dimension, or the last, against the product of the others
+-  `MUON_TENSOR_BATCH`   - as many matrices of the last two dimensions as the others have places
+
+   Level: intermediate
+
+.seealso: `MuonLayerSetTensor()`, `MuonLayerSetBlocks()`
+E*/
+typedef enum {
+  MUON_TENSOR_FLATTEN,
+  MUON_TENSOR_BATCH
+} MuonTensorKind;
+PETSC_EXTERN const char *const MuonTensorKinds[];
+
 PETSC_EXTERN PetscClassId      MUONLAYER_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLayerRuleList;
 
@@ -130,6 +147,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerSetRule(MuonLayer, MuonLayerRule);
 PETSC_EXTERN PetscErrorCode MuonLayerGetRule(MuonLayer, MuonLayerRule *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetScale(MuonLayer, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonLayerGetScale(MuonLayer, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonLayerSetLearningRate(MuonLayer, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonLayerGetLearningRate(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetShapeFactor(MuonLayer, MuonShapeFactor);
 PETSC_EXTERN PetscErrorCode MuonLayerGetShapeFactor(MuonLayer, MuonShapeFactor *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetMomentum(MuonLayer, PetscReal);
@@ -138,6 +157,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerSetWeightDecay(MuonLayer, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightDecay(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetBlocks(MuonLayer, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlocks(MuonLayer, PetscInt *, const PetscInt *[], PetscInt *, const PetscInt *[]);
+PETSC_EXTERN PetscErrorCode MuonLayerSetTensor(MuonLayer, PetscInt, const PetscInt[], MuonTensorKind);
+PETSC_EXTERN PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerComputeNorm(MuonLayer, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerComputeDualNorm(MuonLayer, Mat, PetscReal *);

@@ -48,11 +48,72 @@ int main(int argc, char **argv)
       suffix: dampening
       nsize: 2
       args: -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
+    # Every worker gets the sums, one uses each
+    test:
+      suffix: owners
+      nsize: {{1 3 4}}
+      args: -muon_nesterov ema -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin
+    test:
+      suffix: decay
+      nsize: 2
+      args: -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_rule_match "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
+    test:
+      suffix: decay_worker
+      nsize: 3
+      args: -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_rule sgd
+    test:
+      suffix: warmup
+      nsize: 2
+      args: -muon_nesterov {{none ema}} -muon_momentum 0.95 -muon_momentum_warmup {{1 12}} -muon_momentum_warmup_start 0.5 -muon_schedule {{linear cosine}} -muon_schedule_minimum 0.25 -muon_schedule_warmup 5
+    test:
+      suffix: warmup_sgd
+      nsize: 2
+      args: -muon_momentum_at worker -muon_momentum_style sgd -muon_momentum 0 -muon_momentum_warmup 9
+    # The mean gradient of some layers or all, summed by MPI or from messages, on every rank or one
+    test:
+      suffix: clip
+      nsize: {{1 4}}
+      args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_rule_match "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+    test:
+      suffix: clip_replicated
+      nsize: 3
+      args: -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
+    test:
+      suffix: clip_worker
+      nsize: 3
+      args: -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
+    # Rates that are no multiples of each other, for rules, layers and all others
+    test:
+      suffix: rates
+      nsize: 2
+      args: -muon_learning_rate 0.03 -muon_adamw_learning_rate 0.004 -muon_adamw_weight_decay 0.5 -muon_sgd_learning_rate 0.2 -muon_layer_h0.up_learning_rate 0.05 -muon_schedule linear -muon_weight_decay 0.1
+      args: -muon_rule_match "gain:adamw,embed:nadamw,row:sgd" -muon_layer_embed_learning_rate 0.01 -muon_adamw_beta1 0.8 -muon_adamw_beta2 0.9 -muon_adamw_epsilon 1e-3 -muon_layer_embed_adamw_beta1 0.6
     test:
       suffix: rules
       nsize: {{1 3}}
       args: -muon_nesterov ema -muon_layer_h0.attn_rule frozen -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_layer_row_weight_decay 0.3 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8
       args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
       args: -muon_schedule linear
+
+  # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
+  testset:
+    requires: numpy
+    args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_rule_match "h0.*:lmo,*:adamw"
+    test:
+      suffix: preset_kj
+      nsize: {{1 3}}
+      args: -muon_preset kj
+      oracle: published.py kj
+    test:
+      suffix: preset_torch
+      nsize: {{1 3}}
+      args: -muon_preset torch
+      oracle: published.py numpy
+    test:
+      suffix: preset_torch_itself
+      requires: torch
+      nsize: 2
+      args: -muon_preset torch
+      oracle: published.py torch
 
 TEST*/

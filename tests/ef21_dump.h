@@ -67,15 +67,17 @@ static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
 
 static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt steps)
 {
-  MuonType          type;
-  MuonScheduleType  schedule;
-  MuonMomentumStyle style;
-  MuonNesterovType  nesterov;
-  MuonMomentumAt    at;
-  PetscReal         lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
-  PetscInt          warmup, max;
-  PetscInt64        seed;
-  PetscBool         ef21;
+  MuonType             type;
+  MuonScheduleType     schedule;
+  MuonMomentumStyle    style;
+  MuonNesterovType     nesterov;
+  MuonMomentumAt       at;
+  MuonWeightDecayStyle decaystyle;
+  MuonClipLayers       clipped;
+  PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
+  PetscInt             warmup, max, momentumwarmup;
+  PetscInt64           seed;
+  PetscBool            ef21;
 
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
@@ -89,6 +91,15 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(MuonGetNesterov(p->muon, &nesterov));
   PetscCall(MuonGetMomentumAt(p->muon, &at));
   PetscCall(MuonGetSeed(p->muon, &seed));
+  PetscCall(MuonGetScheduleMinimum(p->muon, &minimum));
+  PetscCall(MuonGetMomentumWarmup(p->muon, &momentumwarmup));
+  PetscCall(MuonGetMomentumWarmupStart(p->muon, &start));
+  PetscCall(MuonGetWeightDecayStyle(p->muon, &decaystyle));
+  PetscCall(MuonGetClip(p->muon, &clip));
+  PetscCall(MuonGetClipLayers(p->muon, &clipped));
+  PetscCall(MuonGetMomentum(p->muon, &momentum));
+  fprintf(dump->file, "minimum=%.17g momentum=%.17g momentum_warmup=%d momentum_start=%.17g decay_style=%s clip=%.17g clip_layers=%s ", (double)minimum, (double)momentum, (int)momentumwarmup, (double)start, MuonWeightDecayStyles[decaystyle],
+          (double)clip, MuonClipLayersTypes[clipped]);
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
@@ -122,10 +133,11 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonLayerGetMomentum(p->layer[l], &momentum));
     PetscCall(MuonLayerGetWeightDecay(p->layer[l], &decay));
     PetscCall(MuonLayerGetScale(p->layer[l], &scale));
+    PetscCall(MuonLayerGetLearningRate(p->layer[l], &lr));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
-    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, MuonShapeFactors[factor], (double)momentum,
-            (double)decay);
+    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, MuonShapeFactors[factor],
+            (double)momentum, (double)decay, (double)lr);
     PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
@@ -179,7 +191,7 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options -steps and -noise say how long, and how much each step's gradients differ */
+/* The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large they are */
 static PetscErrorCode DumpRun(MuonType type)
 {
   char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
@@ -195,6 +207,7 @@ static PetscErrorCode DumpRun(MuonType type)
   PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, &p));
   p.noise = 2;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &p.scale, NULL));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
   PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
   PetscCall(MuonSetFromOptions(p.muon));

@@ -29,6 +29,16 @@ int main(int argc, char **argv)
       nsize: {{1 2 3 4}}
       args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_momentum 0.5 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_shape_factor scion
+    # Decay in the gradients of workers, or where steps do not lead away from zero, as weights and as steps; gradients of workers clipped
+    test:
+      suffix: decay
+      nsize: 2
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_rule_match "gain:adamw,embed:sgd"
+      args: -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
+    test:
+      suffix: cautious_step
+      nsize: {{1 3}}
+      args: -ef21_downlink step -lmo_type l1 -muon_learning_rate 0.05 -muon_weight_decay 0.7 -muon_weight_decay_style cautious
     test:
       suffix: natural
       nsize: {{2 3}}

@@ -46,7 +46,7 @@ static PetscErrorCode CheckModes(void)
   } table[] = {
     /* clang-format off */
     {MUONEXCHANGESTAR,       PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
-    {MUONEXCHANGELAYERWISE,  PETSC_TRUE,  {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
+    {MUONEXCHANGELAYERWISE,  PETSC_TRUE,  {PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE}, MUON_EXCHANGE_MODE_REDUCE},
     {MUONEXCHANGEREPLICATED, PETSC_TRUE,  {PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE}, MUON_EXCHANGE_MODE_ALLREDUCE},
     {MUONEXCHANGESTAR,       PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
     {MUONEXCHANGELAYERWISE,  PETSC_FALSE, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, MUON_EXCHANGE_MODE_GATHER},
@@ -75,7 +75,7 @@ static PetscErrorCode CheckModes(void)
         Check((int)mode == m);
       } else {
         const MuonExchangeMode sum      = strcmp(table[row].type, MUONEXCHANGEREPLICATED) == 0 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
-        const char *const      offender = (MuonExchangeMode)m == sum ? culprit : table[row].type;
+        const char *const      offender = (MuonExchangeMode)m == sum || strcmp(table[row].type, MUONEXCHANGELAYERWISE) == 0 ? culprit : table[row].type;
 
         Fails(MuonExchangeResolveMode(exchange, table[row].summable, culprit, &mode), PETSC_ERR_SUP, "-net_muon_exchange_mode", MuonExchangeModes[m], offender);
         Check(strstr(seen.text, ": gather") != NULL || strstr(seen.text, ", gather") != NULL);

@@ -122,6 +122,26 @@ static void REAL_NAME(CheckSums)(size_t m, size_t n, size_t gap, uint64_t *state
   }
   KERNELS->MomentumOther(m, n, 0, NULL, 1, 0.5, other, X.ld, Z.x, Z.ld);
   for (size_t e = 0; e < m * n; e++) Check(At(Z, e) == (REAL)(0.5 * (double)other[e % m + e / m * X.ld]), "momentum of the other precision without a previous one");
+  /* Cautious: entries that the step moves away from zero do not decay; into the place of the step too; zeros, which may keep or decay alike */
+  for (int way = 0; way < 2 && m * n > 0; way++) {
+    Array D = REAL_NAME(Copy)(&Y), *to = way == 1 ? &D : &Z;
+
+    At(X, 0) = At(Y, m * n / 2) = At(D, m * n / 2) = zero;
+    Check(KERNELS->Cautious(m, n, 0.75, X.x, X.ld, -0.5, D.x, D.ld, to->x, to->ld) == 1, "a cautious step of %d x %d is not finite", (int)m, (int)n);
+    for (size_t e = 0; e < m * n; e++) {
+      const REAL move = (REAL)-0.5 * At(Y, e), x = At(X, e), kept = (REAL)0.75 * x;
+
+      Check(fabs((double)At(*to, e) - ((move > 0) == (x > 0) && move != 0 && x != 0 ? (double)x + (double)move : (double)kept + (double)move)) <= REAL_EPSILON * (fabs((double)x) + fabs((double)move)), "entry %d of a cautious step from %g by %g",
+            (int)e, (double)x, (double)move);
+    }
+    REAL_NAME(CheckGaps)(to, m, "a cautious step");
+    free(D.x);
+  }
+  if (m * n > 0) {
+    At(Y, m * n - 1) = (REAL)INFINITY;
+    Check(KERNELS->Cautious(m, n, 0.75, X.x, X.ld, -0.5, Y.x, Y.ld, Z.x, Z.ld) == 0, "infinity became finite");
+    At(Y, m * n - 1) = 1;
+  }
   /* What is not finite is seen wherever it is, and mended */
   for (size_t at = 0; at < m * n; at += m * n / 5 + 1) {
     static const double bad[] = {NAN, INFINITY, -INFINITY};

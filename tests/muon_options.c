@@ -14,6 +14,24 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "", "-muon_schedule", "cosine", SOME},
                            {MUONEF21, "", "-muon_schedule_warmup", "3", SOME},
                            {MUONEF21, "-muon_schedule trapezoid ", "-muon_schedule_constant", "0", SOME},
+                           {MUONEF21, "-muon_schedule cosine ", "-muon_schedule_minimum", "0.5", SOME},
+                           {MUONEF21, "", "-muon_momentum_warmup", "3", SOME},
+                           {MUONEF21, "-muon_momentum_warmup 3 ", "-muon_momentum_warmup_start", "0.25", SOME},
+                           {MUONEF21, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "coupled", SOME},
+                           {MUONDENSE, "-muon_weight_decay 0.5 ", "-muon_weight_decay_style", "cautious", SOME},
+                           {MUONEF21, "-muon_layer_gain_rule sgd ", "-muon_clip", "0.125", SOME},
+                           {MUONDENSE, "-muon_clip 0.125 ", "-muon_clip_layers", "all", SOME},
+                           {MUONDENSE, "", "-muon_rule_match", "*.qkv:sgd,bias:adamw", SOME},
+                           {MUONEF21, "", "-muon_adamw_learning_rate", "0.5", SOME},
+                           {MUONEF21, "", "-muon_adamw_weight_decay", "0.5", SOME},
+                           {MUONEF21, "", "-muon_adamw_beta1", "0.25", SOME},
+                           {MUONEF21, "", "-muon_adamw_beta2", "0.25", SOME},
+                           {MUONEF21, "", "-muon_adamw_epsilon", "0.5", SOME},
+                           {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
+                           {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
+                           {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
+                           {MUONDENSE, "", "-muon_preset", "torch", SOME},
+                           {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
                            {MUONEF21, "", "-muon_momentum", "0.25", SOME},
                            {MUONEF21, "", "-muon_momentum_style", "sgd", SOME},
                            {MUONDENSE, "", "-muon_momentum_at", "worker", NONE},
@@ -115,6 +133,30 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   ENUM("-muon_schedule", MuonScheduleType, muon, MuonSetSchedule, MuonGetSchedule, MuonScheduleTypes)
   INT("-muon_schedule_warmup", PetscInt, muon, MuonSetScheduleWarmup, MuonGetScheduleWarmup)
   REAL("-muon_schedule_constant", muon, MuonSetScheduleConstant, MuonGetScheduleConstant)
+  REAL("-muon_schedule_minimum", muon, MuonSetScheduleMinimum, MuonGetScheduleMinimum)
+  INT("-muon_momentum_warmup", PetscInt, muon, MuonSetMomentumWarmup, MuonGetMomentumWarmup)
+  REAL("-muon_momentum_warmup_start", muon, MuonSetMomentumWarmupStart, MuonGetMomentumWarmupStart)
+  ENUM("-muon_weight_decay_style", MuonWeightDecayStyle, muon, MuonSetWeightDecayStyle, MuonGetWeightDecayStyle, MuonWeightDecayStyles)
+  REAL("-muon_clip", muon, MuonSetClip, MuonGetClip)
+  ENUM("-muon_clip_layers", MuonClipLayers, muon, MuonSetClipLayers, MuonGetClipLayers, MuonClipLayersTypes)
+  STRING("-muon_rule_match", const char *, muon, MuonSetRuleMatch, MuonGetRuleMatch, "*.qkv:sgd,bias:adamw")
+  REAL("-muon_adamw_learning_rate", muon, MuonSetAdamWLearningRate, MuonGetAdamWLearningRate)
+  REAL("-muon_adamw_weight_decay", muon, MuonSetAdamWWeightDecay, MuonGetAdamWWeightDecay)
+  if (strcmp(key, "-muon_adamw_beta1") == 0 || strcmp(key, "-muon_adamw_beta2") == 0) {
+    PetscReal betas[2];
+    const int which = key[strlen(key) - 1] - '1';
+
+    PetscCall(MuonGetAdamWBetas(muon, &betas[0], &betas[1]));
+    betas[which] = set == PETSC_TRUE ? real : betas[which];
+    PetscCall(MuonSetAdamWBetas(muon, betas[0], betas[1]));
+    snprintf(text, length, "%g", (double)betas[which]);
+  }
+  REAL("-muon_adamw_epsilon", muon, MuonSetAdamWEpsilon, MuonGetAdamWEpsilon)
+  REAL("-muon_sgd_learning_rate", muon, MuonSetSGDLearningRate, MuonGetSGDLearningRate)
+  REAL("-muon_sgd_weight_decay", muon, MuonSetSGDWeightDecay, MuonGetSGDWeightDecay)
+  INT("-muon_measure_update_rms", PetscBool, muon, MuonSetMeasureUpdateRMS, MuonGetMeasureUpdateRMS)
+  STRING("-muon_preset", const char *, muon, MuonSetPreset, MuonGetPreset, "torch")
+  REAL("-muon_layer_h0.qkv_learning_rate", qkv, MuonLayerSetLearningRate, MuonLayerGetLearningRate)
   REAL("-muon_momentum", muon, MuonSetMomentum, MuonGetMomentum)
   ENUM("-muon_momentum_style", MuonMomentumStyle, muon, MuonSetMomentumStyle, MuonGetMomentumStyle, MuonMomentumStyles)
   ENUM("-muon_momentum_at", MuonMomentumAt, muon, MuonSetMomentumAt, MuonGetMomentumAt, MuonMomentumAts)
@@ -161,8 +203,8 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
 /* The number behind a word of an enumeration, in which setters are called */
 static PetscInt Number(const char word[])
 {
-  const char *const *const lists[] = {MuonScheduleTypes, MuonMomentumStyles,        MuonMomentumAts,          MuonNesterovTypes, MuonShapeFactors,       MuonNaNPolicies,
-                                      MuonEF21Inits,     MuonCompressorValuesTypes, MuonCompressorBlockNorms, MuonExchangeModes, MuonExchangeAssignments};
+  const char *const *const lists[] = {MuonScheduleTypes,         MuonMomentumStyles,       MuonMomentumAts,   MuonNesterovTypes,       MuonShapeFactors,      MuonNaNPolicies,    MuonEF21Inits,
+                                      MuonCompressorValuesTypes, MuonCompressorBlockNorms, MuonExchangeModes, MuonExchangeAssignments, MuonWeightDecayStyles, MuonClipLayersTypes};
 
   for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
     for (PetscInt i = 0; lists[k][i] != NULL; i++) {

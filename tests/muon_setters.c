@@ -71,6 +71,26 @@ ILLEGAL(Warmup, MuonSetScheduleWarmup(RunMuon(run), -1))
 ILLEGAL(ConstantNaN, MuonSetScheduleConstant(RunMuon(run), SettersNaN()))
 ILLEGAL(Constant, MuonSetScheduleConstant(RunMuon(run), 1))
 ILLEGAL(ConstantNegative, MuonSetScheduleConstant(RunMuon(run), -1))
+ILLEGAL(Minimum, MuonSetScheduleMinimum(RunMuon(run), 2))
+ILLEGAL(MinimumNaN, MuonSetScheduleMinimum(RunMuon(run), SettersNaN()))
+ILLEGAL(MomentumWarmup, MuonSetMomentumWarmup(RunMuon(run), -1))
+ILLEGAL(MomentumStart, MuonSetMomentumWarmupStart(RunMuon(run), 1))
+ILLEGAL(DecayStyle, MuonSetWeightDecayStyle(RunMuon(run), (MuonWeightDecayStyle)3))
+ILLEGAL(ClipNaN, MuonSetClip(RunMuon(run), SettersNaN()))
+ILLEGAL(ClipNegative, MuonSetClip(RunMuon(run), -1))
+ILLEGAL(ClipLayers, MuonSetClipLayers(RunMuon(run), (MuonClipLayers)2))
+ILLEGAL(MatchNoRule, MuonSetRuleMatch(RunMuon(run), "a"))
+ILLEGAL(MatchNoPattern, MuonSetRuleMatch(RunMuon(run), ":sgd"))
+ILLEGAL(MatchRule, MuonSetRuleMatch(RunMuon(run), "z:sgd,y:nosuch"))
+ILLEGAL(AdamWRate, MuonSetAdamWLearningRate(RunMuon(run), SettersInf()))
+ILLEGAL(AdamWDecay, MuonSetAdamWWeightDecay(RunMuon(run), (PetscReal)-0.5))
+ILLEGAL(AllBetas, MuonSetAdamWBetas(RunMuon(run), (PetscReal)0.5, 1))
+ILLEGAL(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), 0))
+ILLEGAL(SGDRate, MuonSetSGDLearningRate(RunMuon(run), SettersNaN()))
+ILLEGAL(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), SettersInf()))
+ILLEGAL(Preset, MuonSetPreset(RunMuon(run), "nosuch"))
+ILLEGAL(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 0), SettersInf()))
+ILLEGAL(TensorKind, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, (MuonTensorKind)2))
 ILLEGAL(MomentumNaN, MuonSetMomentum(RunMuon(run), SettersNaN()))
 ILLEGAL(Momentum, MuonSetMomentum(RunMuon(run), 1))
 ILLEGAL(MomentumNegative, MuonSetMomentum(RunMuon(run), (PetscReal)-0.5))
@@ -161,6 +181,26 @@ static const Illegal Illegals[] = {
   REFUSED(DENSE, ConstantNaN),
   REFUSED(DENSE, Constant),
   REFUSED(DENSE, ConstantNegative),
+  REFUSED(DENSE, Minimum),
+  REFUSED(DENSE, MinimumNaN),
+  REFUSED(DENSE, MomentumWarmup),
+  REFUSED(DENSE, MomentumStart),
+  REFUSED(DENSE, DecayStyle),
+  REFUSED(DENSE, ClipNaN),
+  REFUSED(DENSE, ClipNegative),
+  REFUSED(DENSE, ClipLayers),
+  REFUSED(DENSE, MatchNoRule),
+  REFUSED(DENSE, MatchNoPattern),
+  REFUSED(DENSE, MatchRule),
+  REFUSED(DENSE, AdamWRate),
+  REFUSED(DENSE, AdamWDecay),
+  REFUSED(DENSE, AllBetas),
+  REFUSED(DENSE, AllEpsilon),
+  REFUSED(DENSE, SGDRate),
+  REFUSED(DENSE, SGDDecay),
+  REFUSED(DENSE, Preset),
+  REFUSED(DENSE, LayerRate),
+  REFUSED(DENSE, TensorKind),
   REFUSED(DENSE, MomentumNaN),
   REFUSED(DENSE, Momentum),
   REFUSED(DENSE, MomentumNegative),

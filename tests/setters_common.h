@@ -153,6 +153,17 @@ static inline MuonCompressor RunAll(Run *run, PetscBool server)
   return c;
 }
 
+static inline PetscErrorCode RunSchedule(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx)
+{
+  PetscFunctionBegin;
+  *factor /= 2;
+  *momentum = (PetscReal)(step % 4) / 8;
+  *decay    = (PetscReal)0.5;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const PetscInt SetterDims[3] = {2, 4, 4};
+
 #define SETTER(name, call) \
   static PetscErrorCode Set_##name(Run *run) \
   { \
@@ -166,6 +177,26 @@ SETTER(AppendPrefix, MuonAppendOptionsPrefix(RunMuon(run), "more_"))
 SETTER(Rate, MuonSetLearningRate(RunMuon(run), (PetscReal)0.25))
 SETTER(Schedule, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_LINEAR))
 SETTER(Warmup, MuonSetScheduleWarmup(RunMuon(run), 16))
+SETTER(Minimum, MuonSetScheduleMinimum(RunMuon(run), (PetscReal)0.5))
+SETTER(MomentumWarmup, MuonSetMomentumWarmup(RunMuon(run), 16))
+SETTER(MomentumStart, MuonSetMomentumWarmupStart(RunMuon(run), (PetscReal)0.25))
+SETTER(DecayStyle, MuonSetWeightDecayStyle(RunMuon(run), MUON_WEIGHT_DECAY_COUPLED))
+SETTER(Cautious, MuonSetWeightDecayStyle(RunMuon(run), MUON_WEIGHT_DECAY_CAUTIOUS))
+SETTER(Clip, MuonSetClip(RunMuon(run), (PetscReal)0.0625))
+SETTER(NoClip, MuonSetClip(RunMuon(run), 0))
+SETTER(ClipLayers, MuonSetClipLayers(RunMuon(run), MUON_CLIP_ALL))
+SETTER(Match, MuonSetRuleMatch(RunMuon(run), "a:sgd"))
+SETTER(AdamWRate, MuonSetAdamWLearningRate(RunMuon(run), (PetscReal)0.25))
+SETTER(AdamWDecay, MuonSetAdamWWeightDecay(RunMuon(run), (PetscReal)0.5))
+SETTER(AllBetas, MuonSetAdamWBetas(RunMuon(run), (PetscReal)0.5, (PetscReal)0.75))
+SETTER(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), (PetscReal)0.5))
+SETTER(SGDRate, MuonSetSGDLearningRate(RunMuon(run), (PetscReal)0.25))
+SETTER(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), (PetscReal)0.5))
+SETTER(MeasureRMS, MuonSetMeasureUpdateRMS(RunMuon(run), PETSC_TRUE))
+SETTER(Function, MuonSetScheduleFunction(RunMuon(run), RunSchedule, NULL))
+SETTER(Preset, MuonSetPreset(RunMuon(run), "torch"))
+SETTER(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 1), (PetscReal)0.25))
+SETTER(Tensor, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, MUON_TENSOR_BATCH))
 SETTER(Constant, MuonSetScheduleConstant(RunMuon(run), (PetscReal)0.0625))
 SETTER(Momentum, MuonSetMomentum(RunMuon(run), (PetscReal)0.5))
 SETTER(Style, MuonSetMomentumStyle(RunMuon(run), MUON_MOMENTUM_SGD))
@@ -272,6 +303,29 @@ static const Setter Setters[] = {
   {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0},
   {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0},
   {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0},
+  {"MuonSetScheduleMinimum", DENSE "-muon_schedule linear -muon_max_steps 16", Set_Minimum, TAKES_EFFECT, 0},
+  {"MuonSetMomentumWarmup", DENSE, Set_MomentumWarmup, TAKES_EFFECT, 0},
+  {"MuonSetMomentumWarmup from 0", DENSE "-muon_momentum 0", Set_MomentumWarmup, IS_REFUSED, 0},
+  {"MuonSetMomentumWarmupStart", UP "topk -muon_momentum_warmup 16", Set_MomentumStart, TAKES_EFFECT, 0},
+  {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0},
+  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_rule adamw", Set_Cautious, TAKES_EFFECT, 0},
+  {"MuonSetClip", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_Clip, TAKES_EFFECT, 0},
+  {"MuonSetClip, worker", UP "topk -muon_layer_e_rule sgd -muon_clip 0.5", Set_Clip, TAKES_EFFECT, 0},
+  {"MuonSetClip from 0", DENSE "-muon_layer_e_rule sgd", Set_Clip, IS_REFUSED, 0},
+  {"MuonSetClip to 0", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_NoClip, IS_REFUSED, 0},
+  {"MuonSetClipLayers", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ClipLayers, TAKES_EFFECT, 0},
+  {"MuonSetRuleMatch", DENSE, Set_Match, IS_REFUSED, 0},
+  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_rule adamw", Set_AdamWRate, TAKES_EFFECT, 0},
+  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_rule nadamw", Set_AdamWDecay, TAKES_EFFECT, 0},
+  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_rule adamw", Set_AllBetas, TAKES_EFFECT, 0},
+  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_AllEpsilon, TAKES_EFFECT, 0},
+  {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_SGDRate, TAKES_EFFECT, 0},
+  {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_SGDDecay, TAKES_EFFECT, 0},
+  {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_MeasureRMS, WITHOUT_EFFECT, 0},
+  {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0},
+  {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0},
+  {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0},
+  {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, 0},
   {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0},
   {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0},
   {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0},

@@ -166,6 +166,27 @@ size_t REAL_NAME(MuonKernelMomentumMend)(size_t m, size_t n, double previous, co
   return count;
 }
 
+MUON_KERNEL_CLONES int REAL_NAME(MuonKernelCautious)(size_t m, size_t n, double keep, const void *X, size_t ldx, double by, const void *D, size_t ldd, void *Z, size_t ldz)
+{
+  const REAL a = (REAL)keep, b = (REAL)by;
+  const BITS infinite = REAL_NAME(Image)(HUGE_VAL);
+  BITS       reached  = 0;
+
+  Flatten(&m, &n, ldx, ldd, ldz);
+  for (size_t j = 0; j < n; j++) {
+    const REAL *x = (const REAL *)X + j * ldx, *d = (const REAL *)D + j * ldd;
+    REAL       *z = (REAL *)Z + j * ldz;
+
+    for (size_t i = 0; i < m; i++) {
+      const REAL move = b * d[i], away = (move > 0 && x[i] > 0) || (move < 0 && x[i] < 0) ? x[i] : a * x[i], sum = away + move;
+
+      reached |= REAL_NAME(Reached)(sum, infinite);
+      z[i] = sum;
+    }
+  }
+  return (reached & TOP_BIT) == 0;
+}
+
 /* The sum of the squares of all entries, or of their absolute values */
 MUON_KERNEL_INLINE double REAL_NAME(Sum)(int squares, size_t m, size_t n, const void *X, size_t ldx)
 {

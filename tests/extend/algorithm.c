@@ -5,7 +5,7 @@
 static PetscErrorCode MuonApply_Descent(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
-  *status = MuonLayerMove(1, X, -info->rate, seen, Xnew);
+  *status = MuonLayerMove(info, X, -info->rate, seen, Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,7 @@ static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *
       }
     }
   }
-  *status = MuonLayerMove(1 - info->rate * info->decay, X, -info->rate * (double)layer->scale, &D, Xnew);
+  *status = MuonLayerMove(info, X, -info->rate * (double)layer->scale, &D, Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

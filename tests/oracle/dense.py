@@ -4,23 +4,28 @@
 """
 import sys
 
-from ef21 import Rule, Run, compare, rate
+from ef21 import Rule, Run, compare, penalized, rate, shortened, weights
 
 
 def muon(run, shake):
-    s, L = run.all, range(len(run.layers))
-    rules = [Rule(layer) for layer in run.layers]
+    s, L, J = run.all, range(len(run.layers)), range(run.all.workers)
+    rules = [Rule(s, layer) for layer in run.layers]
     W, M = [x.copy() for x in run.start], [0.0] * len(L)
     for k in range(s.steps):
         last = run.loss(W)
+        g = [[run.gradient(j, i, W[i], k, shake) for i in L] for j in J]
+        if s.at == 'worker':
+            g = [shortened(s, run.layers, g[j]) for j in J]
+        g = [shake(sum(g[j][i] for j in J) / s.workers) for i in L]
+        if s.at == 'server':
+            g = shortened(s, run.layers, g)
         for i in L:
             layer = run.layers[i]
-            g = shake(sum(run.gradient(j, i, W[i], k, shake) for j in range(s.workers)) / s.workers)
-            u = g
+            u = h = penalized(s, layer, g[i], W[i])
             if layer.rule == 'lmo':
-                mu = layer.momentum
-                M[i] = shake(mu * M[i] + (1 - (mu if s.style == 'ema' else s.dampening)) * g)
-                u = {'none': M[i], 'ema': (1 - mu) * g + mu * M[i], 'sgd': g + mu * M[i], 'undamped': g + mu * M[i]}[s.nesterov]
+                mu, fresh = weights(s, layer, k)
+                M[i] = shake(mu * M[i] + fresh * h)
+                u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
             W[i] = rules[i].step(W[i], u, rate(s, k), shake)
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
     for i in L:

@@ -148,21 +148,47 @@ def blocks(layer):
     return [(row, column) for row in parts(layer.get('rows'), layer.m) for column in parts(layer.get('columns'), layer.n)]
 
 
+def momentum(s, layer, step):
+    """A layer with a momentum of its own has another one than the optimizer: those do not warm up."""
+    if step >= s.momentum_warmup:
+        return layer.momentum
+    return s.momentum_start + step / s.momentum_warmup * (s.momentum - s.momentum_start)
+
+
+def shortened(s, layers, gradients):
+    """Gradients, of one worker or their means, with the norm of all that are clipped at most that of -muon_clip."""
+    chosen = [i for i, layer in enumerate(layers) if layer.rule != 'frozen' and (s.clip_layers == 'all' or layer.rule != 'lmo')]
+    norm = math.sqrt(sum(float(np.sum(gradients[i] ** 2)) for i in chosen))
+    short = s.clip / norm if 0 < s.clip < norm else 1.0
+    return [short * g if i in chosen else g for i, g in enumerate(gradients)]
+
+
+def penalized(s, layer, g, W):
+    return g + layer.decay * W if s.decay_style == 'coupled' else g
+
+
 def rate(s, step):
+    """What learning rates are multiplied by."""
     K = s.max_steps
     factor = {'constant': 1.0, 'trapezoid': min(1.0, (K - step) / ((1 - s.constant) * K)), 'linear': (K - step) / K, 'cosine': (1 + math.cos(math.pi * step / K)) / 2}[s.schedule]
-    return s.lr * factor * (min(1.0, (step + 1) / s.warmup) if s.warmup > 0 else 1.0)
+    factor = s.minimum + (1 - s.minimum) * factor
+    return factor * (min(1.0, (step + 1) / s.warmup) if s.warmup > 0 else 1.0)
 
 
 class Rule:
     """What moves the weights of a layer; the dual norm of the last step where it has one."""
 
-    def __init__(self, layer):
-        self.layer, self.t, self.dual = layer, 0, 0.0
+    def __init__(self, s, layer):
+        self.style, self.layer, self.t, self.dual = s.decay_style, layer, 0, 0.0
         self.m = self.v = 0.0
 
-    def step(self, X, G, eta, shake):
-        layer = self.layer
+    def decayed(self, X, eta, move):
+        if self.style == 'coupled':
+            return X + move
+        return np.where((self.style == 'decoupled') | (X * move <= 0), 1 - eta * self.layer.decay, 1.0) * X + move
+
+    def step(self, X, G, factor, shake):
+        layer, eta = self.layer, self.layer.lr * factor
         if layer.rule == 'frozen':
             return X
         if layer.rule == 'lmo':
@@ -175,23 +201,24 @@ class Rule:
                     self.bits += step_bits(layer.norm, D)
                 # Signs are exact, and so are the ties that they make in X - W
                 D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
-                out[block] = (1 - eta * layer.decay) * X[block] - eta * (layer.scale * shape_factor(layer, *D.shape)) * D
+                out[block] = self.decayed(X[block], eta, -eta * (layer.scale * shape_factor(layer, *D.shape)) * D)
             return out
         if layer.rule == 'sgd':
-            return (1 - eta * layer.decay) * X - eta * layer.scale * G
+            return self.decayed(X, eta, -eta * layer.scale * G)
         self.t += 1
         self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
         self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
         top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.rule == 'nadamw' else self.m
         top, bottom = top / (1 - layer.beta1 ** self.t), self.v / (1 - layer.beta2 ** self.t)
-        return (1 - eta * layer.scale * layer.decay) * X - eta * layer.scale * shake(top / (np.sqrt(bottom) + layer.epsilon))
+        return self.decayed(X, eta * layer.scale, -eta * layer.scale * shake(top / (np.sqrt(bottom) + layer.epsilon)))
 
 
-def weights(s, layer):
+def weights(s, layer, step):
     """Of the old momentum and of the new gradient, at a worker: rules other than lmo have their own moments."""
     if layer.rule != 'lmo':
         return 0.0, 1.0
-    return layer.momentum, 1 - (layer.momentum if s.style == 'ema' else s.dampening)
+    mu = momentum(s, layer, step)
+    return mu, 1 - (mu if s.style == 'ema' else s.dampening)
 
 
 # ---- Compressors
@@ -267,20 +294,25 @@ def ef21(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
     mean = lambda arrays: shake(sum(arrays) / s.workers)
     active = [i for i in L if run.layers[i].rule != 'frozen']
-    rules = [Rule(layer) for layer in run.layers]
+    rules = [Rule(s, layer) for layer in run.layers]
     X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
     down = np.zeros(3)
+
+    def gradients(step):
+        each = [shortened(s, run.layers, [run.gradient(j, i, W[i], step, shake) for i in L]) for j in workers]
+        return [[penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
+
     M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
+    g = gradients(0)
     for i in active:
         layer = run.layers[i]
         for j in workers:
-            g = run.gradient(j, i, W[i], 0, shake)
             if s.init == 'gradient':
-                M[j][i] = g
+                M[j][i] = g[j][i]
                 whole = layer.up == 'identity' or layer.up_values in ('native', 'double')
-                Gj[j][i] = g if whole else rounded('single', g)
+                Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
-                M[j][i] = weights(s, layer)[1] * g
+                M[j][i] = weights(s, layer, 0)[1] * g[j][i]
                 Gj[j][i] = compress(layer, 'up', M[j][i], s.seed, 0, j, 0)
         G[i] = mean([Gj[j][i] for j in workers])
     for k in range(s.steps):
@@ -298,11 +330,12 @@ def ef21(run, shake):
                 W[i] = W[i] + compress(layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
         if k == s.steps - 1:
             break
+        g = gradients(k + 1)
         for i in active:
             layer, received = run.layers[i], []
-            previous, fresh = weights(s, layer)
+            previous, fresh = weights(s, layer, k + 1)
             for j in workers:
-                M[j][i] = shake(previous * M[j][i] + fresh * run.gradient(j, i, W[i], k + 1, shake))
+                M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
                 if layer.up == 'identity':
                     Gj[j][i] = M[j][i]
                 else:

@@ -45,6 +45,7 @@ struct _p_MuonExchange {
   /* the plan */
   PetscBool        everywhere; /* every worker serves every item; set by the type */
   PetscBool        rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
+  PetscBool        owners;     /* items have owners, and their sums may go to all workers as well; set by the type */
   PetscMPIInt     *owner;      /* of every item; this worker where every one serves */
   PetscInt        *order;      /* the items by owner, then by number */
   PetscInt        *place;      /* of every item in order[] */

@@ -45,6 +45,8 @@ typedef struct {
   char       *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
   PetscBool   serves;
   double      previous, fresh; /* weights of momentum and gradient in this step */
+  PetscBool   summed;          /* what came up is in sum already */
+  double      squares;         /* of the update of this step, where it is measured */
 
   MuonCompressor up, down;            /* of this rank as a worker, and of the server */
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
@@ -163,6 +165,23 @@ struct _p_Muon {
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
 
+  char           *preset, *rule_match;
+  PetscBool       measure_update_rms;
+  PetscReal       schedule_minimum, momentum_warmup_start;
+  PetscInt        momentum_warmup;
+  MuonScheduleFn *schedulefn;
+  void           *schedulectx;
+  struct {
+    PetscBool valid, legal;
+    PetscReal factor, momentum, decay;
+  } scheduled;                                                                                       /* what schedulefn gave for the step that is taken, or was taken last */
+  PetscReal            adamw_learning_rate, adamw_weight_decay, sgd_learning_rate, sgd_weight_decay; /* PETSC_DETERMINE for those of the optimizer */
+  PetscReal            adamw_beta1, adamw_beta2, adamw_epsilon;
+  MuonWeightDecayStyle weight_decay_style;
+  MuonClipLayers       clip_layers;
+  PetscReal            clip;       /* 0 for none */
+  double               clipfactor; /* of this step */
+
   PetscBool           setupcalled, setfromoptionscalled, optionschecked;
   PetscInt            step;
   PetscReal           loss, dual, rate; /* of the last step */
@@ -204,6 +223,37 @@ PETSC_EXTERN PetscErrorCode MuonPieceFind(Muon, MuonLayer, MuonPiece **);
 PETSC_EXTERN const char *MuonPrefix(Muon);
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, PetscInt at, MuonMomentumStyle, MuonNesterovType);
+
+/* schedule x warm-up of the coming step, or of the one that is taken */
+PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
+/* The momentum of the coming step, or of the one that is taken; whether a layer may come to need what is kept of one */
+PETSC_INTERN PetscReal MuonGetMomentumNow_Private(Muon);
+PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
+/* Calls the function of MuonSetScheduleFunction() for this step; an error, on every rank, where what it gave is illegal, after all were found to have the same */
+PETSC_INTERN PetscErrorCode MuonSchedule_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
+/* The learning rate of a layer without the schedule: its own, its rule's or the optimizer's; likewise its decay */
+PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
+/* The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that decide nothing; how many layers and entries each rule moves */
+PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
+/* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
+PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonClipWorker_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonClipSetUp_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonClipServers_Private(Muon, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSumMessages_Private(MuonPiece *, PetscInt nworkers, const MuonArray *sum, MuonStatus *);
+/* Between Begin and End the default options database has the keys of the optimizer's preset and nothing else. An error where a type contradicts it */
+PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
+PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
+PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
+/* The keys of an optimizer and of all that belongs to it, in whatever database is the default one */
+PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);
+/* An error where a number was left from before MuonSetUp() that cannot change after it, or where an enumeration has no such value */
+PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, const char key[]);
+PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
+PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);

@@ -7,6 +7,7 @@
    Momentum         Z = previous M + fresh G, and 1 where Z is finite; M is not read where previous == 0; Z may be G or M
    MomentumOther    the same with a G of the other precision, and Z not G
    MomentumMend     previous M takes the place of the entries of Z that are not finite, zero where previous == 0; returns how many
+   Cautious         Z = X + by D, with keep X in place of X where by D and X do not have the same sign; 1 where Z is finite; Z may be D
    SumSquares       sum of squares, accumulated in double by blocks
    SumAbs           sum of absolute values, in the same way
    MaxAbs           largest absolute value
@@ -28,6 +29,7 @@
   KERNEL(int, Momentum, (size_t m, size_t n, double previous, const void *M, size_t ldm, double fresh, const void *G, size_t ldg, void *Z, size_t ldz)) \
   KERNEL(int, MomentumOther, (size_t m, size_t n, double previous, const void *M, size_t ldm, double fresh, const void *G, size_t ldg, void *Z, size_t ldz)) \
   KERNEL(size_t, MomentumMend, (size_t m, size_t n, double previous, const void *M, size_t ldm, void *Z, size_t ldz)) \
+  KERNEL(int, Cautious, (size_t m, size_t n, double keep, const void *X, size_t ldx, double by, const void *D, size_t ldd, void *Z, size_t ldz)) \
   KERNEL(double, SumSquares, (size_t m, size_t n, const void *X, size_t ldx)) \
   KERNEL(double, SumAbs, (size_t m, size_t n, const void *X, size_t ldx)) \
   KERNEL(double, MaxAbs, (size_t m, size_t n, const void *X, size_t ldx)) \

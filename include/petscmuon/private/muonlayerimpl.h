@@ -7,10 +7,14 @@
 /* What a rule needs to know of the step it takes part in */
 typedef struct {
   PetscInt step;
-  double   rate;   /* learning rate times schedule */
-  double   decay;  /* the weight decay that this layer has in this step, 0 where none */
+  double   rate;   /* the layer's learning rate times schedule */
+  double   decay;  /* the weight decay that the rule applies to the weights in this step, 0 where none */
   double   radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
   double   dual;   /* output: <G,-D> where an oracle gave D, else 0 */
+
+  PetscBool cautious; /* decay only the entries that the step does not move away from zero */
+  PetscBool measure;  /* squares is asked for */
+  double    squares;  /* output: sum of squares of what rate multiplies in the step */
 } MuonLayerStepInfo;
 
 /*
@@ -23,7 +27,7 @@ typedef struct {
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
   PetscErrorCode (*oracle)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
-  PetscErrorCode (*move)(MuonLayer, const MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
+  PetscErrorCode (*move)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   /* The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks what came, decode turns X into what step would make of it, bit for bit */
   PetscErrorCode (*maxstepbytes)(MuonLayer, size_t *);
   PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
@@ -84,6 +88,10 @@ struct _p_MuonLayer {
   unsigned int     hash;
   MuonWorkspace    work;
   void            *data;
+
+  PetscReal learning_rate;
+  PetscBool learning_rateset;
+  PetscReal updaterms; /* set by the driver: root mean square of the last step's update, -1 where it was not measured here */
 };
 
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
@@ -108,6 +116,12 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
   } while (0)
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
+
+/* The optimizer's numbers for a layer that AdamW or NAdamW moves and that has none of its own; nothing to another */
+#define MUON_ADAMW_BETA1   0.9
+#define MUON_ADAMW_BETA2   0.95
+#define MUON_ADAMW_EPSILON 1e-10
+PETSC_INTERN PetscErrorCode MuonLayerAdamWInherit_Private(MuonLayer, PetscReal beta1, PetscReal beta2, PetscReal epsilon);
 
 /* A block by its number, the part of an array of the layer's shape that it is, and the radius factor of its shape */
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
@@ -154,8 +168,16 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
 
 /* Xnew from X and G, as the operations of a rule have it. Weights that would not be finite are MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth */
 PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
-/* What a rule ends with: Xnew = keep X + by D, whatever the precision of D, which may be Xnew where it is the same; MUON_STATUS_NANORINF where not all of Xnew is finite */
-PETSC_EXTERN MuonStatus MuonLayerMove(double keep, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
+/*
+   What a rule ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay where it is cautious; whatever the precision of D, which may be Xnew where it is the same; MUON_STATUS_NANORINF where not all
+   of Xnew is finite
+*/
+PETSC_EXTERN MuonStatus MuonLayerMove(const MuonLayerStepInfo *, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
+/* The sum of the squares of an array, which a rule adds to info->squares where it is asked for */
+static inline double MuonLayerSumSquares(const MuonArray *D)
+{
+  return MuonArrayKernels(D)->SumSquares(D->m, D->n, D->data, D->ld);
+}
 /* Scratch of a rule, without gaps: until its operation ends or asks again */
 PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);
 /* Steps as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius are those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode takes only those */

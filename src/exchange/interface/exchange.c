@@ -10,12 +10,13 @@ const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", 
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
 /*
-   The legal ways up, in the order of MuonExchangeMode: first where one worker serves an item, then where every worker does. The default is the first that is legal; messages that
+   The legal ways up, in the order of MuonExchangeMode: first where one worker serves all, then where every worker does, then where items have owners. The default is the first that is legal; messages that
    cannot be summed leave only gather. MuonExchangeSetMode() prints the same table.
 */
-static const PetscBool MuonExchangeLegal[2][3] = {
+static const PetscBool MuonExchangeLegal[3][3] = {
   {PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},
   {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},
+  {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE},
 };
 
 /*@C
@@ -110,6 +111,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
   exchange->everywhere   = PETSC_FALSE;
   exchange->rowwise      = PETSC_FALSE;
+  exchange->owners       = PETSC_FALSE;
   exchange->moderesolved = PETSC_FALSE;
   exchange->setupcalled  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
@@ -256,10 +258,12 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
                   messages that can be summed (identity)    other messages
                   reduce     allreduce   gather             gather
     star          default    -           legal              default
-    layerwise     default    -           legal              default
+    layerwise     default    legal       legal              default
     replicated    -          default     legal              default
 .ve
   Any other combination is an error on all ranks when the optimizer is set up.
+
+  With allreduce every worker gets the sums and keeps room for them, also where one alone uses it: this is how Muon was distributed first, and costs more than reduce for nothing.
 
   With gather, sums run in the order of the workers, and the same run gives the same bits whoever serves a layer. The sums of MPI in the other modes agree to rounding.
 
@@ -318,7 +322,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  legal  = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : 0];
+  legal  = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : exchange->owners == PETSC_TRUE ? 2 : 0];
   prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
   type   = ((PetscObject)exchange)->type_name;
   if (exchange->modeset == PETSC_FALSE) {

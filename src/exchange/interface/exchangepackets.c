@@ -367,10 +367,10 @@ PetscErrorCode MuonExchangeDownGet(MuonExchange exchange, PetscInt item, size_t 
 
 static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscInt i, uint64_t length, MPI_Datatype type, const void *in, void *out)
 {
-  const int root = exchange->everywhere == PETSC_TRUE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
+  const int root = exchange->everywhere == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
 
   PetscFunctionBegin;
-  PetscCheck(length == 0 || out != NULL || exchange->owner[i] != exchange->worker, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Item %s is served here, and there is no room for its sum", exchange->names[i]);
+  PetscCheck(length == 0 || out != NULL || (root >= 0 && root != exchange->worker), PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The sum of item %s is to come here, and there is no room for it", exchange->names[i]);
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumStart(&exchange->link->transport, root, in, out, length, type)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

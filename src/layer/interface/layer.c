@@ -147,6 +147,8 @@ static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer)
   if (flg) PetscCall(MuonLayerSetRule(layer, rule));
   PetscCall(PetscOptionsReal("-scale", "Factor of the layer's radius", "MuonLayerSetScale", layer->scale, &value, &flg));
   if (flg) PetscCall(MuonLayerSetScale(layer, value));
+  PetscCall(PetscOptionsReal("-learning_rate", "Learning rate of the layer", "MuonLayerSetLearningRate", layer->learning_rate, &value, &flg));
+  if (flg) PetscCall(MuonLayerSetLearningRate(layer, value));
   PetscCall(PetscOptionsEnum("-shape_factor", "How the layer's shape enters its radius", "MuonLayerSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonLayerSetShapeFactor(layer, factor));
   PetscCall(PetscOptionsReal("-momentum", "Weight of the old momentum", "MuonLayerSetMomentum", layer->momentum, &value, &flg));
@@ -199,6 +201,7 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
   Options Database Keys:
 + -muon_layer_NAME_rule rule                - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
 . -muon_layer_NAME_scale scale              - factor of the layer's radius
+. -muon_layer_NAME_learning_rate rate       - learning rate
 . -muon_layer_NAME_shape_factor factor      - how the layer's shape enters its radius (none|kj|moonlight|scion)
 . -muon_layer_NAME_momentum momentum        - weight of the old momentum
 . -muon_layer_NAME_weight_decay decay       - decoupled weight decay
@@ -380,7 +383,8 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.ncolumns, layer->blocks.columns, layer->n, sizeof(columns), columns));
       PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT ", rows %s, columns %s\n", layer->blocks.nrows, layer->blocks.ncolumns, rows, columns));
     }
-    PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g, weight decay %g\n", (double)layer->momentum, (double)layer->weight_decay));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g, weight decay %g\n", (double)layer->learning_rate, (double)layer->momentum, (double)layer->weight_decay));
+    if (layer->updaterms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "root mean square of the last update %g\n", (double)layer->updaterms));
     PetscTryTypeMethod(layer, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
   }
@@ -412,6 +416,7 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   layer->owner           = -1;
   layer->fixed           = PETSC_FALSE;
   layer->keepsmomentum   = PETSC_FALSE;
+  layer->updaterms       = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,8 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
 
+const char *const MuonTensorKinds[] = {"flatten", "batch", "MuonTensorKind", "MUON_TENSOR_", NULL};
+
 static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, PetscInt oldcount, const PetscInt old[], PetscBool *same)
 {
   PetscFunctionBegin;
@@ -56,6 +58,64 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar factor and compressor are to see of it
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer, of as many entries as the tensor
+. ndim  - how many dimensions the tensor has, at least 2
+. dims  - their sizes in the order of memory, the slowest first, as in C and numpy
+- kind  - `MUON_TENSOR_FLATTEN` or `MUON_TENSOR_BATCH`
+
+  Level: intermediate
+
+  Notes:
+  It is `MuonLayerSetBlocks()` with the sizes worked out, and is an error where the matrices are no blocks of the layer's matrix, which stays as it was added. The memory of the layer consists of lines of contiguous entries, the rows
+  where it is row-major, else the columns.
+
+  With flatten the layer must be that one matrix: its lines have the size of the last dimension, or there are as many lines as the first dimension has places. A kernel of torch's (out, in, height, width) is a row-major array of out
+  rows.
+
+  With batch the lines must have the size of the last dimension. The kernel above is height x width matrices then, in a row-major array of out in height rows; experts in an array (experts, out, in) are one matrix each in a
+  row-major array of experts out rows.
+
+  The radius of a matrix has the shape factor of its own rows and columns.
+
+.seealso: `MuonLayer`, `MuonTensorKind`, `MuonLayerSetBlocks()`, `MuonLayerGetBlocks()`, `MuonAddLayerArray()`
+@*/
+PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt dims[], MuonTensorKind kind)
+{
+  const PetscInt lines = layer->shape.rowmajor ? layer->m : layer->n, length = layer->shape.rowmajor ? layer->n : layer->m;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)layer);
+  PetscInt64     left;
+  PetscInt       parts;
+  char           text[256] = "";
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscCheck(kind == MUON_TENSOR_FLATTEN || kind == MUON_TENSOR_BATCH, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %d is no MuonTensorKind", ((PetscObject)layer)->name, (int)kind);
+  PetscCheck(ndim >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": a tensor of %" PetscInt_FMT " dimensions, expected at least 2", ((PetscObject)layer)->name, ndim);
+  PetscAssertPointer(dims, 3);
+  left = (PetscInt64)lines * length;
+  for (PetscInt d = 0; d < ndim; d++) {
+    size_t used;
+
+    PetscCall(PetscStrlen(text, &used));
+    PetscCall(PetscSNPrintf(text + used, sizeof(text) - used, "%s%" PetscInt_FMT, d > 0 ? " x " : "", dims[d]));
+    PetscCheck(dims[d] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": dimension %" PetscInt_FMT " of its tensor is %" PetscInt_FMT ", expected a positive number", ((PetscObject)layer)->name, d, dims[d]);
+    left = left % dims[d] == 0 ? left / dims[d] : 0;
+  }
+  PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a tensor of %s entries, expected %" PetscInt_FMT " x %" PetscInt_FMT " of them", ((PetscObject)layer)->name, text, layer->m, layer->n);
+  PetscCheck(length == dims[ndim - 1] || (kind == MUON_TENSOR_FLATTEN && lines == dims[0]), comm, PETSC_ERR_SUP,
+             "Layer \"%s\": the matrices of a tensor %s, %s, are no blocks of its %" PetscInt_FMT " x %" PetscInt_FMT " matrix, whose %s have %" PetscInt_FMT " entries; expected %" PetscInt_FMT "%s", ((PetscObject)layer)->name, text,
+             MuonTensorKinds[kind], layer->m, layer->n, layer->shape.rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");
+  parts = kind == MUON_TENSOR_BATCH ? lines / dims[ndim - 2] : 1;
+  PetscCall(MuonLayerSetBlocks(layer, layer->shape.rowmajor ? parts : 1, NULL, layer->shape.rowmajor ? 1 : parts, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,6 +56,57 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
 }
 
 /*@
+  MuonLayerSetLearningRate - Sets the learning rate of this layer alone
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ layer - the layer
+- rate  - the rate, finite and at least 0
+
+  Options Database Key:
+. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME
+
+  Level: intermediate
+
+  Note:
+  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; schedule, scale and shape factor multiply it as they do the other.
+
+.seealso: `MuonLayer`, `MuonLayerGetLearningRate()`, `MuonSetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetScale()`
+@*/
+PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  MuonLayerCheck(layer, rate >= 0 && rate < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "learning_rate %g must be finite and at least 0", (double)rate);
+  layer->learning_rate    = rate;
+  layer->learning_rateset = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetLearningRate - Gets the learning rate of this layer
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. rate - the rate, without the schedule; that of its rule or of the optimizer holds after `MuonSetUp()` where the layer has none of its own
+
+  Level: intermediate
+
+.seealso: `MuonLayer`, `MuonLayerSetLearningRate()`, `MuonGetLearningRate()`, `MuonGetRate()`
+@*/
+PetscErrorCode MuonLayerGetLearningRate(MuonLayer layer, PetscReal *rate)
+{
+  PetscFunctionBegin;
+  MuonGet(layer, MUONLAYER_CLASSID, rate, layer->learning_rate);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MuonLayerSetShapeFactor - Sets how the shape of this layer enters its radius
 
   Not Collective; No Fortran Support
@@ -202,6 +253,37 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
 {
   PetscFunctionBegin;
   MuonGet(layer, MUONLAYER_CLASSID, decay, layer->weight_decay);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLayerGetUpdateRMS - Gets the root mean square of the entries of a layer's last update
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameter:
+. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another rule times the scale; -1 on ranks that do not serve the layer, and where it
+        was not measured
+
+  Level: intermediate
+
+  Notes:
+  It is measured where `MuonSetMeasureUpdateRMS()` says so. Weight decay is no part of it.
+
+  An exact polar factor of m x n has $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2; AdamW has 0.2 to 0.4 in practice, which is what that factor was made for.
+
+  References:
+. * - J. Liu et al., Muon is scalable for LLM training, 2025
+
+.seealso: `MuonLayer`, `MuonSetMeasureUpdateRMS()`, `MuonLayerGetRadiusFactor()`, `MuonGetRate()`, `MuonLayerGetOwner()`
+@*/
+PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
+{
+  PetscFunctionBegin;
+  MuonGet(layer, MUONLAYER_CLASSID, rms, layer->updaterms);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,11 +19,17 @@ PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonA
 }
 
 /* One pass, which is that of the momentum: it tells what is finite */
-MuonStatus MuonLayerMove(double keep, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
+MuonStatus MuonLayerMove(const MuonLayerStepInfo *info, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
 {
   const MuonKernels *kernels = MuonArrayKernels(Xnew);
-  const int          finite  = (D->precision == Xnew->precision ? kernels->Momentum : kernels->MomentumOther)(Xnew->m, Xnew->n, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
+  const PetscBool    same    = D->precision == Xnew->precision ? PETSC_TRUE : PETSC_FALSE;
+  const double       keep    = 1 - info->rate * info->decay;
+  int                finite;
 
+  if (info->cautious && keep != 1) {
+    if (same == PETSC_FALSE) MuonArrayAxpby(1, D, 0, Xnew);
+    finite = kernels->Cautious(Xnew->m, Xnew->n, keep, X->data, X->ld, by, same ? D->data : Xnew->data, same ? D->ld : Xnew->ld, Xnew->data, Xnew->ld);
+  } else finite = (same ? kernels->Momentum : kernels->MomentumOther)(Xnew->m, Xnew->n, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
   return finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
 }
 
@@ -45,8 +51,7 @@ PetscErrorCode MuonLayerChoices(MuonLayer layer, size_t length, char text[])
   size_t used;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s momentum %.17g weight decay %.17g ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shapefactor], (double)layer->momentum,
-                          (double)layer->weight_decay));
+  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shapefactor]));
   PetscCall(PetscStrlen(text, &used));
   PetscTryTypeMethod(layer, choices, length - used, text + used);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,8 +79,8 @@ PetscErrorCode MuonLayerGetFlops(MuonLayer layer, PetscLogDouble *flops)
 PetscErrorCode MuonLayerStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
-  info->dual = 0;
-  *status    = MUON_STATUS_OK;
+  info->dual = info->squares = 0;
+  *status                    = MUON_STATUS_OK;
   PetscUseTypeMethod(layer, step, info, G, X, Xnew, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -55,6 +55,8 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->state   = shape->precision;
   layer->scale   = 1.0;
   layer->owner   = -1;
+
+  layer->updaterms = -1;
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
   *newlayer = layer;

@@ -5,6 +5,8 @@ const char *const       *MuonConvergedReasons           = MuonConvergedReasons_S
 const char *const        MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
 const char *const        MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
 const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
+const char *const        MuonWeightDecayStyles[]        = {"decoupled", "coupled", "cautious", "MuonWeightDecayStyle", "MUON_WEIGHT_DECAY_", NULL};
+const char *const        MuonClipLayersTypes[]          = {"others", "all", "MuonClipLayers", "MUON_CLIP_", NULL};
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
@@ -58,7 +60,13 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->momentum_at       = PETSC_DETERMINE;
   muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
-  *newmuon                = muon;
+
+  muon->momentum_warmup_start = (PetscReal)0.85;
+  muon->adamw_beta1           = (PetscReal)MUON_ADAMW_BETA1;
+  muon->adamw_beta2           = (PetscReal)MUON_ADAMW_BETA2;
+  muon->adamw_epsilon         = (PetscReal)MUON_ADAMW_EPSILON;
+  muon->adamw_learning_rate = muon->adamw_weight_decay = muon->sgd_learning_rate = muon->sgd_weight_decay = PETSC_DETERMINE;
+  *newmuon                                                                                                = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,6 +102,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonList, type, &create));
   if (create == NULL) PetscCall(MuonListNames_Private(MuonList, sizeof(names), names));
+  PetscCall(MuonPresetCheckType_Private(muon, type));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
   PetscCall(MuonResetPieces_Private(muon));
   PetscTryTypeMethod(muon, destroy);
@@ -237,73 +246,31 @@ PetscErrorCode MuonGetExchange(Muon muon, MuonExchange *exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
-
-  Collective; No Fortran Support
-
-  Input Parameter:
-. muon - the optimizer
-
-  Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|dense)
-. -muon_learning_rate rate         - learning rate
-. -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
-. -muon_schedule_warmup steps      - steps in which the learning rate rises
-. -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat
-. -muon_momentum momentum          - weight of the old momentum
-. -muon_momentum_style style       - how a gradient enters the momentum (ema|sgd)
-. -muon_momentum_at at             - where the momentum is kept (worker|server)
-. -muon_dampening dampening        - 1 minus the weight of a new gradient in the style sgd
-. -muon_nesterov nesterov          - what the oracle sees (none|ema|sgd|undamped)
-. -muon_weight_decay decay         - decoupled weight decay
-. -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
-. -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
-. -muon_seed seed                  - seed of the compressors' random numbers
-. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
-. -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
-. -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
-. -muon_error_if_not_converged     - a diverged step is a PETSc error
-. -muon_monitor [viewer]           - one line a step
-. -muon_monitor_csv file           - one row a step in a file
-. -muon_monitor_interval n         - every n-th step only
-. -muon_monitor_cancel             - removes the monitors that the program set
-. -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
-- -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
-
-  Level: beginner
-
-  Notes:
-  Layers may be added before or after. A key of a layer's rule, oracle or compressor holds for all layers; behind `muon_layer_NAME_` it holds for the layer called NAME, as in
-  `-muon_layer_embed_lmo_type max`.
-
-  At the first step a warning names each key that begins as the keys of this library do and that nothing reads.
-
-.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonLayerSetFromOptions()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
-@*/
-PetscErrorCode MuonSetFromOptions(Muon muon)
+PetscErrorCode MuonReadOptions_Private(Muon muon)
 {
-  const char        *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
-  char               type[256];
-  PetscReal          real;
-  PetscInt           count;
-  MuonScheduleType   schedule  = muon->schedule;
-  MuonMomentumStyle  style     = muon->momentum_style;
-  MuonMomentumAt     at        = muon->momentum_at == PETSC_DETERMINE ? MUON_MOMENTUM_AT_WORKER : (MuonMomentumAt)muon->momentum_at;
-  MuonNesterovType   nesterov  = muon->nesterov;
-  MuonShapeFactor    factor    = muon->shape_factor;
-  MuonNaNPolicy      nan       = muon->nan;
-  MuonStatePrecision precision = muon->state_precision;
-  MuonAssemblyKind   kind      = muon->assembly_kind == PETSC_DETERMINE ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)muon->assembly_kind;
-  MuonAssembly       assembly;
-  MuonExchange       exchange;
-  PetscBool          flg, set;
+  const char          *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
+  char                 type[1024];
+  PetscReal            real, beta1 = muon->adamw_beta1, beta2 = muon->adamw_beta2;
+  PetscInt             count;
+  MuonScheduleType     schedule  = muon->schedule;
+  MuonMomentumStyle    style     = muon->momentum_style;
+  MuonMomentumAt       at        = muon->momentum_at == PETSC_DETERMINE ? MUON_MOMENTUM_AT_WORKER : (MuonMomentumAt)muon->momentum_at;
+  MuonNesterovType     nesterov  = muon->nesterov;
+  MuonShapeFactor      factor    = muon->shape_factor;
+  MuonNaNPolicy        nan       = muon->nan;
+  MuonStatePrecision   precision = muon->state_precision;
+  MuonAssemblyKind     kind      = muon->assembly_kind == PETSC_DETERMINE ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)muon->assembly_kind;
+  MuonExchange         exchange;
+  MuonAssembly         assembly;
+  MuonWeightDecayStyle decay = muon->weight_decay_style;
+  MuonClipLayers       clip  = muon->clip_layers;
+  PetscBool            flg, set, set2;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscObjectOptionsBegin((PetscObject)muon);
   PetscCall(PetscOptionsFList("-muon_type", "Algorithm", "MuonSetType", MuonList, deftype, type, sizeof(type), &flg));
   PetscCall(MuonSetType(muon, flg ? type : deftype));
+  PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->preset, type, sizeof(type), NULL));
   PetscCall(PetscOptionsReal("-muon_learning_rate", "Learning rate", "MuonSetLearningRate", muon->learning_rate, &real, &flg));
   if (flg) PetscCall(MuonSetLearningRate(muon, real));
   PetscCall(PetscOptionsEnum("-muon_schedule", "How the learning rate changes", "MuonSetSchedule", MuonScheduleTypes, (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
@@ -312,8 +279,14 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   if (flg) PetscCall(MuonSetScheduleWarmup(muon, count));
   PetscCall(PetscOptionsReal("-muon_schedule_constant", "Fraction of the steps for which the trapezoid is flat", "MuonSetScheduleConstant", muon->schedule_constant, &real, &flg));
   if (flg) PetscCall(MuonSetScheduleConstant(muon, real));
+  PetscCall(PetscOptionsReal("-muon_schedule_minimum", "Part of the learning rate that schedules end at", "MuonSetScheduleMinimum", muon->schedule_minimum, &real, &flg));
+  if (flg) PetscCall(MuonSetScheduleMinimum(muon, real));
   PetscCall(PetscOptionsReal("-muon_momentum", "Weight of the old momentum", "MuonSetMomentum", muon->momentum, &real, &flg));
   if (flg) PetscCall(MuonSetMomentum(muon, real));
+  PetscCall(PetscOptionsInt("-muon_momentum_warmup", "Steps in which the momentum goes to its value", "MuonSetMomentumWarmup", muon->momentum_warmup, &count, &flg));
+  if (flg) PetscCall(MuonSetMomentumWarmup(muon, count));
+  PetscCall(PetscOptionsReal("-muon_momentum_warmup_start", "Momentum of the first step of its warm-up", "MuonSetMomentumWarmupStart", muon->momentum_warmup_start, &real, &flg));
+  if (flg) PetscCall(MuonSetMomentumWarmupStart(muon, real));
   PetscCall(PetscOptionsEnum("-muon_momentum_style", "How a gradient enters the momentum", "MuonSetMomentumStyle", MuonMomentumStyles, (PetscEnum)style, (PetscEnum *)&style, &flg));
   if (flg) PetscCall(MuonSetMomentumStyle(muon, style));
   PetscCall(PetscOptionsEnum("-muon_momentum_at", "Where the momentum is kept", "MuonSetMomentumAt", MuonMomentumAts, (PetscEnum)at, (PetscEnum *)&at, &flg));
@@ -322,8 +295,31 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   if (flg) PetscCall(MuonSetDampening(muon, real));
   PetscCall(PetscOptionsEnum("-muon_nesterov", "What the oracle sees", "MuonSetNesterov", MuonNesterovTypes, (PetscEnum)nesterov, (PetscEnum *)&nesterov, &flg));
   if (flg) PetscCall(MuonSetNesterov(muon, nesterov));
-  PetscCall(PetscOptionsReal("-muon_weight_decay", "Decoupled weight decay", "MuonSetWeightDecay", muon->weight_decay, &real, &flg));
+  PetscCall(PetscOptionsReal("-muon_weight_decay", "Weight decay", "MuonSetWeightDecay", muon->weight_decay, &real, &flg));
   if (flg) PetscCall(MuonSetWeightDecay(muon, real));
+  PetscCall(PetscOptionsEnum("-muon_weight_decay_style", "How weight decay enters a step", "MuonSetWeightDecayStyle", MuonWeightDecayStyles, (PetscEnum)decay, (PetscEnum *)&decay, &flg));
+  if (flg) PetscCall(MuonSetWeightDecayStyle(muon, decay));
+  PetscCall(PetscOptionsReal("-muon_clip", "Largest norm of a gradient", "MuonSetClip", muon->clip, &real, &flg));
+  if (flg) PetscCall(MuonSetClip(muon, real));
+  PetscCall(PetscOptionsEnum("-muon_clip_layers", "Whose gradients are clipped", "MuonSetClipLayers", MuonClipLayersTypes, (PetscEnum)clip, (PetscEnum *)&clip, &flg));
+  if (flg) PetscCall(MuonSetClipLayers(muon, clip));
+  PetscCall(PetscOptionsString("-muon_rule_match", "Rules of layers by their names", "MuonSetRuleMatch", muon->rule_match, type, sizeof(type), &flg));
+  if (flg) PetscCall(MuonSetRuleMatch(muon, type));
+  PetscCall(PetscOptionsReal("-muon_adamw_learning_rate", "Learning rate of AdamW and NAdamW", "MuonSetAdamWLearningRate", muon->adamw_learning_rate, &real, &flg));
+  if (flg) PetscCall(MuonSetAdamWLearningRate(muon, real));
+  PetscCall(PetscOptionsReal("-muon_adamw_weight_decay", "Weight decay of AdamW and NAdamW", "MuonSetAdamWWeightDecay", muon->adamw_weight_decay, &real, &flg));
+  if (flg) PetscCall(MuonSetAdamWWeightDecay(muon, real));
+  PetscCall(PetscOptionsReal("-muon_adamw_beta1", "Decay of the mean of gradients", "MuonSetAdamWBetas", beta1, &beta1, &set));
+  PetscCall(PetscOptionsReal("-muon_adamw_beta2", "Decay of the mean of squares", "MuonSetAdamWBetas", beta2, &beta2, &set2));
+  if (set || set2) PetscCall(MuonSetAdamWBetas(muon, beta1, beta2));
+  PetscCall(PetscOptionsReal("-muon_adamw_epsilon", "Added to the root of the mean of squares", "MuonSetAdamWEpsilon", muon->adamw_epsilon, &real, &flg));
+  if (flg) PetscCall(MuonSetAdamWEpsilon(muon, real));
+  PetscCall(PetscOptionsReal("-muon_sgd_learning_rate", "Learning rate of gradient descent", "MuonSetSGDLearningRate", muon->sgd_learning_rate, &real, &flg));
+  if (flg) PetscCall(MuonSetSGDLearningRate(muon, real));
+  PetscCall(PetscOptionsReal("-muon_sgd_weight_decay", "Weight decay of gradient descent", "MuonSetSGDWeightDecay", muon->sgd_weight_decay, &real, &flg));
+  if (flg) PetscCall(MuonSetSGDWeightDecay(muon, real));
+  PetscCall(PetscOptionsBool("-muon_measure_update_rms", "Measure the size of updates", "MuonSetMeasureUpdateRMS", muon->measure_update_rms, &set, &flg));
+  if (flg) PetscCall(MuonSetMeasureUpdateRMS(muon, set));
   PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
   PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
@@ -350,7 +346,6 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
-  PetscCall(MuonMonitorSetFromOptions_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
   PetscCall(MuonGetAssembly(muon, &assembly));
@@ -358,6 +353,81 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
   PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
+
+  Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Options Database Keys:
++ -muon_type type                  - the algorithm (ef21|dense)
+. -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
+. -muon_learning_rate rate         - learning rate
+. -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
+. -muon_schedule_warmup steps      - steps in which the learning rate rises
+. -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat
+. -muon_schedule_minimum fraction  - part of the learning rate that schedules end at
+. -muon_momentum momentum          - weight of the old momentum
+. -muon_momentum_warmup steps      - steps in which the momentum goes to its value
+. -muon_momentum_warmup_start mu   - and from where
+. -muon_momentum_style style       - how a gradient enters the momentum (ema|sgd)
+. -muon_momentum_at at             - where the momentum is kept (worker|server)
+. -muon_dampening dampening        - 1 minus the weight of a new gradient in the style sgd
+. -muon_nesterov nesterov          - what the oracle sees (none|ema|sgd|undamped)
+. -muon_weight_decay decay         - weight decay
+. -muon_weight_decay_style style   - how it enters a step (decoupled|coupled|cautious)
+. -muon_clip norm                  - the largest norm of a gradient
+. -muon_clip_layers layers         - whose gradients are clipped (others|all)
+. -muon_rule_match match           - rules of layers by their names, see `MuonSetRuleMatch()`
+. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW moves
+. -muon_adamw_weight_decay decay   - their weight decay
+. -muon_adamw_beta1 beta1          - decay of their mean of gradients
+. -muon_adamw_beta2 beta2          - decay of their mean of squares
+. -muon_adamw_epsilon epsilon      - added to its root
+. -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent moves
+. -muon_sgd_weight_decay decay     - their weight decay
+. -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
+. -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
+. -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
+. -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
+. -muon_seed seed                  - seed of the compressors' random numbers
+. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
+. -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
+. -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
+. -muon_error_if_not_converged     - a diverged step is a PETSc error
+. -muon_monitor [viewer]           - one line a step
+. -muon_monitor_csv file           - one row a step in a file
+. -muon_monitor_interval n         - every n-th step only
+. -muon_monitor_cancel             - removes the monitors that the program set
+. -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
+- -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
+
+  Level: beginner
+
+  Notes:
+  Layers may be added before or after. A key of a layer's rule, oracle or compressor holds for all layers; behind `muon_layer_NAME_` it holds for the layer called NAME, as in
+  `-muon_layer_embed_lmo_type max`.
+
+  At the first step a warning names each key that begins as the keys of this library do and that nothing reads.
+
+.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonLayerSetFromOptions()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
+@*/
+PetscErrorCode MuonSetFromOptions(Muon muon)
+{
+  char      name[64];
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_preset", name, sizeof(name), &flg));
+  if (flg) PetscCall(MuonSetPreset(muon, name));
+  PetscCall(MuonReadOptions_Private(muon));
+  PetscCall(MuonMonitorSetFromOptions_Private(muon));
   muon->setfromoptionscalled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -392,6 +462,8 @@ PetscErrorCode MuonReset(Muon muon)
   muon->reason         = MUON_CONVERGED_ITERATING;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
+
+  muon->scheduled.valid = PETSC_FALSE;
   if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -425,6 +497,8 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonMonitorCancel(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
+  PetscCall(PetscFree((*muon)->rule_match));
+  PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));

@@ -68,6 +68,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
 
     PetscCall(MuonGetStepInfo(serving->muon, piece->layer, &info));
     PetscUseTypeMethod(piece->layer, move, &info, item->number, &x, D, &xnew, &moved);
+    piece->squares = info.squares + (item->begins ? 0 : piece->squares);
   }
   MuonStatusMerge(moved, serving->status);
   if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(serving->muon, piece, &Xnew, &W, serving->status));

@@ -8,9 +8,14 @@
 
 PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
 {
+  PetscReal rate, decay;
+
   PetscFunctionBegin;
-  if (layer->momentumset == PETSC_FALSE) layer->momentum = muon->momentum;
-  if (layer->weight_decayset == PETSC_FALSE) layer->weight_decay = muon->weight_decay;
+  if (layer->momentumset == PETSC_FALSE) layer->momentum = MuonGetMomentumNow_Private(muon);
+  PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
+  layer->learning_rate = rate;
+  layer->weight_decay  = decay;
+  PetscCall(MuonLayerAdamWInherit_Private(layer, muon->adamw_beta1, muon->adamw_beta2, muon->adamw_epsilon));
   if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,13 +72,17 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
                             (double)muon->max_steps,     (double)muon->momentum_style, (double)muon->nesterov,          (double)muon->momentum_at,     (double)muon->nan,
                             (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
                             (double)muon->count_entropy};
+  const double more[]    = {(double)muon->schedule_minimum, (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip, (double)muon->clip_layers, (double)muon->measure_update_rms};
+  const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
 
+  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(more), more, hash);
+  if (muon->schedulefn != NULL && muon->scheduled.valid) MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(given), given, hash);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
 }
 
 static void MuonLayerHashNumbers_Private(MuonLayer layer, unsigned int *hash)
 {
-  const double numbers[] = {(double)layer->scale, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor, (double)layer->wholegradient};
+  const double numbers[] = {(double)layer->scale, (double)layer->learning_rate, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor, (double)layer->wholegradient};
 
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
 }

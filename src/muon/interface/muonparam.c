@@ -3,14 +3,14 @@
 /*
    Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated for, and who has it, stays. CONTRIBUTING.md has the table.
 */
-static PetscErrorCode MuonCheckBeforeSetUp_Private(Muon muon, PetscBool same, const char key[])
+PetscErrorCode MuonCheckBeforeSetUp_Private(Muon muon, PetscBool same, const char key[])
 {
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled == PETSC_FALSE || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), key);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCheckEnum_Private(Muon muon, const char key[], const char *const names[], int value)
+PetscErrorCode MuonCheckEnum_Private(Muon muon, const char key[], const char *const names[], int value)
 {
   int count = 0;
 
@@ -49,7 +49,7 @@ PetscErrorCode MuonCheckMomentum_Private(Muon muon, PetscInt at, MuonMomentumSty
   Note:
   The default is 0.02. The radius of a layer's step is learning rate x schedule x scale x shape factor.
 
-.seealso: `Muon`, `MuonGetLearningRate()`, `MuonSetSchedule()`, `MuonGetRate()`, `MuonLayerSetScale()`
+.seealso: `Muon`, `MuonGetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetSchedule()`, `MuonGetRate()`, `MuonLayerSetScale()`
 @*/
 PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
 {
@@ -249,19 +249,14 @@ PetscErrorCode MuonGetScheduleConstant(Muon muon, PetscReal *fraction)
   Note:
   The default is 0.9, which is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs no memory.
 
-.seealso: `Muon`, `MuonGetMomentum()`, `MuonSetMomentumStyle()`, `MuonSetNesterov()`, `MuonLayerSetMomentum()`
+.seealso: `Muon`, `MuonGetMomentum()`, `MuonSetMomentumWarmup()`, `MuonSetScheduleFunction()`, `MuonSetMomentumStyle()`, `MuonSetNesterov()`, `MuonLayerSetMomentum()`
 @*/
 PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum %g must be in [0,1)", (double)momentum);
-  for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled && momentum > 0; l++) {
-    const MuonLayer layer = muon->layer[l];
-
-    PetscCheck(layer->momentumset || layer->frozen || layer->workermomentum == PETSC_FALSE || layer->keepsmomentum, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
-               "-%smuon_momentum %g: it was 0 at MuonSetUp(), where no momentum of layer \"%s\" was kept; set one above 0 before, or after MuonReset()", MuonPrefix(muon), (double)momentum, ((PetscObject)layer)->name);
-  }
+  PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum", momentum));
   muon->momentum = momentum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -441,23 +436,23 @@ PetscErrorCode MuonGetNesterov(Muon muon, MuonNesterovType *nesterov)
 }
 
 /*@
-  MuonSetWeightDecay - Sets the decoupled weight decay
+  MuonSetWeightDecay - Sets the weight decay
 
   Logically Collective; No Fortran Support
 
   Input Parameters:
 + muon  - the optimizer
-- decay - X is multiplied by 1 - (learning rate x schedule) x decay before a step; at least 0
+- decay - at least 0; by default X is multiplied by 1 - (learning rate x schedule) x decay before a step
 
   Options Database Key:
-. -muon_weight_decay decay - the decoupled weight decay
+. -muon_weight_decay decay - the weight decay
 
   Level: intermediate
 
   Note:
-  The default is 0.
+  The default is 0. `MuonSetWeightDecayStyle()` says how it acts.
 
-.seealso: `Muon`, `MuonGetWeightDecay()`, `MuonLayerSetWeightDecay()`
+.seealso: `Muon`, `MuonGetWeightDecay()`, `MuonSetWeightDecayStyle()`, `MuonSetAdamWWeightDecay()`, `MuonLayerSetWeightDecay()`
 @*/
 PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
 {
@@ -469,7 +464,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
 }
 
 /*@
-  MuonGetWeightDecay - Gets the decoupled weight decay
+  MuonGetWeightDecay - Gets the weight decay
 
   Not Collective; No Fortran Support
 
@@ -477,7 +472,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
 . muon - the optimizer
 
   Output Parameter:
-. decay - X is multiplied by 1 - (learning rate x schedule) x decay before a step; at least 0
+. decay - the decay
 
   Level: intermediate
 
@@ -487,6 +482,56 @@ PetscErrorCode MuonGetWeightDecay(Muon muon, PetscReal *decay)
 {
   PetscFunctionBegin;
   MuonGet(muon, MUON_CLASSID, decay, muon->weight_decay);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetWeightDecayStyle - Sets how weight decay enters a step
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - the optimizer
+- style - `MUON_WEIGHT_DECAY_DECOUPLED`, `MUON_WEIGHT_DECAY_COUPLED` or `MUON_WEIGHT_DECAY_CAUTIOUS`
+
+  Options Database Key:
+. -muon_weight_decay_style style - how weight decay enters a step (decoupled|coupled|cautious)
+
+  Level: intermediate
+
+  Note:
+  The default is decoupled. The style holds for all layers, whatever moves them. Where decay is coupled it is added to the gradient where the momentum is kept, after clipping.
+
+.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonGetWeightDecayStyle()`, `MuonSetWeightDecay()`
+@*/
+PetscErrorCode MuonSetWeightDecayStyle(Muon muon, MuonWeightDecayStyle style)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonCheckEnum_Private(muon, "muon_weight_decay_style", MuonWeightDecayStyles, (int)style));
+  muon->weight_decay_style = style;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetWeightDecayStyle - Gets how weight decay enters a step
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. style - the style
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetWeightDecayStyle()`
+@*/
+PetscErrorCode MuonGetWeightDecayStyle(Muon muon, MuonWeightDecayStyle *style)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, style, muon->weight_decay_style);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -898,7 +943,34 @@ PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
 }
 
 /*@
-  MuonGetRate - Gets the learning rate of the coming step, schedule and warm-up included
+  MuonSetMeasureUpdateRMS - Sets whether an optimizer measures the size of its updates
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+- flg  - whether it does
+
+  Options Database Key:
+. -muon_measure_update_rms - measures it
+
+  Level: intermediate
+
+  Note:
+  `MuonLayerGetUpdateRMS()` and `MuonView()` tell it. It costs a pass over each layer where it is served, a second run of the rule for `MUONLAYERADAMW` and its kin.
+
+.seealso: `Muon`, `MuonGetMeasureUpdateRMS()`, `MuonLayerGetUpdateRMS()`
+@*/
+PetscErrorCode MuonSetMeasureUpdateRMS(Muon muon, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  muon->measure_update_rms = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetMeasureUpdateRMS - Gets whether an optimizer measures the size of its updates
 
   Not Collective; No Fortran Support
 
@@ -906,34 +978,15 @@ PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
 . muon - the optimizer
 
   Output Parameter:
-. rate - learning rate x schedule x warm-up
+. flg - whether it does
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetSchedule()`, `MuonSetScheduleWarmup()`, `MuonLayerGetRadiusFactor()`
+.seealso: `Muon`, `MuonSetMeasureUpdateRMS()`
 @*/
-PetscErrorCode MuonGetRate(Muon muon, PetscReal *rate)
+PetscErrorCode MuonGetMeasureUpdateRMS(Muon muon, PetscBool *flg)
 {
-  const PetscReal K = (PetscReal)PetscMax(muon->max_steps, 1), s = PetscMin((PetscReal)muon->step, K - 1), left = K - s;
-  PetscReal       factor = 1;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(rate, 2);
-  switch (muon->schedule) {
-  case MUON_SCHEDULE_TRAPEZOID:
-    factor = PetscMin((PetscReal)1, left / ((1 - muon->schedule_constant) * K));
-    break;
-  case MUON_SCHEDULE_LINEAR:
-    factor = left / K;
-    break;
-  case MUON_SCHEDULE_COSINE:
-    factor = (1 + PetscCosReal(PETSC_PI * s / K)) / 2;
-    break;
-  case MUON_SCHEDULE_CONSTANT:
-    break;
-  }
-  if (muon->step < muon->schedule_warmup) factor *= ((PetscReal)muon->step + 1) / (PetscReal)muon->schedule_warmup;
-  *rate = muon->learning_rate * factor;
+  MuonGet(muon, MUON_CLASSID, flg, muon->measure_update_rms);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,16 +9,19 @@
 
 PetscErrorCode MuonGetStepInfo(Muon muon, MuonLayer layer, MuonLayerStepInfo *info)
 {
-  PetscReal rate, factor;
+  PetscReal rate, decay, schedule, factor;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetRate(muon, &rate));
+  PetscCall(MuonGetScheduleFactor_Private(muon, &schedule));
+  PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
   PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
-  info->step   = muon->step;
-  info->rate   = (double)rate;
-  info->decay  = (double)layer->weight_decay;
-  info->radius = info->rate * (double)factor;
-  info->dual   = 0;
+  info->step     = muon->step;
+  info->rate     = (double)(rate * schedule);
+  info->decay    = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
+  info->radius   = info->rate * (double)factor;
+  info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
+  info->measure  = muon->measure_update_rms;
+  info->dual = info->squares = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,6 +47,12 @@ static PetscErrorCode MuonMixMomentum_Private(double previous, const MuonArray *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What decay adds to the gradient of a layer, 0 where it acts on the weights */
+static double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
+{
+  return muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? (double)layer->weight_decay : 0;
+}
+
 /*
    Worker: piece->T is what the step sends. A new momentum takes the place of the gradient in the layer's own memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a momentum T
    is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the server
@@ -52,9 +61,9 @@ static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, Mu
 {
   const PetscBool at_worker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = piece->layer;
-  MuonArray       state, G, M;
+  MuonArray       state, G, M, whole, W;
   PetscBool       ours, usable;
-  double          previous, fresh;
+  double          previous, fresh, decay;
   int             finite;
 
   PetscFunctionBegin;
@@ -71,22 +80,29 @@ static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, Mu
   }
   M               = piece->M;
   previous        = at_worker ? piece->previous : 0;
-  fresh           = at_worker ? piece->fresh : 1;
+  fresh           = at_worker ? piece->fresh * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay           = at_worker ? piece->fresh * MuonCoupledDecay_Private(muon, layer) : 0;
   usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.m || piece->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
   piece->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   piece->T        = G;
   piece->sent     = piece->up;
   if (at_worker == PETSC_FALSE) M.data = NULL;
-  if (usable && M.data == NULL && fresh == 1 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (usable && M.data == NULL && fresh == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
   if (piece->in_place == PETSC_FALSE) {
     if (piece->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Tnew));
     piece->T = piece->Tnew;
   }
   PetscCall(MuonMixMomentum_Private(previous, &M, fresh, &G, &piece->T, &finite));
-  if (finite) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", piece->name, muon->rank, muon->step));
-  if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&piece->T)->MomentumMend(piece->T.m, piece->T.n, M.data != NULL ? previous : 0, M.data, M.ld, piece->T.data, piece->T.ld);
-  else MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  if (finite == 0) {
+    PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", piece->name, muon->rank, muon->step));
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&piece->T)->MomentumMend(piece->T.m, piece->T.n, M.data != NULL ? previous : 0, M.data, M.ld, piece->T.data, piece->T.ld);
+    else MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  }
+  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  MuonArrayAxpby(decay, &W, 1, &piece->T);
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,7 +176,6 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 
   PetscFunctionBegin;
   group->replica = 0;
-  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonPieceAverage_Private(muon, &group->piece[k]));
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
@@ -176,7 +191,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 }
 
 /* The messages of all workers, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
-static PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
+PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
 {
   PetscFunctionBegin;
   for (PetscInt j = 0; j < nworkers; j++) {
@@ -195,8 +210,8 @@ static PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworker
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Server: what the oracle sees of the sum: aggregate, then momentum where the server keeps one */
-static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonArray *seen, MuonStatus *status)
+/* Server: what the oracle sees of the sum: aggregate, then decay of the weights W and momentum where the server keeps one */
+static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *seen, MuonStatus *status)
 {
   const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
@@ -205,6 +220,8 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, piece, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
+  if (at_server && MuonClipsLayer_Private(muon, piece->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
+  if (at_server && MuonCoupledDecay_Private(muon, piece->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, piece->layer), W, 1, sum);
   *seen = *sum;
   if (at_server && piece->M.data != NULL) {
     PetscCall(MuonMixMomentum_Private(piece->previous, &piece->M, piece->fresh, sum, &piece->Mnew, &finite));
@@ -234,11 +251,22 @@ static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLay
   PetscCall(MuonLayerGetMaxStepBytes(piece->layer, &most));
   PetscCall(MuonExchangeReserve(piece->group->exchange, MUON_EXCHANGE_DOWN, piece->item, most, &to));
   PetscCall(MuonLayerEncodeStep(piece->layer, info, seen, most, to, &bytes, PETSC_FALSE, NULL, &stepped));
-  if (stepped == MUON_STATUS_OK && !(fabs(1 - info->rate * info->decay) * MuonArrayKernels(W)->MaxAbs(W->m, W->n, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) stepped = MUON_STATUS_NANORINF;
+  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->m, W->n, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
+    stepped = MUON_STATUS_NANORINF;
   MuonStatusMerge(stepped, status);
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeAdvance(piece->group->exchange, MUON_EXCHANGE_DOWN, piece->item, bytes));
   MuonHashReplica_Private(piece, bytes, to);
+  if (info->measure) {
+    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+    MuonArray               update;
+
+    /* The step of rate 1 from zero */
+    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, &update));
+    MuonArrayAxpby(0, W, 0, &update);
+    PetscCall(MuonLayerDecodeStep(piece->layer, &unit, bytes, to, &update));
+    info->squares = MuonLayerSumSquares(&update);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,14 +298,18 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonA
 PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, MuonArray *seen, MuonStatus *status)
 {
   const PetscInt nworkers = piece->group->exchange->nworkers;
-  MuonArray      sum      = piece->sum, state;
+  MuonArray      sum      = piece->sum, state, whole, W;
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
   *seen = sum;
-  if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
-  if (*status == MUON_STATUS_OK) PetscCall(MuonAggregate_Private(muon, piece, nworkers, &sum, seen, status));
+  if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER && piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  PetscCall(MuonAggregate_Private(muon, piece, nworkers, &sum, &W, seen, status));
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,6 +336,7 @@ PetscErrorCode MuonServerApply_Private(Muon muon, MuonPiece *piece, const MuonAr
   if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece, &info, seen, X, Xnew, status);
   else PetscCall(MuonLayerStep(piece->layer, &info, seen, X, Xnew, status));
   if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
+  piece->squares = info.squares;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,6 +357,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord 
     PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
     PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
     if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
+    piece->squares = info.squares;
   } else {
     PetscCall(MuonServerGetXnew_Private(muon, piece, &W, &Xnew));
     PetscCall(MuonServerApply_Private(muon, piece, &seen, &X, &Xnew, record, &stepped));
@@ -401,6 +435,22 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Root mean square of what the rate was multiplied with, over the whole layer */
+static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonPiece *piece)
+{
+  const double entries = (double)piece->layer->m * (double)piece->layer->n;
+
+  PetscFunctionBegin;
+  piece->layer->updaterms = -1;
+  if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (piece->ranges != NULL) {
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &piece->squares, 1, MPI_DOUBLE, MPI_SUM, piece->group->partition->inside));
+    piece->group->bytes += sizeof(piece->squares);
+  }
+  piece->layer->updaterms = PetscSqrtReal((PetscReal)(piece->squares / entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCommit_Private(Muon muon, MuonPiece *piece)
 {
   PetscFunctionBegin;
@@ -413,6 +463,7 @@ static PetscErrorCode MuonCommit_Private(Muon muon, MuonPiece *piece)
   if (piece->serves) {
     PetscCall(MuonCompressorCommit(piece->down));
     PetscCall(MuonLayerCommit(piece->layer));
+    PetscCall(MuonMeasureUpdate_Private(muon, piece));
     if (piece->X.data != NULL) MuonArraySwap(&piece->X, &piece->Xnew);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -432,7 +483,10 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
+  for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
+  PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
+  PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
   PetscCall(MuonHashChoices_Private(muon, &choices));
   record.status  = (double)status;

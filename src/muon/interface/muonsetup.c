@@ -356,11 +356,11 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
     layer->ready    = MuonPieceReady_Private;
     layer->readyctx = piece;
   }
-  layer->keepsmomentum = layer->workermomentum && layer->momentum != 0 ? PETSC_TRUE : PETSC_FALSE;
+  layer->keepsmomentum = MuonNeedsMomentum_Private(muon, layer);
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
+  if (piece->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE || (piece->serves && (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
   if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Mnew));
-  if (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
   if (piece->down_assigns == PETSC_FALSE && piece->downlink == MUON_DOWNLINK_WEIGHTS) {
@@ -419,6 +419,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonCheckRuleMatch_Private(muon));
+  PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     PetscCall(MuonSetUpGroup_Private(muon, muon->group[g]));

@@ -140,6 +140,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckPieces_Private(muon));
+  PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason = MUON_CONVERGED_ITERATING;

@@ -107,16 +107,27 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g)\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup, (double)muon->schedule_constant));
+  if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g, minimum %g)%s\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup,
+                                   (double)muon->schedule_constant, (double)muon->schedule_minimum, muon->schedulefn != NULL ? ", then a function of the user's" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov],
                                    muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
+  if (muon->momentum_warmup > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "momentum warm-up of %" PetscInt_FMT " steps from %g\n", muon->momentum_warmup, (double)muon->momentum_warmup_start));
+  if (muon->clip > 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "norm at most %g of %s of %s\n", (double)muon->clip,
+                                     muon->momentum_at == PETSC_DETERMINE                     ? "the gradient"
+                                     : muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
+                                                                                              : "each worker's gradient",
+                                     muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
+  }
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay, muon->seed,
-                                   MuonNaNPolicies[muon->nan], muon->nancount));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
+                                   MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt p = 0; p < muon->npartitions; p++) spread = muon->partition[p]->size > 1 ? PETSC_TRUE : spread;
   if (spread) PetscCall(MuonAssemblyView(muon->assembly, viewer));
+  PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
   PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));

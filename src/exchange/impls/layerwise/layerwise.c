@@ -32,7 +32,7 @@ static PetscErrorCode MuonExchangeView_Layerwise(MuonExchange exchange, PetscVie
   Level: intermediate
 
   Notes:
-  Up, every owner gets the packets about its layers (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), or the sums of their arrays (one `MPI_Ireduce()` a layer).
+  Up, every owner gets the packets about its layers (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), or the sums of their arrays (one `MPI_Ireduce()` a layer, or `MPI_Iallreduce()`).
   Down, all workers get the packets of all owners (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
   The owners are found by `MuonExchangeSetAssignment()`: layers in the order of falling cost (then size, then name) go to the least loaded worker, or to one worker after the other, over all
@@ -43,6 +43,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange exchange)
 {
   PetscFunctionBegin;
+  exchange->owners      = PETSC_TRUE;
   exchange->ops->assign = MuonExchangeAssign_Layerwise;
   exchange->ops->up     = MuonExchangePacketsAllToAll;
   exchange->ops->down   = MuonExchangePacketsAllGather;

@@ -2,9 +2,9 @@
 
 typedef struct {
   PetscReal  beta1, beta2, epsilon;
-  PetscBool  nesterov;
-  PetscInt64 steps;                            /* committed steps of this layer: the powers of the betas */
-  MuonArray  mean, square, newmean, newsquare; /* moments, in the gradient's precision, and what they become when the step is committed */
+  PetscBool  nesterov, beta1set, beta2set, epsilonset; /* set: by the layer's own setter or option, else the optimizer's value holds */
+  PetscInt64 steps;                                    /* committed steps of this layer: the powers of the betas */
+  MuonArray  mean, square, newmean, newsquare;         /* moments, in the gradient's precision, and what they become when the step is committed */
 } MuonLayer_AdamW;
 
 /* 1 - beta^steps, by squares */
@@ -18,27 +18,40 @@ static double Correction(double beta, PetscInt64 steps)
   return 1 - power;
 }
 
+/* New moments, and weights from X; 1 where all are finite */
+static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew)
+{
+  return MuonArrayKernels(G)->AdamW(G->m, G->n, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data, adamw->newsquare.data,
+                                    Xnew->data, Xnew->ld);
+}
+
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-  const double     c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1), rate = info->rate * layer->scale, keep = 1 - rate * info->decay;
-  const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray        to   = *Xnew;
-  int              finite;
+  MuonLayer_AdamW  *adamw = (MuonLayer_AdamW *)layer->data;
+  const double      c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
+  const PetscBool   same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same == PETSC_TRUE && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayerStepInfo own = *info;
+  MuonArray         to  = *Xnew;
+  int               finite;
 
   PetscFunctionBegin;
+  own.rate *= layer->scale;
   if (adamw->mean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newmean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newsquare));
   }
-  /* Weights of another precision are moved by what a step of zeros gives */
-  if (same == PETSC_FALSE) PetscCall(MuonLayerGetScratch(layer, G, &to));
-  finite  = MuonArrayKernels(G)->AdamW(G->m, G->n, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, same ? keep : 0, adamw->mean.data, adamw->square.data, same ? X->data : G->data,
-                                      same ? X->ld : G->ld, adamw->newmean.data, adamw->newsquare.data, to.data, to.ld);
+  /* Weights of another precision, and those that decay here and there, are moved by what a step of zeros gives */
+  if (same == PETSC_FALSE || info->measure) PetscCall(MuonLayerGetScratch(layer, G, &to));
+  if (info->measure) {
+    (void)MuonLayerAdamWRun_Private(adamw, G, c1, c2, 1, 0, G, &to);
+    info->squares = (double)layer->scale * (double)layer->scale * MuonLayerSumSquares(&to);
+  }
+  if (same) to = *Xnew;
+  finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, own.rate, whole ? 1 - own.rate * own.decay : 0, whole ? X : G, &to);
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  if (finite && same == PETSC_FALSE) *status = MuonLayerMove(keep, X, 1, &to, Xnew);
+  if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(&own, X, 1, &to, Xnew);
   PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,7 +125,13 @@ static PetscErrorCode MuonLayerSetFromOptions_AdamW(MuonLayer layer, MuonOptionI
   PetscOptionsHeadBegin(PetscOptionsObject, "AdamW options of a layer");
   PetscCall(PetscOptionsReal("-adamw_beta1", "Decay of the mean of gradients", "MuonLayerAdamWSetBetas", beta1, &beta1, &set1));
   PetscCall(PetscOptionsReal("-adamw_beta2", "Decay of the mean of squares", "MuonLayerAdamWSetBetas", beta2, &beta2, &set2));
-  if (set1 || set2) PetscCall(MuonLayerAdamWSetBetas(layer, beta1, beta2));
+  if (set1 || set2) {
+    const PetscBool own1 = adamw->beta1set || set1 ? PETSC_TRUE : PETSC_FALSE, own2 = adamw->beta2set || set2 ? PETSC_TRUE : PETSC_FALSE;
+
+    PetscCall(MuonLayerAdamWSetBetas(layer, beta1, beta2));
+    adamw->beta1set = own1;
+    adamw->beta2set = own2;
+  }
   PetscCall(PetscOptionsReal("-adamw_epsilon", "Added to the root of the mean of squares", "MuonLayerAdamWSetEpsilon", epsilon, &epsilon, &set));
   if (set) PetscCall(MuonLayerAdamWSetEpsilon(layer, epsilon));
   PetscOptionsHeadEnd();
@@ -136,15 +155,31 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLayerAdamWInherit_Private(MuonLayer layer, PetscReal beta1, PetscReal beta2, PetscReal epsilon)
+{
+  MuonLayer_AdamW *adamw = MuonLayerAdamW_Private(layer);
+
+  PetscFunctionBegin;
+  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (adamw->beta1set) beta1 = adamw->beta1;
+  if (adamw->beta2set) beta2 = adamw->beta2;
+  if (adamw->epsilonset) epsilon = adamw->epsilon;
+  if (beta1 != adamw->beta1 || beta2 != adamw->beta2 || epsilon != adamw->epsilon) PetscCall(PetscObjectStateIncrease((PetscObject)layer));
+  adamw->beta1   = beta1;
+  adamw->beta2   = beta2;
+  adamw->epsilon = epsilon;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBool nesterov)
 {
   MuonLayer_AdamW *adamw;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&adamw));
-  adamw->beta1               = (PetscReal)0.9;
-  adamw->beta2               = (PetscReal)0.95;
-  adamw->epsilon             = (PetscReal)1e-10;
+  adamw->beta1               = (PetscReal)MUON_ADAMW_BETA1;
+  adamw->beta2               = (PetscReal)MUON_ADAMW_BETA2;
+  adamw->epsilon             = (PetscReal)MUON_ADAMW_EPSILON;
   adamw->nesterov            = nesterov;
   layer->data                = adamw;
   layer->ops->step           = MuonLayerStep_AdamW;
@@ -175,7 +210,7 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 
   Level: intermediate
 
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetBetas()`
+.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetBetas()`, `MuonSetAdamWBetas()`
 @*/
 PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscReal beta2)
 {
@@ -187,8 +222,9 @@ PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscRea
   if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, beta1 >= 0 && beta1 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1 %g must be in [0,1)", (double)beta1);
   MuonLayerCheck(layer, beta2 >= 0 && beta2 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2 %g must be in [0,1)", (double)beta2);
-  adamw->beta1 = beta1;
-  adamw->beta2 = beta2;
+  adamw->beta1    = beta1;
+  adamw->beta2    = beta2;
+  adamw->beta1set = adamw->beta2set = PETSC_TRUE;
   PetscCall(PetscObjectStateIncrease((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,7 +272,7 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 
   Level: intermediate
 
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetEpsilon()`
+.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetEpsilon()`, `MuonSetAdamWEpsilon()`
 @*/
 PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
 {
@@ -247,7 +283,8 @@ PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
   adamw = MuonLayerAdamW_Private(layer);
   if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, epsilon > 0 && epsilon < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "adamw_epsilon %g must be positive and finite", (double)epsilon);
-  adamw->epsilon = epsilon;
+  adamw->epsilon    = epsilon;
+  adamw->epsilonset = PETSC_TRUE;
   PetscCall(PetscObjectStateIncrease((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,6 +324,8 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
 
   Notes:
   With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X - rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
+
+  The learning rate is the optimizer's, or that of `MuonSetAdamWLearningRate()` where it was called.
 
   The moments live at the layer's owner, in the precision of the optimizer's state.
 

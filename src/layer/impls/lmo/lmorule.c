@@ -17,7 +17,7 @@ static PetscErrorCode MuonLayerOracle_LMO(MuonLayer layer, const MuonMatrix *G, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
   MuonArray d = *D;
   MuonBlock block;
@@ -31,7 +31,8 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, const MuonLayerStepInfo
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
   }
-  *status = MuonLayerMove(1 - info->rate * info->decay, X, info->rate * factor, &d, Xnew);
+  if (info->measure) info->squares += (double)(factor * factor) * MuonLayerSumSquares(&d);
+  *status = MuonLayerMove(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,13 +179,18 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
   for (PetscInt b = 0; b < count; b++) {
     const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
     MuonBlock            block;
-    MuonArray            part;
+    MuonArray            part, d;
     PetscReal            factor;
 
     PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, X, &part));
     PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
     PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
-    PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
+    if (info->cautious && info->decay != 0) {
+      PetscCall(MuonLayerGetScratch(layer, &part, &d));
+      MuonArrayAxpby(0, &part, 0, &d);
+      PetscCall(MuonLMODecodeAxpbyArray(lmo, 0, 1, bytes, some, &d));
+      (void)MuonLayerMove(info, &part, info->rate * factor, &d, &part);
+    } else PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
   }
   if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
   PetscFunctionReturn(PETSC_SUCCESS);

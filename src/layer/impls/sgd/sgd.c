@@ -3,7 +3,8 @@
 static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
-  *status = MuonLayerMove(1 - info->rate * info->decay, X, -info->rate * layer->scale, G, Xnew);
+  if (info->measure) info->squares = (double)layer->scale * (double)layer->scale * MuonLayerSumSquares(G);
+  *status = MuonLayerMove(info, X, -info->rate * layer->scale, G, Xnew);
   PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

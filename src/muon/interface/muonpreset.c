@@ -1,0 +1,182 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/*
+   Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read like an options database of its own, before the user's.
+*/
+typedef struct {
+  const char *name;
+  MuonType    type;
+  const char *keys;
+} MuonPreset;
+
+#define POLAR_KJ       " -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -lmo_polar_steps 5"
+#define NESTEROV_EMA   " -muon_momentum_style ema -muon_nesterov ema"
+#define EVERYWHERE     " -muon_exchange_type replicated -muon_exchange_mode allreduce"
+#define OWNERS(mode)   " -muon_exchange_type layerwise -muon_exchange_assignment roundrobin -muon_exchange_mode " mode
+#define DECAY(decay)   " -muon_weight_decay_style decoupled -muon_weight_decay " decay
+#define ADAMW(b2, eps) " -muon_adamw_beta1 0.9 -muon_adamw_beta2 " b2 " -muon_adamw_epsilon " eps
+#define ALGOPERF       "-muon_learning_rate 0.01 -muon_momentum 0.9 -muon_shape_factor kj -muon_adamw_learning_rate 0.01 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") ADAMW("0.999", "1e-8")
+#define SCION          "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
+
+static const MuonPreset MuonPresets[] = {
+  {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},
+  {"torch", MUONDENSE, "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.01" NESTEROV_EMA POLAR_KJ DECAY("0.1") EVERYWHERE ADAMW("0.999", "1e-8")},
+  {"algoperf", MUONDENSE, ALGOPERF EVERYWHERE},
+  {"algoperf-kj", MUONDENSE, ALGOPERF OWNERS("allreduce")},
+  {"algoperf-kj-rs", MUONDENSE, ALGOPERF OWNERS("reduce")},
+  {"modded-nanogpt", MUONDENSE,
+   "-muon_momentum 0.95 -muon_momentum_warmup 300 -muon_momentum_warmup_start 0.85 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients modded" NESTEROV_EMA OWNERS("reduce")},
+  {"dmuon", MUONDENSE,
+   "-muon_momentum 0.95 -muon_momentum_style sgd -muon_dampening 0 -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay_style decoupled -lmo_polar_type gram -lmo_polar_coefficients pe105 -lmo_polar_steps 5 -lmo_polar_gram_restart 2 "
+   "-muon_exchange_type layerwise -muon_exchange_assignment lpt -muon_exchange_mode reduce"},
+  {"scion", MUONDENSE, SCION DECAY("1")},
+  {"scion-unconstrained", MUONDENSE, SCION DECAY("0")},
+  {"ef21", MUONEF21,
+   "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -ef21_compressor topk -ef21_compressor_ratio 0.15 -ef21_compressor_values natural "
+   "-ef21_server_compressor identity -muon_exchange_type star" POLAR_KJ DECAY("0")},
+};
+
+static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const MuonPreset **preset)
+{
+  char names[512] = "";
+
+  PetscFunctionBegin;
+  *preset = NULL;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(MuonPresets); k++) {
+    PetscBool same;
+
+    PetscCall(PetscStrcmp(MuonPresets[k].name, name, &same));
+    if (same) *preset = &MuonPresets[k];
+    if (k > 0) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
+    PetscCall(PetscStrlcat(names, MuonPresets[k].name, sizeof(names)));
+  }
+  PetscCheck(*preset != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_preset %s: unknown preset, expected one of: %s", MuonPrefix(muon), name, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPresetCheckType_Private(Muon muon, MuonType type)
+{
+  const MuonPreset *preset;
+  PetscBool         same;
+
+  PetscFunctionBegin;
+  if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  PetscCall(PetscStrcmp(preset->type, type, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), preset->name, preset->type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPresetBegin_Private(Muon muon, PetscOptions *options)
+{
+  const MuonPreset *preset;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  PetscCheck(((PetscObject)muon)->options == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_preset %s: the optimizer has an options database of its own, expected the default one", MuonPrefix(muon), preset->name);
+  PetscCall(PetscOptionsCreate(options));
+  if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPush(*options, ((PetscObject)muon)->prefix));
+  PetscCall(PetscOptionsInsertString(*options, preset->keys));
+  if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPop(*options));
+  PetscCall(PetscOptionsPush(*options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetPreset - Sets what a published optimizer fixes, by its name
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+- name - the name of a published optimizer
+
+  Options Database Key:
+. -muon_preset name - the name
+
+  Level: beginner
+
+  Notes:
+  A preset is of a type and sets keys, which the setters called after it and the options database change one by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not the preset's is
+  an error. It is set before `MuonSetUp()`, and holds for layers that are added later too.
+
+.vb
+  name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay
+  kj                   dense  0.95 ema, ema        kj         kj 5                0           layerwise allreduce roundrobin    0.02; 3e-4, 0.9 0.95, 1e-10, 0
+  torch                dense  0.95 ema, ema        kj         kj 5                0.1         replicated allreduce              1e-3; 1e-3, 0.9 0.999, 1e-8, 0.01
+  algoperf             dense  0.9 ema, ema         kj         kj 5                0           replicated allreduce              0.01; 0.01, 0.9 0.999, 1e-8, 0
+  algoperf-kj          the same                                                               layerwise allreduce roundrobin
+  algoperf-kj-rs       the same                                                               layerwise reduce roundrobin
+  modded-nanogpt       dense  0.85 to 0.95 in      kj         modded              cautious    layerwise reduce roundrobin
+                              300 steps, ema, ema
+  dmuon                dense  0.95 sgd, sgd        moonlight  gram pe105 5,       decoupled   layerwise reduce lpt
+                                                              restart after 2
+  scion                dense  0.9 ema, none        scion      kj 5                1           replicated allreduce              1e-3
+  scion-unconstrained  the same                                                   0
+  ef21                 ef21   0.9 ema, none        none       kj 5                0           star; up topk 0.15 natural,       3.6e-4, trapezoid 0.4
+                                                                                              down identity
+.ve
+
+  kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW` beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for PyTorch, its variants those that
+  were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and natural values up. The learning rate of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user.
+
+  What is not taken over\: those programs compute polar factors in bfloat16, for which there is `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take AdamW is said by
+  `MuonSetRuleMatch()`.
+
+  References:
++ * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024
+. * - T. Pethick et al., Training deep learning models with norm-constrained LMOs, 2025
+- * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
+
+.seealso: `Muon`, `MuonGetPreset()`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
+@*/
+PetscErrorCode MuonSetPreset(Muon muon, const char name[])
+{
+  const MuonPreset *preset;
+  PetscOptions      options;
+  char             *copy;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(name, 2);
+  PetscCall(MuonPresetFind_Private(muon, name, &preset));
+  PetscCall(MuonCheckBeforeSetUp_Private(muon, PETSC_FALSE, "muon_preset"));
+  PetscCall(PetscStrallocpy(name, &copy)); /* which may be what is freed */
+  PetscCall(PetscFree(muon->preset));
+  PetscCall(MuonSetType(muon, preset->type));
+  muon->preset = copy;
+  PetscCall(MuonPresetBegin_Private(muon, &options));
+  PetscCall(MuonReadOptions_Private(muon));
+  PetscCall(MuonPresetEnd_Private(muon, &options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetPreset - Gets the name of the published optimizer that was set
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. name - the name, borrowed; `NULL` where none was
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonSetPreset()`
+@*/
+PetscErrorCode MuonGetPreset(Muon muon, const char *name[])
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, name, muon->preset);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,345 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/*
+   What changes with the step: the learning rate, the momentum, the decay. A function of the user's has the last word; what it gives is checked, and compared between the ranks with the rest of what was chosen.
+*/
+
+PetscReal MuonGetMomentumNow_Private(Muon muon)
+{
+  if (muon->schedulefn != NULL && muon->scheduled.valid) return muon->scheduled.momentum;
+  if (muon->step >= muon->momentum_warmup) return muon->momentum;
+  return muon->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->momentum_warmup * (muon->momentum - muon->momentum_warmup_start);
+}
+
+PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
+{
+  if (layer->workermomentum == PETSC_FALSE) return PETSC_FALSE;
+  if (layer->momentumset) return layer->momentum > 0 ? PETSC_TRUE : PETSC_FALSE;
+  return muon->momentum > 0 || (muon->momentum_warmup > 0 && muon->momentum_warmup_start > 0) || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* A layer that follows the optimizer's momentum and keeps none, NULL where there is no such */
+static MuonLayer MuonFindUnkept_Private(Muon muon)
+{
+  for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled; l++) {
+    const MuonLayer layer = muon->layer[l];
+
+    if (layer->momentumset == PETSC_FALSE && layer->frozen == PETSC_FALSE && layer->workermomentum && layer->keepsmomentum == PETSC_FALSE) return layer;
+  }
+  return NULL;
+}
+
+PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscReal momentum)
+{
+  const MuonLayer layer = momentum > 0 ? MuonFindUnkept_Private(muon) : NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(layer == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s %g: the momentum was 0 at MuonSetUp(), where none of layer \"%s\" was kept; set one above 0 before, or after MuonReset()", MuonPrefix(muon), key,
+             (double)momentum, ((PetscObject)layer)->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
+{
+  const PetscReal K = (PetscReal)PetscMax(muon->max_steps, 1), s = PetscMin((PetscReal)muon->step, K - 1), left = K - s;
+
+  PetscFunctionBegin;
+  if (muon->schedulefn != NULL && muon->scheduled.valid) {
+    *factor = muon->scheduled.factor;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *factor = 1;
+  switch (muon->schedule) {
+  case MUON_SCHEDULE_TRAPEZOID:
+    *factor = PetscMin((PetscReal)1, left / ((1 - muon->schedule_constant) * K));
+    break;
+  case MUON_SCHEDULE_LINEAR:
+    *factor = left / K;
+    break;
+  case MUON_SCHEDULE_COSINE:
+    *factor = (1 + PetscCosReal(PETSC_PI * s / K)) / 2;
+    break;
+  case MUON_SCHEDULE_CONSTANT:
+    break;
+  }
+  if (muon->schedule_minimum > 0) *factor = muon->schedule_minimum + (1 - muon->schedule_minimum) * *factor;
+  if (muon->step < muon->schedule_warmup) *factor *= ((PetscReal)muon->step + 1) / (PetscReal)muon->schedule_warmup;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rank that stopped here because of what its function gave would leave the others waiting: all learn of it together, at the end of the step */
+PetscErrorCode MuonSchedule_Private(Muon muon)
+{
+  PetscReal factor, momentum, decay = muon->weight_decay;
+
+  PetscFunctionBegin;
+  muon->scheduled.valid = PETSC_FALSE;
+  if (muon->schedulefn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
+  momentum = MuonGetMomentumNow_Private(muon);
+  PetscCall((*muon->schedulefn)(muon, muon->step, &factor, &momentum, &decay, muon->schedulectx));
+  muon->scheduled.valid    = PETSC_TRUE;
+  muon->scheduled.factor   = factor;
+  muon->scheduled.momentum = momentum;
+  muon->scheduled.decay    = decay;
+  muon->scheduled.legal    = factor >= 0 && factor < PETSC_INFINITY && momentum >= 0 && momentum < 1 && decay >= 0 && decay < PETSC_INFINITY && (momentum == 0 || MuonFindUnkept_Private(muon) == NULL) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckSchedule_Private(Muon muon)
+{
+  const MPI_Comm  comm     = PetscObjectComm((PetscObject)muon);
+  const PetscReal momentum = muon->scheduled.momentum;
+  const MuonLayer layer    = MuonFindUnkept_Private(muon);
+
+  PetscFunctionBegin;
+  if (muon->schedulefn == NULL || muon->scheduled.legal) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(momentum == 0 || !(momentum > 0 && momentum < 1) || layer == NULL, comm, PETSC_ERR_ORDER,
+             "Step %" PetscInt_FMT ": the function of MuonSetScheduleFunction() gives the momentum %g, and none of layer \"%s\" was kept at MuonSetUp(); set the function before, or after MuonReset()", muon->step, (double)momentum,
+             ((PetscObject)layer)->name);
+  SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ": the function of MuonSetScheduleFunction() gives the factor %g, the momentum %g and the decay %g, expected finite numbers of at least 0 and a momentum in [0,1)", muon->step,
+          (double)muon->scheduled.factor, (double)momentum, (double)muon->scheduled.decay);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetScheduleMinimum - Sets the part of the learning rate that schedules end at
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - the optimizer
+- fraction - the part, in [0,1]
+
+  Options Database Key:
+. -muon_schedule_minimum fraction - the part of the learning rate that schedules end at
+
+  Level: intermediate
+
+  Note:
+  The default is 0. A schedule f becomes minimum + (1 - minimum) f before the warm-up; the last step of K has an f that is not 0 yet.
+
+.seealso: `Muon`, `MuonGetScheduleMinimum()`, `MuonSetSchedule()`, `MuonScheduleType`
+@*/
+PetscErrorCode MuonSetScheduleMinimum(Muon muon, PetscReal fraction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(fraction >= 0 && fraction <= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_schedule_minimum %g must be in [0,1]", (double)fraction);
+  muon->schedule_minimum = fraction;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetScheduleMinimum - Gets the part of the learning rate that schedules end at
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. fraction - the part
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetScheduleMinimum()`
+@*/
+PetscErrorCode MuonGetScheduleMinimum(Muon muon, PetscReal *fraction)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, fraction, muon->schedule_minimum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetMomentumWarmup - Sets the number of steps in which the momentum goes from a start to its value
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon  - the optimizer
+- steps - number of steps, at least 0
+
+  Options Database Key:
+. -muon_momentum_warmup steps - the number of steps in which the momentum goes from a start to its value
+
+  Level: intermediate
+
+  Note:
+  The default is 0. In step s = 0, 1, ... the momentum is start + min(1, s/steps) (momentum - start), with the start of `MuonSetMomentumWarmupStart()`. A layer with a momentum of its own keeps it.
+
+.seealso: `Muon`, `MuonGetMomentumWarmup()`, `MuonSetMomentumWarmupStart()`, `MuonSetMomentum()`, `MuonSetScheduleFunction()`
+@*/
+PetscErrorCode MuonSetMomentumWarmup(Muon muon, PetscInt steps)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(steps >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum_warmup %" PetscInt_FMT " must be at least 0", steps);
+  if (steps > muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum_warmup_start", muon->momentum_warmup_start));
+  muon->momentum_warmup = steps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetMomentumWarmup - Gets the number of steps in which the momentum goes from a start to its value
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. steps - number of steps
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetMomentumWarmup()`
+@*/
+PetscErrorCode MuonGetMomentumWarmup(Muon muon, PetscInt *steps)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, steps, muon->momentum_warmup);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetMomentumWarmupStart - Sets the momentum of the first step of its warm-up
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - the optimizer
+- momentum - the momentum, in [0,1)
+
+  Options Database Key:
+. -muon_momentum_warmup_start momentum - the momentum of the first step of its warm-up
+
+  Level: intermediate
+
+  Note:
+  The default is 0.85, which modded-nanogpt takes over 300 steps to 0.95. Without `MuonSetMomentumWarmup()` it has no effect.
+
+.seealso: `Muon`, `MuonGetMomentumWarmupStart()`, `MuonSetMomentumWarmup()`
+@*/
+PetscErrorCode MuonSetMomentumWarmupStart(Muon muon, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum_warmup_start %g must be in [0,1)", (double)momentum);
+  if (muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum_warmup_start", momentum));
+  muon->momentum_warmup_start = momentum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetMomentumWarmupStart - Gets the momentum of the first step of its warm-up
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. momentum - the momentum
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetMomentumWarmupStart()`
+@*/
+PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, momentum, muon->momentum_warmup_start);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonSetScheduleFunction - Sets a routine that has the last word on the learning rate, the momentum and the weight decay of each step
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - the optimizer
+. schedule - the routine, `NULL` for none
+- ctx      - its context, or `NULL`
+
+  Calling sequence of `schedule`:
++ muon     - the optimizer
+. step     - the step that is to be taken, from 0
+. factor   - what the learning rates are multiplied by: on input schedule x warm-up, on output a number of at least 0
+. momentum - on input the momentum with its warm-up, on output one in [0,1)
+. decay    - on input the weight decay, on output a number of at least 0
+- ctx      - the context
+
+  Level: intermediate
+
+  Notes:
+  The routine is called by every rank at the beginning of each `MuonStep()`, before the routine of `MuonSetObjectiveAndGradient()`, and must give the same numbers on each: they are compared with all else that was chosen, and a
+  difference, or a number that is illegal, is an error on all ranks that leaves all as it was. It may communicate, and ask for the loss of the step before.
+
+  The factor multiplies all learning rates, those of rules and of single layers too. Momentum and decay are the optimizer's: a layer, or a rule, that has its own keeps them. To give rates as such set the learning rate 1.
+
+  `MuonGetRate()` gives the rate of the step that is taken, or was taken last, where there is such a routine.
+
+.seealso: `Muon`, `MuonGetScheduleFunction()`, `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMomentum()`, `MuonSetWeightDecay()`
+@*/
+PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  muon->schedulefn      = schedule;
+  muon->schedulectx     = ctx;
+  muon->scheduled.valid = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonGetScheduleFunction - Gets the routine that has the last word on the learning rate, the momentum and the weight decay of each step
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ schedule - the routine, `NULL` where there is none; may be `NULL`
+- ctx      - its context; may be `NULL`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetScheduleFunction()`
+@*/
+PetscErrorCode MuonGetScheduleFunction(Muon muon, MuonScheduleFn **schedule, void **ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (schedule != NULL) *schedule = muon->schedulefn;
+  if (ctx != NULL) *ctx = muon->schedulectx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetRate - Gets the learning rate of the coming step, schedule and warm-up included
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. rate - learning rate x schedule x warm-up; with a routine of `MuonSetScheduleFunction()` that of the step that is taken, or was taken last
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetSchedule()`, `MuonSetScheduleWarmup()`, `MuonSetScheduleFunction()`, `MuonLayerGetRadiusFactor()`
+@*/
+PetscErrorCode MuonGetRate(Muon muon, PetscReal *rate)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(rate, 2);
+  PetscCall(MuonGetScheduleFactor_Private(muon, rate));
+  *rate *= muon->learning_rate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,105 @@
+static char help[] = "Rules by the names of layers: the first pattern decides, a layer's own key goes before, layers that come later are matched too; -early and -late are what the program sets before and after the options.\n\n";
+
+#include <petscmuon.h>
+
+#define LAYERS 7
+
+static const char *const Names[LAYERS] = {"wte.Embed", "h0.attn", "h0.norm1", "h0.bias", "h1.attn", "h1.norm1", "head"};
+
+int main(int argc, char **argv)
+{
+  const char *match;
+  char        early[128], late[128];
+  Muon        muon;
+  Mat         W[LAYERS];
+  PetscBool   set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(MuonSetType(muon, MUONDENSE));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-early", early, sizeof(early), &set));
+  if (set) PetscCall(MuonSetRuleMatch(muon, early));
+  for (PetscInt l = 0; l < LAYERS; l++) {
+    MuonLayer layer;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2 + l, 3, NULL, &W[l]));
+    if (l == LAYERS - 1) PetscCall(MuonSetFromOptions(muon));
+    PetscCall(MuonAddLayer(muon, Names[l], W[l], &layer));
+  }
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-late", late, sizeof(late), &set));
+  if (set) {
+    PetscCall(MuonSetRuleMatch(muon, late));
+    /* What the getter gives may be set */
+    PetscCall(MuonGetRuleMatch(muon, &match));
+    PetscCall(MuonSetRuleMatch(muon, match));
+  }
+  PetscCall(MuonSetUp(muon));
+  for (PetscInt l = 0; l < LAYERS; l++) {
+    MuonLayer     layer;
+    MuonLayerRule rule;
+
+    PetscCall(MuonGetLayer(muon, l, &layer));
+    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s\n", Names[l], rule));
+  }
+  PetscCall(MuonView(muon, NULL));
+  PetscCall(MuonDestroy(&muon));
+  for (PetscInt l = 0; l < LAYERS; l++) PetscCall(MatDestroy(&W[l]));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: 2
+    filter: grep "^[wh]\|warning\|rule .*: layers\|preset\|norm at most"
+    test:
+      suffix: match
+      args: -muon_rule_match "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3
+      unused: -muon_nadamw_learning_rate
+    # A key of one layer goes before; of two patterns the first
+    test:
+      suffix: first
+      args: -muon_rule_match "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_rule lmo -muon_layer_head_rule frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
+    # What matches nothing is named, whole, once; ? is one letter
+    test:
+      suffix: warn
+      args: -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo"
+    test:
+      suffix: setters
+      args: -early "h*:sgd" -late "*attn:frozen"
+    # The layer that is added after the options has what the preset says
+    test:
+      suffix: preset
+      args: -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25
+
+  testset:
+    nsize: 2
+    test:
+      suffix: norule
+      args: -muon_rule_match "*bias*"
+      error: expected pattern:rule
+    test:
+      suffix: unknown
+      args: -muon_rule_match "*bias*:adam"
+      error: unknown rule "adam" of pattern "*bias*", expected one of
+    test:
+      suffix: preset_unknown
+      args: -muon_preset adamw
+      error: -muon_preset adamw: unknown preset, expected one of
+    test:
+      suffix: preset_type
+      args: -muon_preset kj -muon_type ef21
+      error: -muon_type ef21 contradicts -muon_preset kj, which is of type dense
+    test:
+      suffix: preset_keys
+      args: -muon_preset ef21 -muon_nesterov ema
+      error: -muon_nesterov ema
+    test:
+      suffix: clip
+      args: -muon_clip -1
+      error: -muon_clip -1. must be finite and at least 0
+
+TEST*/
