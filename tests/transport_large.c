@@ -64,6 +64,19 @@ int MPI_Alltoallv(const void *send, const int sendcounts[], const int sendstarts
   return MPI_SUCCESS;
 }
 
+int MPI_Ialltoallv(const void *send, const int sendcounts[], const int sendstarts[], MPI_Datatype type, void *recv, const int counts[], const int starts[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+  *request = MPI_REQUEST_NULL;
+  return MPI_Alltoallv(send, sendcounts, sendstarts, type, recv, counts, starts, recvtype, comm);
+}
+
+int MPI_Iallgatherv(const void *send, int count, MPI_Datatype type, void *recv, const int counts[], const int starts[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+  Check(send == MPI_IN_PLACE && count == 0 && type == MPI_DATATYPE_NULL);
+  *request = MPI_REQUEST_NULL;
+  return MPI_Gatherv(recv, counts[0], recvtype, recv, counts, starts, recvtype, 0, comm);
+}
+
 /* The size that arrives is another one than was sent where the test says so, in all its copies: with a check that passes, or in place of the word */
 int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -123,6 +136,24 @@ int main(int argc, char **argv)
   claimed = UINT64_MAX;
   Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_CORRUPT);
   Check(moved == 4);
+
+  {
+    const uint64_t    zero = 0, more = (uint64_t)INT_MAX * 64 + 1;
+    MuonTransportMove move;
+
+    t.bytes = 0;
+    Check(MuonTransportMoveInit(&t, &move) == MPI_SUCCESS);
+    Check(MuonTransportAllToAllStart(&t, &move, send, &start, &large, send, &zero, &large) == MPI_SUCCESS);
+    Check(sent == MuonTransportPadded(large) && received == sent);
+    Check(MuonTransportAllGatherStart(&t, &move, send, &zero, &large) == MPI_SUCCESS);
+    Check(sent == MuonTransportPadded(large) && moved == 6 && t.bytes == 2 * sent);
+    Check(MuonTransportMoveWait(&move) == MPI_SUCCESS);
+    Check(MuonTransportAllToAllStart(&t, &move, send, &zero, &more, send, &zero, &zero) == MUON_TRANSPORT_TOOLARGE);
+    Check(MuonTransportAllToAllStart(&t, &move, send, &zero, &zero, send, &zero, &more) == MUON_TRANSPORT_TOOLARGE);
+    Check(MuonTransportAllGatherStart(&t, &move, send, &zero, &more) == MUON_TRANSPORT_TOOLARGE);
+    Check(moved == 6);
+    MuonTransportMoveFree(&move);
+  }
 
   moved   = 0;
   base    = (char *)send;

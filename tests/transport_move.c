@@ -141,6 +141,56 @@ int main(int argc, char **argv)
     expected += 24;
     calls++;
 
+    /* Two moves under way at once, of sizes that are known, with sums between them; what a rank keeps for itself does not travel, and lies between what does */
+    {
+      MuonTransportMove move[2];
+      uint64_t          to = 0, from = 0, place = 0, sendoffset[64], sendbytes[64], recvoffset[64], recvbytes[64], alloffset[64], allbytes[64];
+      unsigned char    *recv = (unsigned char *)malloc((size_t)size * 40000), *every = (unsigned char *)malloc((size_t)size * 40000);
+      int               done = 0;
+
+      for (int r = 0; r < size; r++) {
+        sendoffset[r] = to;
+        recvoffset[r] = from;
+        alloffset[r]  = place;
+        sendbytes[r]  = r == rank ? 0 : Size(round, rank, r);
+        recvbytes[r]  = r == rank ? 0 : Size(round, r, rank);
+        allbytes[r]   = Size(round + 1, r, 0);
+        for (uint64_t i = 0; i < sendbytes[r]; i++) send[to + i] = Byte(round, rank, r, i);
+        memset(send + to + sendbytes[r], 0xAA, (size_t)(Units(sendbytes[r]) - sendbytes[r]));
+        to += Units(sendbytes[r]);
+        from += Units(r == rank ? 100 : recvbytes[r]);
+        place += Units(allbytes[r]);
+        expected += Units(sendbytes[r]);
+      }
+      memset(recv, 0xBB, (size_t)size * 40000);
+      for (uint64_t i = 0; i < allbytes[rank]; i++) every[alloffset[rank] + i] = Byte(round + 1, rank, 0, i);
+      expected += Units(allbytes[rank]) + 8;
+      for (int k = 0; k < 2; k++) Check(MuonTransportMoveInit(&t, &move[k]) == MPI_SUCCESS);
+      Check(MuonTransportMoveTest(&move[0], &done) == MPI_SUCCESS && done == 1);
+      Check(MuonTransportMoveWait(&move[0]) == MPI_SUCCESS);
+      Check(MuonTransportAllToAllStart(&t, &move[0], send, sendoffset, sendbytes, recv, recvoffset, recvbytes) == MPI_SUCCESS);
+      Check(MuonTransportAllGatherStart(&t, &move[1], every, alloffset, allbytes) == MPI_SUCCESS);
+      Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 1, MPI_DOUBLE) == MPI_SUCCESS);
+      do Check(MuonTransportMoveTest(&move[round % 2], &done) == MPI_SUCCESS);
+      while (!done);
+      for (int k = 0; k < 2; k++) Check(MuonTransportMoveWait(&move[k]) == MPI_SUCCESS);
+      Check(MuonTransportSumWait(&t) == MPI_SUCCESS && out[1][0] == size * (size + 1) / 2. * -500);
+      for (int r = 0; r < size; r++) {
+        uint64_t wrong = 0;
+
+        for (uint64_t i = 0; i < Units(recvbytes[r]); i++) wrong += recv[recvoffset[r] + i] != (i < recvbytes[r] ? Byte(round, r, rank, i) : 0);
+        for (uint64_t i = 0; i < (r == rank ? 128 : 0); i++) wrong += recv[recvoffset[r] + i] != 0xBB;
+        for (uint64_t i = 0; i < Units(allbytes[r]); i++) wrong += every[alloffset[r] + i] != (i < allbytes[r] ? Byte(round + 1, r, 0, i) : 0);
+        Check(wrong == 0);
+      }
+      calls += 3;
+      sendoffset[0] = 8;
+      Check(MuonTransportAllToAllStart(&t, &move[0], send, sendoffset, sendbytes, recv, recvoffset, recvbytes) == MUON_TRANSPORT_ARGUMENT);
+      for (int k = 0; k < 2; k++) MuonTransportMoveFree(&move[k]);
+      free(recv);
+      free(every);
+    }
+
     Check(t.bytes == expected);
     Check((long)t.calls == calls);
     Check(mpicount.sent == (long long)expected);

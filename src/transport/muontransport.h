@@ -46,6 +46,12 @@ typedef struct {
   uint64_t     calls;         /* communication calls; waiting is none */
 } MuonTransport;
 
+/* Messages on their way that nobody waits for yet */
+typedef struct {
+  MPI_Request request; /* MPI_REQUEST_NULL where nothing is under way */
+  int        *counts;  /* four arrays, one entry a rank, which MPI may read until all has arrived */
+} MuonTransportMove;
+
 /* Messages of or for all ranks in one memory: that of rank r is data[offset[r]..offset[r] + bytes[r]), then zeros to the next unit. Kept and reused, only growing */
 typedef struct {
   unsigned char *data;
@@ -70,6 +76,17 @@ uint64_t MuonTransportPadded(uint64_t bytes);
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
+
+/*
+   The same without waiting, of messages whose sizes both ends know: no sizes go ahead. Those to and from rank r lie at send + sendoffset[r] and recv + recvoffset[r], where offsets are whole numbers of units and there is room for
+   the padding. AllGather sends everybody the message that lies in its own place in recv. Nobody may touch the messages until Test says done, or Wait returns. All ranks start moves in the same order; several may be under way
+*/
+int  MuonTransportMoveInit(const MuonTransport *transport, MuonTransportMove *move);
+void MuonTransportMoveFree(MuonTransportMove *move);
+int  MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *send, const uint64_t sendoffset[], const uint64_t sendbytes[], unsigned char *recv, const uint64_t recvoffset[], const uint64_t recvbytes[]);
+int  MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *recv, const uint64_t offset[], const uint64_t bytes[]);
+int  MuonTransportMoveTest(MuonTransportMove *move, int *done);
+int  MuonTransportMoveWait(MuonTransportMove *move);
 
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);

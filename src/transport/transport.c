@@ -81,15 +81,38 @@ static uint64_t Word(uint64_t bytes)
   return bytes | ((bytes + 1) * UINT64_C(0x9E3779B97F4A7C15)) >> 40 << 40;
 }
 
-/* A message about to leave: zeroes its padding, writes the copies of its size, gives its units */
-static int Pack(unsigned char *message, uint64_t bytes, uint64_t copy[], int *units)
+/* Its whole units */
+static int Units(uint64_t bytes, int *units)
 {
   const uint64_t padded = MuonTransportPadded(bytes);
 
   if (padded < bytes || padded / MUON_TRANSPORT_UNIT > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
-  if (padded > bytes) memset(message + bytes, 0, (size_t)(padded - bytes));
-  for (int k = 0; k < MUON_TRANSPORT_COPIES; k++) copy[k] = Word(bytes);
   *units = (int)(padded / MUON_TRANSPORT_UNIT);
+  return MPI_SUCCESS;
+}
+
+/* Where it begins */
+static int Start(uint64_t offset, int *start)
+{
+  if (offset % MUON_TRANSPORT_UNIT != 0) return MUON_TRANSPORT_ARGUMENT;
+  return Units(offset, start);
+}
+
+/* A message about to leave: zeroes its padding, gives its units */
+static int Pad(unsigned char *message, uint64_t bytes, int *units)
+{
+  const uint64_t padded = MuonTransportPadded(bytes);
+
+  Try(Units(bytes, units));
+  if (padded > bytes) memset(message + bytes, 0, (size_t)(padded - bytes));
+  return MPI_SUCCESS;
+}
+
+/* The same, and writes the copies of its size */
+static int Pack(unsigned char *message, uint64_t bytes, uint64_t copy[], int *units)
+{
+  Try(Pad(message, bytes, units));
+  for (int k = 0; k < MUON_TRANSPORT_COPIES; k++) copy[k] = Word(bytes);
   return MPI_SUCCESS;
 }
 
@@ -177,10 +200,8 @@ int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const u
   uint64_t *mine = transport->sizes, *theirs = mine + MUON_TRANSPORT_COPIES * size, units = 0;
 
   for (int r = 0; r < size; r++) {
-    if (offset[r] % MUON_TRANSPORT_UNIT != 0) return MUON_TRANSPORT_ARGUMENT;
-    if (offset[r] / MUON_TRANSPORT_UNIT > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
+    Try(Start(offset[r], &sendstarts[r]));
     Try(Pack(send + offset[r], bytes[r], mine + MUON_TRANSPORT_COPIES * r, &sendcounts[r]));
-    sendstarts[r] = (int)(offset[r] / MUON_TRANSPORT_UNIT);
     units += (uint64_t)sendcounts[r];
   }
   CountSizes(transport, size);
@@ -188,6 +209,62 @@ int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const u
   Try(MakeRoom(transport, 0, size - 1, in, recvcounts, recvstarts));
   Count(transport, units * MUON_TRANSPORT_UNIT);
   return MPI_Alltoallv(send, sendcounts, sendstarts, transport->unit, in->data, recvcounts, recvstarts, transport->unit, transport->comm);
+}
+
+int MuonTransportMoveInit(const MuonTransport *transport, MuonTransportMove *move)
+{
+  move->request = MPI_REQUEST_NULL;
+  move->counts  = (int *)malloc(4 * (size_t)transport->size * sizeof(int));
+  return move->counts == NULL ? MUON_TRANSPORT_MEMORY : MPI_SUCCESS;
+}
+
+void MuonTransportMoveFree(MuonTransportMove *move)
+{
+  free(move->counts);
+  move->counts  = NULL;
+  move->request = MPI_REQUEST_NULL;
+}
+
+int MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *send, const uint64_t sendoffset[], const uint64_t sendbytes[], unsigned char *recv, const uint64_t recvoffset[], const uint64_t recvbytes[])
+{
+  const int size       = transport->size;
+  int      *sendcounts = move->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
+  uint64_t  units = 0;
+
+  for (int r = 0; r < size; r++) {
+    Try(Start(sendoffset[r], &sendstarts[r]));
+    Try(Start(recvoffset[r], &recvstarts[r]));
+    Try(Pad(send + sendoffset[r], sendbytes[r], &sendcounts[r]));
+    Try(Units(recvbytes[r], &recvcounts[r]));
+    units += (uint64_t)sendcounts[r];
+  }
+  Count(transport, units * MUON_TRANSPORT_UNIT);
+  return MPI_Ialltoallv(send, sendcounts, sendstarts, transport->unit, recv, recvcounts, recvstarts, transport->unit, transport->comm, &move->request);
+}
+
+int MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *recv, const uint64_t offset[], const uint64_t bytes[])
+{
+  const int me     = transport->rank;
+  int      *counts = move->counts, *starts = counts + transport->size;
+
+  for (int r = 0; r < transport->size; r++) {
+    Try(Start(offset[r], &starts[r]));
+    Try(Units(bytes[r], &counts[r]));
+  }
+  Try(Pad(recv + offset[me], bytes[me], &counts[me]));
+  Count(transport, (uint64_t)counts[me] * MUON_TRANSPORT_UNIT);
+  return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, counts, starts, transport->unit, transport->comm, &move->request);
+}
+
+int MuonTransportMoveTest(MuonTransportMove *move, int *done)
+{
+  *done = 1;
+  return move->request == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Test(&move->request, done, MPI_STATUS_IGNORE);
+}
+
+int MuonTransportMoveWait(MuonTransportMove *move)
+{
+  return MPI_Wait(&move->request, MPI_STATUS_IGNORE);
 }
 
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type)
