@@ -58,7 +58,8 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
 
    Values:
 +  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded worker
--  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
+.  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
+-  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the items of each shape, of which the first goes to the first worker
 
    Level: intermediate
 
@@ -66,7 +67,8 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
 E*/
 typedef enum {
   MUON_EXCHANGE_ASSIGNMENT_LPT,
-  MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN
+  MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN,
+  MUON_EXCHANGE_ASSIGNMENT_BUCKETED
 } MuonExchangeAssignment;
 PETSC_EXTERN const char *const MuonExchangeAssignments[];
 
@@ -90,6 +92,7 @@ PETSC_EXTERN PetscErrorCode MuonExchangeSetAssignment(MuonExchange, MuonExchange
 PETSC_EXTERN PetscErrorCode MuonExchangeGetAssignment(MuonExchange, MuonExchangeAssignment *);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const char *const[], const PetscLogDouble[], const PetscLogDouble[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt[], const PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);
 PETSC_EXTERN PetscErrorCode MuonExchangeServes(MuonExchange, PetscInt, PetscBool *);

@@ -1,4 +1,4 @@
-static char help[] = "The owners of layers: the bound of longest job first against all assignments, ties, and the same map everywhere.\n\n";
+static char help[] = "The owners of layers: the bound of longest job first against all assignments, ties, buckets of one shape, and the same map everywhere.\n\n";
 
 #include <petscmuon/private/muonexchangeimpl.h>
 
@@ -37,7 +37,8 @@ static PetscLogDouble Busiest(PetscInt n, int size, const PetscLogDouble cost[],
 }
 
 /* The owners that an exchange finds; checks that all ranks find the same */
-static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment assignment, PetscInt n, const char *const names[], const PetscLogDouble cost[], const PetscLogDouble bytes[], int owner[], PetscInt *wrong)
+static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment assignment, PetscInt n, const char *const names[], const PetscLogDouble cost[], const PetscLogDouble bytes[], const PetscInt *rows, const PetscInt *columns, int owner[],
+                                PetscInt *wrong)
 {
   MuonExchange exchange;
   PetscMPIInt  rank, size, first[MAXITEMS];
@@ -49,6 +50,7 @@ static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment as
   PetscCall(MuonExchangeSetType(exchange, type));
   PetscCall(MuonExchangeSetAssignment(exchange, assignment));
   PetscCall(MuonExchangeSetItems(exchange, n, names, cost, bytes));
+  if (rows != NULL) PetscCall(MuonExchangeSetItemShapes(exchange, rows, columns));
   PetscCall(MuonExchangeSetUp(exchange));
   for (PetscInt i = 0; i < n; i++) {
     PetscBool serves;
@@ -116,7 +118,7 @@ int main(int argc, char **argv)
 {
   const char *const names[MAXITEMS] = {"c", "a", "h", "b", "g", "d", "f", "i", "e"};
   PetscLogDouble    cost[MAXITEMS], bytes[MAXITEMS], load[64];
-  PetscInt          wrong = 0;
+  PetscInt          wrong = 0, rows[MAXITEMS], columns[MAXITEMS];
   PetscMPIInt       rank, size;
   PetscRandom       random;
   int               owner[MAXITEMS], again[MAXITEMS];
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < size; r++) load[r] = 0;
     if (n == 0) best = 0;
     else TryAll(n, size, cost, 0, load, &best);
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, NULL, NULL, owner, &wrong));
     if (Busiest(n, size, cost, owner) > bound * best * (1 + 10 * PETSC_MACHINE_EPSILON) || Busiest(n, size, cost, owner) < best || best * size < total) {
       if (rank == 0) fprintf(stderr, "trial %d: the busiest rank has %g, the best is %g\n", (int)trial, Busiest(n, size, cost, owner), best);
       wrong++;
@@ -169,11 +171,11 @@ int main(int argc, char **argv)
       moved[i]      = cost[(i + 4) % n];
       movedbytes[i] = bytes[(i + 4) % n];
     }
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, shuffled, moved, movedbytes, again, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, n, shuffled, moved, movedbytes, NULL, NULL, again, &wrong));
     for (PetscInt i = 0; i < n; i++) wrong += again[i] != owner[(i + 4) % n];
 
     /* Round robin: the place in the order of falling cost, then bytes, then names */
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, n, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, n, names, cost, bytes, NULL, NULL, owner, &wrong));
     for (PetscInt i = 0; i < n; i++) {
       PetscInt before = 0;
 
@@ -183,28 +185,46 @@ int main(int argc, char **argv)
       wrong += owner[i] != (int)(before % size);
     }
 
-    PetscCall(GetOwners(MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
+    /* Bucketed: the place in that order among the items of the shape; without shapes those of the cost and bytes */
+    for (int known = 0; known < 2; known++) {
+      for (PetscInt i = 0; i < n; i++) {
+        rows[i]    = 1 + (PetscInt)cost[i] % 2;
+        columns[i] = 1 + (PetscInt)bytes[i];
+      }
+      PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_BUCKETED, n, names, cost, bytes, known ? rows : NULL, columns, owner, &wrong));
+      for (PetscInt i = 0; i < n; i++) {
+        PetscInt before = 0;
+
+        for (PetscInt j = 0; j < n; j++) {
+          if (known ? rows[i] != rows[j] || columns[i] != columns[j] : cost[i] != cost[j] || bytes[i] != bytes[j]) continue;
+          if (cost[j] > cost[i] || (cost[j] == cost[i] && (bytes[j] > bytes[i] || (bytes[j] == bytes[i] && strcmp(names[j], names[i]) < 0)))) before++;
+        }
+        wrong += owner[i] != (int)(before % size);
+      }
+    }
+
+    PetscCall(GetOwners(MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, NULL, NULL, owner, &wrong));
     for (PetscInt i = 0; i < n; i++) wrong += owner[i] != 0;
-    PetscCall(GetOwners(MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT, n, names, cost, bytes, NULL, NULL, owner, &wrong));
     for (PetscInt i = 0; i < n; i++) wrong += owner[i] != -1;
   }
   /* What costs nothing is spread by its bytes, then one by one */
   for (PetscInt i = 0; i < MAXITEMS; i++) cost[i] = bytes[i] = 0;
-  PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, MAXITEMS, names, cost, bytes, owner, &wrong));
+  PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, MAXITEMS, names, cost, bytes, NULL, NULL, owner, &wrong));
   for (PetscInt i = 0; i < MAXITEMS; i++) wrong += owner[i] != (names[i][0] - 'a') % size;
 
   /* The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would do */
   if (size > 1 && 2 * size + 1 <= MAXITEMS) {
     for (PetscInt i = 0; i < 2 * size + 1; i++) cost[i] = i == 2 * size ? size : 2 * size - 1 - i / 2;
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, names, cost, bytes, NULL, NULL, owner, &wrong));
     if (Busiest(2 * size + 1, size, cost, owner) != 4 * size - 1) wrong++;
   }
   /* and round robin misses it: 2, 1, ..., 1 take 3 on J ranks, where 2 would do */
   if (size > 1 && size + 1 <= MAXITEMS) {
     for (PetscInt i = 0; i <= size; i++) cost[i] = i == 0 ? 2 : 1;
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, size + 1, names, cost, bytes, NULL, NULL, owner, &wrong));
     if (Busiest(size + 1, size, cost, owner) != 3) wrong++;
-    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, size + 1, names, cost, bytes, owner, &wrong));
+    PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, size + 1, names, cost, bytes, NULL, NULL, owner, &wrong));
     if (Busiest(size + 1, size, cost, owner) != 2) wrong++;
   }
   PetscCall(CheckOutside(&wrong));

@@ -108,7 +108,8 @@ static PetscErrorCode CheckMistakes(void)
   Check(type == NULL);
   Fails(MuonExchangeSetType(exchange, "ring"), PETSC_ERR_ARG_UNKNOWN_TYPE, "ring", "-muon_exchange_type", "layerwise");
   Fails(MuonExchangeSetMode(exchange, (MuonExchangeMode)3), PETSC_ERR_ARG_OUTOFRANGE, "mode", "3", "");
-  Fails(MuonExchangeSetAssignment(exchange, (MuonExchangeAssignment)2), PETSC_ERR_ARG_OUTOFRANGE, "assignment", "2", "");
+  Fails(MuonExchangeSetAssignment(exchange, (MuonExchangeAssignment)3), PETSC_ERR_ARG_OUTOFRANGE, "assignment", "3", "");
+  Fails(MuonExchangeSetItemShapes(exchange, NULL, NULL), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
   Fails(MuonExchangeSetUp(exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
   Fails(MuonExchangeSetItems(exchange, -1, ItemNames, cost, bytes), PETSC_ERR_ARG_OUTOFRANGE, "-1", "", "");
   Fails(MuonExchangeSetItems(exchange, 3, ItemNames, bad, bytes), PETSC_ERR_ARG_OUTOFRANGE, "Cost -2", " k ", "");
@@ -388,6 +389,11 @@ int main(int argc, char **argv)
     suffix: view
     nsize: 3
     args: -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
+
+  test:
+    suffix: buckets
+    nsize: 3
+    args: -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
 
   test:
     suffix: type

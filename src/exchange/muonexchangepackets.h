@@ -34,7 +34,6 @@ struct _n_MuonExchangeLink {
   struct _n_MuonExchangePackets way[2];      /* MUON_EXCHANGE_UP, MUON_EXCHANGE_DOWN */
 };
 
-PETSC_INTERN PetscErrorCode MuonExchangeCheckTransport_Private(int);
 PETSC_INTERN PetscErrorCode MuonExchangeCheckItem_Private(MuonExchange, PetscInt, PetscBool served);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkCreate_Private(MPI_Comm, MuonExchangeLink *);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkSetUp_Private(MuonExchange);

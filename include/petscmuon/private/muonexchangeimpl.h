@@ -40,6 +40,7 @@ struct _p_MuonExchange {
   PetscInt        nitems;
   char          **names;
   PetscLogDouble *cost, *bytes;
+  PetscInt       *rows, *columns; /* NULL where nobody said */
   PetscBool       itemsset;
   /* the plan */
   PetscBool        everywhere; /* every worker serves every item; set by the type */
@@ -97,3 +98,21 @@ PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, Pet
 /* Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets' buffers in bytes */
 PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
+
+/*
+   The owners of items among size ranks, found by every rank alike without a message. rows and columns are the shapes, for `bucketed` alone; where they are NULL, items of the same cost and bytes are of one shape. The order of the
+   items does not matter
+*/
+typedef struct {
+  PetscInt              n;
+  const char *const    *names;
+  const PetscLogDouble *cost, *bytes;
+  const PetscInt       *rows, *columns;
+} MuonAssignmentItems;
+
+PETSC_INTERN PetscErrorCode MuonAssignOwners_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, PetscMPIInt owner[]);
+/* How even the work of the owners is, and the places that padding takes, in an ASCII viewer; member is what a rank is called */
+PETSC_INTERN PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, const PetscMPIInt owner[], const char member[], PetscViewer);
+
+/* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */
+PETSC_INTERN PetscErrorCode MuonExchangeCheckTransport_Private(int);

@@ -7,7 +7,7 @@ PetscFunctionList MuonExchangeList              = NULL;
 PetscBool         MuonExchangeRegisterAllCalled = PETSC_FALSE;
 
 const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
-const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
+const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
 /*
    The legal ways up, in the order of MuonExchangeMode: first where one worker serves an item, then where every worker does. The default is the first that is legal; messages that
@@ -200,9 +200,9 @@ static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|layerwise) - who serves which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather)   - how the contributions go up, see `MuonExchangeSetMode()`
-- -muon_exchange_assignment (lpt|roundrobin)      - how owners are chosen, see `MuonExchangeSetAssignment()`
++ -muon_exchange_type (star|replicated|layerwise)     - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)       - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin|bucketed) - how owners are chosen, see `MuonExchangeSetAssignment()`
 
   Level: intermediate
 
@@ -346,24 +346,27 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
 
   Input Parameters:
 + exchange   - the exchange
-- assignment - `MUON_EXCHANGE_ASSIGNMENT_LPT` (the default) or `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN`
+- assignment - `MUON_EXCHANGE_ASSIGNMENT_LPT` (the default), `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` or `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`
 
   Options Database Key:
-. -muon_exchange_assignment (lpt|roundrobin) - sets the assignment
+. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets the assignment
 
   Level: intermediate
 
-  Note:
+  Notes:
   It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J) times the load that it has in the best of all assignments.
 
-.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MUONEXCHANGELAYERWISE`
+  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each shape (`MuonExchangeSetItemShapes()`) are dealt to the workers one after the other, beginning at worker 0, and a bucket whose
+  number of items is no multiple of the number of workers is padded to one. Nothing is sent for a pad here; the view counts how many places pads take.
+
+.seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MuonExchangeSetItemShapes()`, `MUONEXCHANGELAYERWISE`
 @*/
 PetscErrorCode MuonExchangeSetAssignment(MuonExchange exchange, MuonExchangeAssignment assignment)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(exchange, assignment, 2);
-  PetscCheck((int)assignment >= 0 && (int)assignment <= (int)MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown assignment %d of MuonExchange: a MuonExchangeAssignment was expected",
+  PetscCheck((int)assignment >= 0 && (int)assignment <= (int)MUON_EXCHANGE_ASSIGNMENT_BUCKETED, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_OUTOFRANGE, "Unknown assignment %d of MuonExchange: a MuonExchangeAssignment was expected",
              (int)assignment);
   if (assignment != exchange->assignment) exchange->setupcalled = PETSC_FALSE;
   exchange->assignment = assignment;
@@ -454,6 +457,38 @@ PetscErrorCode MuonExchangeSetItems(MuonExchange exchange, PetscInt n, const cha
   PetscCall(PetscArraycpy(exchange->bytes, bytes, n));
   exchange->nitems   = n;
   exchange->itemsset = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonExchangeSetItemShapes - Says which items have the same shape, for `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`
+
+  Logically Collective
+
+  Input Parameters:
++ exchange - the exchange, after `MuonExchangeSetItems()`
+. rows     - rows of each item, as many as there are items
+- columns  - columns of each item
+
+  Level: advanced
+
+  Note:
+  Without it items of the same cost and size are taken for items of the same shape.
+
+.seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeSetAssignment()`
+@*/
+PetscErrorCode MuonExchangeSetItemShapes(MuonExchange exchange, const PetscInt rows[], const PetscInt columns[])
+{
+  const PetscInt n = exchange->nitems;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCheck(exchange->itemsset == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetItemShapes()");
+  PetscCall(PetscFree2(exchange->rows, exchange->columns));
+  PetscCall(PetscMalloc2(n, &exchange->rows, n, &exchange->columns));
+  PetscCall(PetscArraycpy(exchange->rows, rows, n));
+  PetscCall(PetscArraycpy(exchange->columns, columns, n));
+  exchange->setupcalled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -628,6 +663,7 @@ PetscErrorCode MuonExchangeReset(MuonExchange exchange)
   PetscCall(MuonExchangeLinkReset_Private(exchange->link));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
   PetscCall(PetscFree2(exchange->cost, exchange->bytes));
+  PetscCall(PetscFree2(exchange->rows, exchange->columns));
   PetscCall(PetscStrNArrayDestroy(exchange->nitems, &exchange->names));
   exchange->nitems      = 0;
   exchange->itemsset    = PETSC_FALSE;

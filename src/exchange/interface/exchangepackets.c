@@ -4,7 +4,6 @@
 /* The status on the wire is the number of a MuonStatus */
 #define MUON_EXCHANGE_STATUS_LAST MUON_STATUS_LMO
 
-/* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */
 PetscErrorCode MuonExchangeCheckTransport_Private(int code)
 {
   PetscFunctionBegin;
