@@ -8,6 +8,7 @@
 #include <petscmuonlmo.h>
 #include <petscmuoncompressor.h>
 #include <petscmuonexchange.h>
+#include <petscmuonassembly.h>
 #include <petscmuonlayer.h>
 
 /* MANSEC = ML */

@@ -22,6 +22,7 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscCall(MuonLMOInitializePackage());
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(MuonExchangeInitializePackage());
+  PetscCall(MuonAssemblyInitializePackage());
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonInitializePackage());
   PetscFunctionReturn(PETSC_SUCCESS);
