@@ -1,4 +1,5 @@
 #include "muonpolarbf16.h"
+#include "muonpanels.h"
 
 #if defined(PETSCMUON_HAVE_ONEDNN)
   #include <oneapi/dnnl/dnnl.h>
@@ -282,7 +283,9 @@ static int Matmul(size_t M, size_t N, size_t K, double a, const uint16_t *A, int
   key.b      = (float)b;
   key.transa = transa;
   key.transb = transb;
-  return Run(&key, A, (void *)B, C);
+  if (Run(&key, A, (void *)B, C)) return 1;
+  MuonKernelProgress(2.0 * (double)M * (double)N * (double)K);
+  return 0;
 }
 
 /* A symmetric operand as a whole from its lower triangle; NULL where that fails */

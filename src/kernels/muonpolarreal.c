@@ -1,6 +1,6 @@
 #if !defined(REAL)
   #include "muonpolarreal.h"
-  #include "muonblas.h"
+  #include "muonpanels.h"
   #include <math.h>
 
   /* This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function */
@@ -74,7 +74,7 @@ static void REAL_NAME(Gram)(int left, size_t s, size_t l, double a, const void *
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
   if (s == 0) return;
-  REAL_SYRK("L", left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
+  REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
 static void REAL_NAME(Multiply)(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
@@ -84,7 +84,7 @@ static void REAL_NAME(Multiply)(int left, size_t s, size_t l, double a, const vo
 
   (void)held;
   if (s == 0 || l == 0) return;
-  REAL_SYMM(left ? "L" : "R", "L", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
+  REAL_NAME(MuonPanelSymm)(left ? "L" : "R", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
 }
 
 /* By blocks that stay in cache */
@@ -125,28 +125,12 @@ static void REAL_NAME(Scale)(int left, size_t s, size_t l, const double *d, REAL
   }
 }
 
-  #if defined(MUON_KERNEL_HAVE_GEMMT)
 static void REAL_NAME(Product)(size_t s, double a, const void *A, const void *B, double b, void *C)
 {
   const MuonBLASInt side  = (MuonBLASInt)s;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
   if (s == 0) return;
-  REAL_GEMMT("L", "N", "N", &side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
+  REAL_NAME(MuonPanelLower)(&side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
 }
-  #else
-/* Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by products that are large enough */
-static void REAL_NAME(Product)(size_t s, double a, const void *A, const void *B, double b, void *C)
-{
-  const size_t      most = (s + 7) / 8, block = most < 32 ? 32 : most;
-  const MuonBLASInt side  = (MuonBLASInt)s;
-  const REAL        alpha = (REAL)a, beta = (REAL)b;
-
-  for (size_t j = 0; j < s; j += block) {
-    const MuonBLASInt rows = (MuonBLASInt)(s - j), columns = (MuonBLASInt)(s - j < block ? s - j : block);
-
-    REAL_GEMM("N", "N", &rows, &columns, &side, &alpha, (const REAL *)A + j, &side, (const REAL *)B + j * s, &side, &beta, (REAL *)C + j * (s + 1), &side);
-  }
-}
-  #endif
 #endif

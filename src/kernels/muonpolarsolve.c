@@ -1,6 +1,6 @@
 #if !defined(REAL)
   #include "muonpolarsolve.h"
-  #include "muonblas.h"
+  #include "muonpanels.h"
   #include <math.h>
   #include <string.h>
 
@@ -97,7 +97,7 @@ static void REAL_NAME(Solve)(int left, int transposed, size_t s, size_t l, const
   const REAL        one = 1;
 
   if (s == 0 || l == 0) return;
-  REAL_TRSM(left ? "L" : "R", "L", !transposed == !left ? "T" : "N", "N", &rows, &columns, &one, L, &side, Y, &ld);
+  REAL_NAME(MuonPanelTrsm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, L, &side, Y, &ld);
 }
 
 static void REAL_NAME(Times)(int left, int transposed, size_t s, size_t l, const REAL *L, REAL *Y, size_t ldy)
@@ -106,7 +106,7 @@ static void REAL_NAME(Times)(int left, int transposed, size_t s, size_t l, const
   const REAL        one = 1;
 
   if (s == 0 || l == 0) return;
-  REAL_TRMM(left ? "L" : "R", "L", !transposed == !left ? "T" : "N", "N", &rows, &columns, &one, L, &side, Y, &ld);
+  REAL_NAME(MuonPanelTrmm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, L, &side, Y, &ld);
 }
 
 static double REAL_NAME(Distance)(size_t s, const REAL *A, double scale)

@@ -1,6 +1,6 @@
 #if !defined(REAL)
   #include "muonpolarzolotarev.h"
-  #include "muonblas.h"
+  #include "muonpanels.h"
   #include <math.h>
   #include <string.h>
 
@@ -218,11 +218,11 @@ static int REAL_NAME(Factor)(size_t s, REAL *A, size_t ld)
 
   if (s <= 16) return REAL_NAME(Leaf)(s, A, ld);
   if (REAL_NAME(Factor)(half, A, ld)) return 1;
-  REAL_TRMM("R", "L", "T", "N", &g, &h, &one, A, &d, A21, &d);
-  REAL_SYRK("L", "N", &g, &h, &minus, A21, &d, &one, A22, &d);
+  REAL_NAME(MuonPanelTrmm)("R", "T", &g, &h, &one, A, &d, A21, &d);
+  REAL_NAME(MuonPanelSyrk)("N", &g, &h, &minus, A21, &d, &one, A22, &d);
   if (REAL_NAME(Factor)(s - half, A22, ld)) return 1;
-  REAL_TRMM("L", "L", "N", "N", &g, &h, &minus, A22, &d, A21, &d);
-  REAL_TRMM("R", "L", "N", "N", &g, &h, &one, A, &d, A21, &d);
+  REAL_NAME(MuonPanelTrmm)("L", "N", &g, &h, &minus, A22, &d, A21, &d);
+  REAL_NAME(MuonPanelTrmm)("R", "N", &g, &h, &one, A, &d, A21, &d);
   return 0;
 }
 
@@ -240,8 +240,8 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
     return;
   }
   REAL_NAME(Square)(half, X, ld);
-  REAL_SYRK("L", "T", &h, &g, &one, X21, &d, &one, X, &d);
-  REAL_TRMM("L", "L", "T", "N", &g, &h, &one, X22, &d, X21, &d);
+  REAL_NAME(MuonPanelSyrk)("T", &h, &g, &one, X21, &d, &one, X, &d);
+  REAL_NAME(MuonPanelTrmm)("L", "T", &g, &h, &one, X22, &d, X21, &d);
   REAL_NAME(Square)(s - half, X22, ld);
 }
 
@@ -309,9 +309,9 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
     for (size_t j = 0; j < count; j += step) {
       const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < step ? count - j : step);
 
-      REAL_GEMM("N", "N", &high, &wide, &inner, &xy, a + j, &inner, b + j * s, &inner, &zero, c + j + j * rest, &ld);
+      REAL_NAME(MuonPanelGemm)("N", "N", &high, &wide, &inner, &xy, a + j, &inner, b + j * s, &inner, &zero, c + j + j * rest, &ld);
     }
-    if (below > 0) REAL_GEMM("N", "N", &below, &columns, &inner, &xy, a + count, &inner, b, &inner, &zero, c + count, &ld);
+    if (below > 0) REAL_NAME(MuonPanelGemm)("N", "N", &below, &columns, &inner, &xy, a + count, &inner, b, &inner, &zero, c + count, &ld);
     for (size_t j = 0; j < count; j++) memcpy(b + first + j + j * s, c + j + j * rest, (rest - j) * sizeof(*c));
   }
 }
@@ -329,11 +329,11 @@ static void REAL_NAME(AddLower)(size_t n, size_t k, const REAL *P, const REAL *Q
   const REAL        one = 1;
 
   if (n <= 192) {
-    REAL_GEMM("T", "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
+    REAL_NAME(MuonPanelGemm)("T", "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
     return;
   }
   REAL_NAME(AddLower)(half, k, P, Q, C, ld);
-  REAL_GEMM("T", "N", &g, &h, &inner, &one, P + half * ld, &d, Q, &d, &one, C + half, &d);
+  REAL_NAME(MuonPanelGemm)("T", "N", &g, &h, &inner, &one, P + half * ld, &d, Q, &d, &one, C + half, &d);
   REAL_NAME(AddLower)(n - half, k, P + half * ld, Q + half * ld, C + half + half * ld, ld);
 }
 
@@ -345,12 +345,12 @@ static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
   const REAL        one = 1;
 
   if (s <= 96) {
-    REAL_TRMM("L", "L", "T", "N", &n, &n, &one, X, &d, T, &d);
+    REAL_NAME(MuonPanelTrmm)("L", "T", &n, &n, &one, X, &d, T, &d);
     return;
   }
   REAL_NAME(Lower)(half, X, T, ld);
   REAL_NAME(AddLower)(half, s - half, X + half, T + half, T, ld);
-  REAL_TRMM("L", "L", "T", "N", &g, &h, &one, X + half + half * ld, &d, T + half, &d);
+  REAL_NAME(MuonPanelTrmm)("L", "T", &g, &h, &one, X + half + half * ld, &d, T + half, &d);
   REAL_NAME(Lower)(s - half, X + half + half * ld, T + half + half * ld, ld);
 }
 
@@ -372,7 +372,7 @@ static void REAL_NAME(Congruence)(size_t s, double x, void *X, double y, void *B
     b[j + j * s] = diagonal[j];
     memcpy(a + j * s, b + j * s, j * sizeof(*a));
   }
-  REAL_TRMM("L", "L", "N", "N", &n, &n, &xy, a, &n, b, &n);
+  REAL_NAME(MuonPanelTrmm)("L", "N", &n, &n, &xy, a, &n, b, &n);
   REAL_NAME(Lower)(s, a, b, s);
   for (size_t J = 0; J < s; J += TILE) {
     const size_t last = s - J < TILE ? s : J + TILE;
