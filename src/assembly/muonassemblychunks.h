@@ -44,6 +44,7 @@ struct _p_MuonAssembly {
   MPI_Comm      comm; /* our own, so that no message of others can be taken for one of ours */
   MuonTransport transport;
   uint64_t      bytesbefore; /* the transport's count when the run began */
+  int           testcode;    /* of the transport, while an oracle ran */
   MuonWorkspace work;
   PetscBool     ownwork;
 };

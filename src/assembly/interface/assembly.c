@@ -454,6 +454,7 @@ PetscErrorCode MuonAssemblySetUp(MuonAssembly assembly)
   MuonAssignmentItems owned;
   PetscInt           *number;
   PetscMPIInt        *owner;
+  PetscLogDouble      total = 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(assembly, MUONASSEMBLY_CLASSID, 1);
@@ -473,6 +474,19 @@ PetscErrorCode MuonAssemblySetUp(MuonAssembly assembly)
   PetscCall(PetscFree(owner));
   PetscCall(MuonAssemblyRestoreOwned_Private(&owned, &number));
   PetscCall(MuonAssemblyFlightsDestroy_Private(assembly));
+  /* Here, where all ranks see the same, and not in a message that some of them could not send */
+  for (PetscInt k = 0, left = 0; k < assembly->nitems; k++, left--) {
+    const MuonAssemblyItem *item = &assembly->item[k];
+
+    if (left == 0) {
+      total = (PetscLogDouble)assembly->size * MUON_TRANSPORT_UNIT;
+      left  = assembly->chunk;
+    }
+    total += ((PetscLogDouble)item->rows * (PetscLogDouble)item->columns + assembly->size) * sizeof(double);
+    PetscCheck(total <= (PetscLogDouble)PETSC_MPI_INT_MAX * MUON_TRANSPORT_UNIT, PetscObjectComm((PetscObject)assembly), PETSC_ERR_ARG_OUTOFRANGE,
+               "Option -%smuon_assembly_chunk is %" PetscInt_FMT ", and the matrices of a chunk with %s have more than the %g GiB that one call moves, expected smaller chunks", MuonAssemblyPrefix_Private(assembly), assembly->chunk, item->name,
+               2. * MUON_TRANSPORT_UNIT);
+  }
   PetscCall(MuonAssemblyFlightsCreate_Private(assembly));
   assembly->setupcalled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,5 @@
 #include "../muonassemblychunks.h"
+#include "../../kernels/muonpanels.h"
 #include <petscmuon/private/muonwire.h>
 #include <math.h>
 
@@ -294,6 +295,36 @@ static PetscErrorCode MuonAssemblyWait_Private(MuonAssembly assembly, MuonAssemb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Called between the panels of large products: most implementations of MPI move nothing unless they are called */
+static void MuonAssemblyProgress_Private(void *ctx)
+{
+  MuonAssembly assembly = (MuonAssembly)ctx;
+
+  for (PetscInt f = 0; f < assembly->depth; f++) {
+    MuonTransportMove *moves[] = {&assembly->gather[f].move, &assembly->gather[f].moveall, &assembly->scatter[f].move};
+
+    for (int k = 0; k < 3; k++) {
+      int       done;
+      const int code = MuonTransportMoveTest(moves[k], &done);
+
+      if (code != MPI_SUCCESS) assembly->testcode = code;
+    }
+  }
+}
+
+static PetscErrorCode MuonAssemblyOracle_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, const MuonMatrix *G, const MuonMatrix *D)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  MuonKernelSetProgress(MuonAssemblyProgress_Private, assembly);
+  ierr = (*client->oracle)(client->ctx, k, G, D);
+  MuonKernelSetProgress(NULL, NULL);
+  PetscCall(ierr);
+  PetscCall(MuonExchangeCheckTransport_Private(assembly->testcode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix is put together, goes through its oracle and is cut into rows again */
 static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, MuonAssemblyRows *from, MuonAssemblyFlight *flight)
 {
@@ -314,7 +345,7 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   wholeG = MuonMatrixOfArray(&G);
   wholeD = MuonMatrixOfArray(&D);
-  PetscCall((*client->oracle)(client->ctx, k, &wholeG, &wholeD));
+  PetscCall(MuonAssemblyOracle_Private(assembly, client, k, &wholeG, &wholeD));
   PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
     const MuonArray part = MuonArrayPart(&D, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
@@ -373,7 +404,7 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
     }
     spreadD      = spreadG;
     spreadD.here = D;
-    PetscCall((*client->oracle)(client->ctx, k, &spreadG, &spreadD));
+    PetscCall(MuonAssemblyOracle_Private(assembly, client, k, &spreadG, &spreadD));
   }
   PetscCall((*client->output)(client->ctx, k, &D));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,147 @@
+static char help[] = "Bytes that assemblies hand to MPI, and the memory that they take, against formulas.\n\n";
+
+#include "assembly_common.h"
+#include "mpicount.h"
+
+/* Rows are in words of 8 bytes, messages in units of 64 */
+static long long Rows(const TestProblem *p, PetscInt k, int rank, int back)
+{
+  const MuonAssemblyItem *item  = &p->item[k];
+  const long long         own   = item->precision == MUON_SINGLE ? 4 : 8;
+  const long long         entry = back || p->precision == MUON_ASSEMBLY_PRECISION_NATIVE ? own : p->precision == MUON_ASSEMBLY_PRECISION_SINGLE ? 4 : 2;
+
+  return ((item->ranges[rank + 1] - item->ranges[rank]) * item->columns * entry + 7) / 8 * 8;
+}
+
+static long long Units(long long bytes)
+{
+  return (bytes + 63) / 64 * 64;
+}
+
+/* What the rows of a chunk are for one rank: those from rank a to rank b, of the matrices that b owns, or of steps that a owns */
+static long long Message(const TestProblem *p, const PetscMPIInt owner[], PetscInt first, PetscInt end, int a, int b, int back)
+{
+  long long bytes = 0;
+
+  for (PetscInt k = first; k < end; k++) {
+    if (p->item[k].kind == MUON_ASSEMBLY_OWNER && owner[k] == (back ? a : b)) bytes += Rows(p, k, back ? b : a, back);
+  }
+  return bytes;
+}
+
+static PetscErrorCode Audit(TestProblem *p, PetscInt chunk, PetscInt warmup)
+{
+  long           calls[MPICOUNT_KINDS] = {0};
+  long long      sent = 0, received = 0, most[5] = {0}, whole = 0, room = 0, least = 0;
+  PetscMPIInt    owner[MAXITEMS];
+  PetscLogDouble bytes, memory;
+
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblySetChunk(p->assembly, chunk));
+  PetscCall(MuonAssemblySetWarmup(p->assembly, warmup));
+  PetscCall(MuonAssemblySetUp(p->assembly));
+  mpicount_reset();
+  PetscCall(TestRun(p));
+  PetscCall(MuonAssemblyGetSentBytes(p->assembly, &bytes));
+  PetscCall(MuonAssemblyGetMemory(p->assembly, &memory));
+  for (PetscInt k = 0; k < p->n; k++) {
+    PetscCall(MuonAssemblyGetOwner(p->assembly, k, &owner[k]));
+    if (p->item[k].kind != MUON_ASSEMBLY_NONE) {
+      const long long entries = (long long)(p->item[k].kind == MUON_ASSEMBLY_GRAM ? p->item[k].ranges[p->rank + 1] - p->item[k].ranges[p->rank] : p->item[k].rows) * p->item[k].columns;
+
+      if (owner[k] < 0 || owner[k] == p->rank) whole = PetscMax(whole, entries * (p->item[k].precision == MUON_SINGLE ? 4 : 8));
+    }
+  }
+  for (PetscInt first = 0; first < p->n; first += chunk) {
+    const PetscInt end   = PetscMin(first + chunk, p->n);
+    int            owned = 0, gathered = 0;
+    long long      need[5] = {0};
+
+    for (PetscInt k = first; k < end; k++) {
+      owned |= p->item[k].kind == MUON_ASSEMBLY_OWNER;
+      gathered |= p->item[k].kind == MUON_ASSEMBLY_ALLGATHER;
+    }
+    calls[MPICOUNT_IALLTOALLV] += p->size > 1 ? 2 * owned : 0;
+    calls[MPICOUNT_IALLGATHERV] += p->size > 1 ? gathered : 0;
+    for (int r = 0; r < p->size; r++) {
+      long long all = 0;
+
+      for (PetscInt k = first; k < end; k++) all += p->item[k].kind == MUON_ASSEMBLY_ALLGATHER ? Rows(p, k, r, 0) : 0;
+      /* Of what this rank has for itself nothing is handed to MPI, and of what all get its own part once */
+      for (int back = 0; back < 2 && r != p->rank; back++) {
+        sent += Units(Message(p, owner, first, end, p->rank, r, back));
+        received += Units(Message(p, owner, first, end, r, p->rank, back));
+      }
+      sent += r == p->rank && p->size > 1 ? Units(all) : 0;
+      received += p->size > 1 ? Units(all) : 0;
+      /* Memory of the five arrays of a chunk: rows to the owners and from all, those for everybody, steps to all and from the owners; what this rank keeps lies in one that comes */
+      for (int back = 0; back < 2; back++) {
+        need[2 * back] += r == p->rank ? 0 : Units(Message(p, owner, first, end, p->rank, r, back));
+        need[2 * back + 1] += Units(Message(p, owner, first, end, r, p->rank, back));
+      }
+      need[4] += Units(all);
+    }
+    for (PetscInt k = first; k < end; k++) need[3] += p->item[k].kind == MUON_ASSEMBLY_ALLGATHER ? Units(Rows(p, k, p->rank, 1)) : 0;
+    for (int k = 0; k < 5; k++) most[k] = PetscMax(most[k], need[k]);
+  }
+  for (int k = 0; k < MPICOUNT_KINDS; k++) {
+    if (mpicount.calls[k] != calls[k]) fprintf(stderr, "[%d of %d] %s: %ld calls, expected %ld\n", p->rank, p->size, mpicount_names[k], mpicount.calls[k], calls[k]);
+    TestCheck(p, mpicount.calls[k] == calls[k]);
+  }
+  TestCheck(p, mpicount.sent == sent);
+  TestCheck(p, (long long)bytes == sent);
+  TestCheck(p, mpicount.received == received);
+  /* As many chunks as the warm-up, and the one that is worked on, each with arrays no larger than the largest; a whole matrix and its step */
+  for (int k = 0; k < 5; k++) {
+    room += most[k];
+    least = PetscMax(least, most[k]);
+  }
+  TestCheck(p, (long long)memory <= (PetscMin((long long)warmup, (p->n + chunk - 1) / chunk) + 1) * room + 2 * whole);
+  TestCheck(p, (long long)memory >= least);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt chunks[] = {1, 2, 5, MAXITEMS}, warmups[] = {1, 3, MAXITEMS};
+  PetscInt       wrong = 0;
+  PetscLogDouble memory;
+  TestProblem    p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  for (int kind = 0; kind < 5; kind++) {
+    for (int pattern = 0; pattern < 4; pattern++) {
+      PetscCall(TestCreate(&p));
+      p.n = MAXITEMS;
+      for (PetscInt k = 0; k < p.n; k++) TestItem(&p, k, (MuonAssemblyKind)(kind < 4 ? kind : (int)(Mix((uint32_t)k, 3, 3) % 4)), pattern);
+      PetscCall(MuonAssemblySetItems(p.assembly, p.n, p.item));
+      for (int precision = 0; precision < 3; precision++) {
+        PetscCall(MuonAssemblySetPrecision(p.assembly, (MuonAssemblyPrecision)precision));
+        for (int c = 0; c < 4; c++) {
+          for (int w = 0; w < 3; w++) PetscCall(Audit(&p, chunks[c], warmups[w]));
+        }
+      }
+      PetscCall(MuonAssemblyGetMemory(p.assembly, &memory));
+      PetscCall(TestRun(&p));
+      {
+        PetscLogDouble after;
+
+        PetscCall(MuonAssemblyGetMemory(p.assembly, &after));
+        TestCheck(&p, memory == after);
+      }
+      wrong += p.wrong;
+      PetscCall(TestDestroy(&p));
+    }
+  }
+  PetscCall(PetscFinalize());
+  if (wrong != 0) return 1;
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3 4 8}}
+
+TEST*/
