@@ -484,8 +484,8 @@ PetscErrorCode MuonAssemblySetUp(MuonAssembly assembly)
     }
     total += ((PetscLogDouble)item->rows * (PetscLogDouble)item->columns + assembly->size) * sizeof(double);
     PetscCheck(total <= (PetscLogDouble)PETSC_MPI_INT_MAX * MUON_TRANSPORT_UNIT, PetscObjectComm((PetscObject)assembly), PETSC_ERR_ARG_OUTOFRANGE,
-               "Option -%smuon_assembly_chunk is %" PetscInt_FMT ", and the matrices of a chunk with %s have more than the %g GiB that one call moves, expected smaller chunks", MuonAssemblyPrefix_Private(assembly), assembly->chunk, item->name,
-               2. * MUON_TRANSPORT_UNIT);
+               "Option -%smuon_assembly_chunk is %" PetscInt_FMT ", and the matrices of a chunk with %s have more than the %d GiB that one call moves, expected smaller chunks", MuonAssemblyPrefix_Private(assembly), assembly->chunk, item->name,
+               2 * (int)MUON_TRANSPORT_UNIT);
   }
   PetscCall(MuonAssemblyFlightsCreate_Private(assembly));
   assembly->setupcalled = PETSC_TRUE;
@@ -534,6 +534,7 @@ PetscErrorCode MuonAssemblyGetOwner(MuonAssembly assembly, PetscInt item, PetscM
 @*/
 PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
 {
+  const char         *prefix   = MuonAssemblyPrefix_Private(assembly);
   PetscInt            count[4] = {0, 0, 0, 0}, *number;
   MuonAssignmentItems owned;
   PetscMPIInt        *owner;
@@ -548,7 +549,7 @@ PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
   PetscCheckSameComm(assembly, 1, viewer, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (isascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)assembly, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s Object:%s%s%s %d MPI process%s\n", ((PetscObject)assembly)->class_name, prefix[0] != '\0' ? " (" : "", prefix, prefix[0] != '\0' ? ")" : "", assembly->size, assembly->size == 1 ? "" : "es"));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   for (PetscInt k = 0; k < assembly->nitems; k++) count[assembly->item[k].kind]++;
   PetscCall(PetscViewerASCIIPrintf(viewer, "matrices:"));
