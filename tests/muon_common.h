@@ -195,7 +195,8 @@ static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESS
 /* Steps that are messages are those of other norms, and of no other rule */
 static const char *const StepNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
 
-/* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with gather; then these with the sums of layers with owners going to all */
+/* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with
+   gather; then these with the sums of layers with owners going to all */
 typedef struct {
   MuonType           type;
   MuonExchangeType   exchange;
