@@ -3,7 +3,7 @@ static char help[] = "Muon gives the same weights over all exchanges and modes a
 #include "ef21_common.h"
 
 #define STEPS 10
-#define WAYS  8
+#define WAYS  9
 
 /* Smooth in the gradient: an error e of it, relative to |G|, moves X by at most 2 t e */
 static const TestShape Smooth[2] = {{"gain", MUONLMOFROBENIUS, 11, 1, 0, PETSC_TRUE}, {"mat", MUONLMOFROBENIUS, 6, 5, 1, PETSC_FALSE}};
@@ -21,6 +21,7 @@ static const Way Ways[WAYS] = {{MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_GATHER, MUO
                                {MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_REDUCE, MUON_EXCHANGE_ASSIGNMENT_LPT},
                                {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_REDUCE, MUON_EXCHANGE_ASSIGNMENT_LPT},
                                {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_REDUCE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN},
+                               {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_ALLREDUCE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN},
                                {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_ALLREDUCE, MUON_EXCHANGE_ASSIGNMENT_LPT}};
 
 static PetscErrorCode RunWay(const Way *way, PetscInt n, const TestShape shape[], PetscBool exact, PetscBool atworker, PetscReal data[], PetscReal *least)

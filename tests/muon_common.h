@@ -189,7 +189,8 @@ static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESS
 /* Steps that are messages are those of other norms, and of no other rule */
 static const char *const StepNorms[NLAYERS] = {MUONLMOROWSUM, MUONLMONUCLEAR, MUONLMOSPECTRAL, MUONLMOL21, MUONLMOCOLSUM, MUONLMOL1};
 
-/* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with gather */
+/* A way to take a step. Numbers from 0 on until *last: ef21 with each compression, dense with the momentum at server and worker, each over all exchanges, with sums where they are legal and with
+   gather; then these with the sums of layers with owners going to all */
 typedef struct {
   MuonType           type;
   MuonExchangeType   exchange;
@@ -202,16 +203,16 @@ typedef struct {
 static inline PetscErrorCode WayGet(PetscInt number, Way *way, PetscBool *legal, PetscBool *last)
 {
   static const MuonExchangeType exchanges[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
-  const PetscInt                e = number % 3, sum = (number / 3) % 2, what = number / 6;
+  const PetscInt                behind = number - 6 * (NCOMPRESSIONS + 2), e = behind >= 0 ? 1 : number % 3, sum = behind >= 0 ? 1 : (number / 3) % 2, what = behind == 0 ? 0 : behind > 0 ? NCOMPRESSIONS + behind - 1 : number / 6;
 
   PetscFunctionBegin;
   way->exchange    = exchanges[e];
-  way->mode        = sum == 0 ? MUON_EXCHANGE_MODE_GATHER : e == 2 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+  way->mode        = sum == 0 ? MUON_EXCHANGE_MODE_GATHER : e == 2 || behind >= 0 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
   way->compression = what < NCOMPRESSIONS ? &Compressions[what] : NULL;
   way->type        = what < NCOMPRESSIONS ? MUONEF21 : MUONDENSE;
   way->atworker    = what == NCOMPRESSIONS ? PETSC_FALSE : PETSC_TRUE;
   *legal           = sum == 0 || way->compression == NULL || strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  *last            = number + 1 == 6 * (NCOMPRESSIONS + 2) ? PETSC_TRUE : PETSC_FALSE;
+  *last            = behind == 2 ? PETSC_TRUE : PETSC_FALSE;
   if (way->compression != NULL) {
     PetscCall(PetscSNPrintf(way->name, sizeof(way->name), "ef21 %s %s up, %s %s down, init %s, %s %s", way->compression->up, MuonCompressorValuesTypes[way->compression->upvalues], way->compression->down,
                             MuonCompressorValuesTypes[way->compression->downvalues], MuonEF21Inits[way->compression->init], way->exchange, MuonExchangeModes[way->mode]));

@@ -420,7 +420,7 @@ int main(int argc, char **argv)
       error: -muon_momentum_at server
     test:
       suffix: mode_star
-      args: -muon_exchange_type {{star layerwise}} -muon_exchange_mode allreduce
+      args: -muon_exchange_type star -muon_exchange_mode allreduce
       error: legal here: reduce, gather
     test:
       suffix: mode_replicated

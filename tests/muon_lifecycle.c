@@ -89,7 +89,10 @@ static PetscErrorCode CheckMemory(const Way *way)
     if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonLayerGetOwner(p.layer[l], &owner));
     worker += bytes * (1 + (lossyup == PETSC_TRUE) + (lmo == PETSC_TRUE && (ef21 == PETSC_TRUE || way->atworker == PETSC_TRUE)));
-    if (owner >= 0 && owner != p.rank) continue;
+    if (owner >= 0 && owner != p.rank) {
+      server += way->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? bytes : 0; /* the sum comes here, too */
+      continue;
+    }
     server += bytes * ((lossyup == PETSC_TRUE ? 2 : sums == PETSC_TRUE ? 1 : 0) + (lossydown == PETSC_TRUE ? 2 : direct == PETSC_TRUE ? 1 : 0));
     if (lmo == PETSC_FALSE) server += 4 * bytes + (PetscLogDouble)sizeof(PetscInt64);
     else if (ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) server += 2 * bytes;

@@ -99,23 +99,21 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
 
 PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
 {
-  const char **names;
-  int          count;
-
   PetscFunctionBegin;
-  PetscCall(PetscFunctionListGet(MuonLayerRuleList, &names, &count));
-  for (int r = 0; r < count; r++) {
-    PetscInt64 entries = 0;
-    PetscInt   layers  = 0;
-    PetscReal  rate, decay, least = PETSC_MAX_REAL, most = -1;
-    char       rates[64] = "";
+  for (PetscInt first = 0; first < muon->nlayers; first++) {
+    const char *const rule    = ((PetscObject)muon->layer[first])->type_name;
+    PetscInt64        entries = 0;
+    PetscInt          layers = 0, before = 0;
+    PetscReal         rate, decay, least = PETSC_MAX_REAL, most = -1;
+    char              rates[64] = "";
 
     for (PetscInt l = 0; l < muon->nlayers; l++) {
       const MuonLayer layer = muon->layer[l];
       PetscBool       same;
 
-      PetscCall(PetscStrcmp(((PetscObject)layer)->type_name, names[r], &same));
+      PetscCall(PetscStrcmp(((PetscObject)layer)->type_name, rule, &same));
       if (same == PETSC_FALSE) continue;
+      if (l < first) before++;
       layers++;
       entries += (PetscInt64)layer->m * layer->n;
       if (layer->frozen) continue;
@@ -123,12 +121,11 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
       least = PetscMin(least, rate);
       most  = PetscMax(most, rate);
     }
-    if (layers == 0) continue;
+    if (before > 0) continue;
     if (least == most) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rate %g", (double)most));
     else if (most >= 0) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rates %g to %g", (double)least, (double)most));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "rule %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", names[r], layers, entries, rates));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rule %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", rule, layers, entries, rates));
   }
-  PetscCall(PetscFree(names));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
