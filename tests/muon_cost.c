@@ -138,6 +138,8 @@ static void CheckExchange(int J)
   shape.calls = 5;
   cost        = MuonCostOfExchange(&shape);
   CheckClose("layerwise reduce", cost.bytes, sums + most[1]);
+  /* On a tree of three ranks and more some send on what they have received, on one of two nobody does */
+  CheckClose("layerwise reduce, whole trees", cost.whole, (J > 2 ? 2 : 1) * sums + most[1]);
   /* Five sums, an all-gather with its sizes, and the agreement */
   CheckClose("layerwise reduce, rounds", cost.rounds, 5 * MuonCostLog2(J) + J - 1 + 3 * MuonCostLog2(J));
   shape.star = 1;

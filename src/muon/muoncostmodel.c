@@ -161,8 +161,8 @@ MuonCost MuonCostOfExchange(const MuonCostExchangeShape *shape)
       if (shape->star) most = 1;
       if (shape->sums) {
         one        = MuonCostOfPattern(MUON_COST_REDUCE, ranks, busiest * shape->up);
-        one.memory = 0;                          /* sums have a place already */
-        if (!shape->star) one.whole = one.bytes; /* the trees of many layers run at once, to as many ranks */
+        one.memory = 0;                                                /* sums have a place already */
+        if (!shape->star) one.whole = (ranks > 2 ? 2 : 1) * one.bytes; /* what a rank between others has received it sends on only then */
         one.rounds *= calls;
       } else if (shape->star) one = MuonCostOfPattern(MUON_COST_GATHER, ranks, shape->up);
       else one = Plain(others, busiest * shape->up, 0, (1 + ranks * most) * shape->up);

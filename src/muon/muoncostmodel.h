@@ -2,7 +2,8 @@
    What the messages of a step cost by the alpha-beta model: a message of s bytes takes alpha + beta s seconds on a link that carries as much in each direction at once. Pure formulas without PETSc and MPI.
 
    A cost counts the messages that wait for one another, and the bytes on the busiest direction of a link of the rank that has most. Sums and broadcasts come in two ways: cut into pieces that follow one another through
-   the ranks, or as whole messages along a binomial tree, each of whose ceil(log2 J) levels waits for the one before. MPI chooses; both are given.
+   the ranks, or as whole messages along a binomial tree, each of whose ceil(log2 J) levels waits for the one before. Sums to many servers at once use many trees, and what a rank sends on waits for what it receives. MPI
+   chooses; both are given.
 */
 #pragma once
 

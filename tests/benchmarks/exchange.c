@@ -102,7 +102,8 @@ static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIIn
 }
 
 /*
-   The runs. A row is options; the formula may be missing. whole: MPI is expected to move whole messages along its trees, as Open MPI 4.1 does in broadcasts to 4 ranks and more, and in nonblocking sums everywhere below 4 ranks
+   The runs. A row is options; the formula may be missing. whole: MPI is expected to move whole messages along its trees, as Open MPI 4.1 does in
+   broadcasts and nonblocking sums at one rank from 4 ranks on, and in nonblocking sums everywhere below 4 ranks
 */
 typedef struct {
   const char *name, *published, *options;
@@ -113,8 +114,8 @@ static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense
                            {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0},
                            {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1},
                            {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1},
-                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 0},
-                           {"layerwise reduce rr", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin", LayerwiseFormula, 0},
+                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1},
+                           {"layerwise reduce rr", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin", LayerwiseFormula, 1},
                            {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0},
                            {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1},
                            {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0}};
@@ -135,7 +136,6 @@ typedef struct {
   long long      bytes, formula; /* of the rank that hands most to MPI */
   PetscLogDouble state, balance, seconds[PHASES], oracle;
   MuonCost       cost;
-  PetscBool      priced;
 } Result;
 
 static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
@@ -269,6 +269,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   MuonExchangeMode    mode;
   PetscMPIInt         rank, size;
   PetscReal          *times;
+  PetscBool           priced;
   PetscLogDouble      before[PHASES], after[PHASES];
   MuonConvergedReason reason;
   long                calls = 0;
@@ -292,7 +293,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_LONG_LONG, MPI_MAX, PETSC_COMM_WORLD));
   result->bytes   = bytes[0];
   result->formula = bytes[1];
-  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &result->priced));
+  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &priced));
   PetscCall(GetBalance(&task, &result->balance));
   PetscCall(GetState(&task, &result->state));
   PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));

@@ -300,14 +300,14 @@ static PetscErrorCode MuonCostMeasure_Private(Muon muon, MuonCostLink *link)
   PetscCall(PetscCalloc1(2 * n, &buffer));
   for (PetscMPIInt other = 1; other < muon->size; other = other < muon->size - 1 ? PetscMin(2 * other, muon->size - 1) : muon->size) {
     if (muon->rank != 0 && muon->rank != other) continue;
-    PetscCall(MuonCostPing_Private(comm, muon->rank, other, 20, 8, buffer, &seconds));
+    PetscCall(MuonCostPing_Private(comm, muon->rank, other, 100, 8, buffer, &seconds));
     figures[0] = PetscMax(figures[0], seconds);
     for (size_t bytes = 262144; bytes <= most; bytes *= 4) {
       const double latency = seconds;
       double       all;
 
-      PetscCall(MuonCostPing_Private(comm, muon->rank, other, 2, (PetscMPIInt)bytes, buffer, &all));
-      if (all < 0.1 && 4 * bytes <= most) continue;
+      PetscCall(MuonCostPing_Private(comm, muon->rank, other, 4, (PetscMPIInt)bytes, buffer, &all));
+      if (all < 0.05 && 4 * bytes <= most) continue;
       figures[1] = PetscMax(figures[1], PetscMax(all - latency, all / 2) / (double)bytes);
       break;
     }
@@ -353,6 +353,29 @@ static PetscErrorCode MuonCostOfPiece_Private(Muon muon, MuonPiece *piece, Petsc
   if (piece->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(piece->layer, &bytes));
   else PetscCall(MuonCompressorGetMaxBytesOf(piece->down, &weights, &bytes));
   *down = (double)bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of all messages that this rank sends as a worker, and of those of all servers: the most they can have, or what they had in the last step. part is what they are of the most */
+static PetscErrorCode MuonCostOfMessages_Private(Muon muon, double bytes[2], double part[2], PetscBool *known)
+{
+  const PetscLogDouble encoded[2] = {muon->traffic.up[1] / 8, muon->traffic.down[1] / 8};
+
+  PetscFunctionBegin;
+  bytes[0] = bytes[1] = 0;
+  *known              = PETSC_FALSE;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    double    one[2];
+    PetscBool summable;
+
+    PetscCall(MuonCostOfPiece_Private(muon, &muon->piece[p], PETSC_FALSE, &one[0], &one[1], &summable));
+    for (int way = 0; way < 2; way++) bytes[way] += one[way];
+  }
+  for (int way = 0; way < 2; way++) {
+    part[way] = encoded[way] > 0 && bytes[way] > 0 ? (double)encoded[way] / bytes[way] : 1;
+    bytes[way] *= part[way];
+    if (encoded[way] > 0) *known = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,9 +426,13 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonEx
 /* Of all groups, one after the other; even is the same shape for any number of workers that share the bytes evenly */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, MuonExchangeType type, MuonExchangeMode mode, MuonCost *cost, MuonCostExchangeShape *even, PetscBool *legal)
 {
+  double    bytes[2], part[2];
+  PetscBool known;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(cost, sizeof(*cost)));
   PetscCall(PetscMemzero(even, sizeof(*even)));
+  PetscCall(MuonCostOfMessages_Private(muon, bytes, part, &known));
   *legal = PETSC_TRUE;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonCostExchangeShape shape;
@@ -413,6 +440,8 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, MuonExchangeType type, Mu
     double               *share;
 
     PetscCall(MuonCostOfGroup_Private(muon, muon->group[g], type, mode, &shape, &share, legal));
+    if (shape.sums == 0) shape.up *= part[0];
+    shape.down *= part[1];
     one = MuonCostOfExchange(&shape);
     MuonCostAdd(cost, &one);
     PetscCall(PetscFree(share));
@@ -486,23 +515,17 @@ static PetscErrorCode MuonCostViewBreakEvens_Private(PetscViewer viewer, int n, 
 static PetscErrorCode MuonCostViewExchanges_Private(Muon muon, PetscViewer viewer, const MuonCostLink *link)
 {
   const char      *names[MUON_COST_WAYS][2];
-  double          *seconds, up = 0, down = 0, best = PETSC_MAX_REAL, own = 0;
+  double          *seconds, bytes[2], part[2], best = PETSC_MAX_REAL, own = 0;
+  PetscBool        known;
   int              cheapest = -1;
   MuonExchangeType type;
   MuonExchangeMode mode = muon->group[0]->mode;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetType(muon->group[0]->exchange, &type));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    double    bytes[2];
-    PetscBool summable;
-
-    PetscCall(MuonCostOfPiece_Private(muon, &muon->piece[p], PETSC_FALSE, &bytes[0], &bytes[1], &summable));
-    up += bytes[0];
-    down += bytes[1];
-  }
+  PetscCall(MuonCostOfMessages_Private(muon, bytes, part, &known));
   PetscCall(PetscMalloc1(MUON_COST_WAYS * (MUON_COST_WORKERS - 1), &seconds));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "messages of the optimizer as it is: at most %.0f bytes up, %.0f down\n", up, down));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "messages of the optimizer as it is: %s %.0f bytes up, %.0f down\n", known ? "in the last step" : "at most", bytes[0], bytes[1]));
   PetscCall(MuonCostViewHead_Private(viewer, "its exchanges, * the one chosen"));
   for (int k = 0; k < MUON_COST_WAYS; k++) {
     MuonCostExchangeShape even;
@@ -614,10 +637,11 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
   A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's link, plus
   gamma times the bytes that it sums. A link carries as much in each direction at once.
 
-  Sums and broadcasts go along trees. The seconds take them as cut into pieces that follow one another, or for sums everywhere as a ring; the last column has whole messages along binomial trees, each level of which waits for the
-  one before. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a layer, each of which pays the latency; messages are one packet for all layers.
+  Sums and broadcasts go along trees. The seconds take them as cut into pieces that follow one another, or for sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends on waits
+  for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a layer, each of which pays the latency; messages are one packet for all layers.
 
-  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange would choose; sizes are the most that a message may have, which messages that are packed by entropy stay below.
+  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange would choose; sizes are the most that a
+  message may have, which messages that are packed by entropy stay below, and after a step those of this step.
   The second is of votes on signs, one bit an entry up, and the third of the published ways to distribute Muon without compression. The oracles' work is that of the busiest rank, as a part of all; it is not in the seconds.
 
   No step is taken.
