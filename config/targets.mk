@@ -69,7 +69,7 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 # Installation
 DEST = $(DESTDIR)$(PREFIX)
 install: lib
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -78,6 +78,8 @@ install: lib
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
 	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt share/petscmuon/plot.py) LICENSE) $(DEST)/share/petscmuon
+	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
+	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py

@@ -408,6 +408,16 @@ PETSC_EXTERN PetscErrorCode MuonGetNaNPolicy(Muon, MuonNaNPolicy *);
 PETSC_EXTERN PetscErrorCode MuonSetErrorIfNotConverged(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetErrorIfNotConverged(Muon, PetscBool *);
 
+PETSC_EXTERN PetscErrorCode MuonSetCostAlpha(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetCostAlpha(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetCostBeta(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetCostBeta(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetCostGamma(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetCostGamma(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetCostMeasure(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetCostMeasure(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonViewCost(Muon, PetscViewer);
+
 PETSC_EXTERN PetscErrorCode MuonMonitor(Muon, PetscInt, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonMonitorSet(Muon, MuonMonitorFn *, void *, PetscErrorCode (*)(void **));
 PETSC_EXTERN PetscErrorCode MuonMonitorCancel(Muon);

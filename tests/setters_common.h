@@ -210,6 +210,10 @@ SETTER(Seed, MuonSetSeed(RunMuon(run), 17))
 SETTER(State, MuonSetStatePrecision(RunMuon(run), MUON_STATE_PRECISION_SINGLE))
 SETTER(Entropy, MuonSetCountEntropy(RunMuon(run), PETSC_TRUE))
 SETTER(NaN, MuonSetNaNPolicy(RunMuon(run), MUON_NAN_ZERO))
+SETTER(CostAlpha, MuonSetCostAlpha(RunMuon(run), (PetscReal)1e-3))
+SETTER(CostBeta, MuonSetCostBeta(RunMuon(run), (PetscReal)1e6))
+SETTER(CostGamma, MuonSetCostGamma(RunMuon(run), (PetscReal)1e6))
+SETTER(CostMeasure, MuonSetCostMeasure(RunMuon(run), PETSC_TRUE))
 SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
 SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
 SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
@@ -343,6 +347,10 @@ static const Setter Setters[] = {
   {"MuonSetCountEntropy", UP "topk", Set_Entropy, TAKES_EFFECT, LOGICAL},
   {"MuonSetNaNPolicy", DENSE "-bad_gradient", Set_NaN, TAKES_EFFECT, 0},
   {"MuonSetErrorIfNotConverged", DENSE "-bad_gradient", Set_Raise, TAKES_EFFECT, 0},
+  {"MuonSetCostAlpha", DENSE, Set_CostAlpha, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetCostBeta", DENSE, Set_CostBeta, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetCostGamma", DENSE, Set_CostGamma, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetCostMeasure", DENSE, Set_CostMeasure, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE},

@@ -84,6 +84,8 @@ typedef enum {
    one of them at least, and nobody may use what came.
 */
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
+/* Whether a mode goes with the type, for messages that can be summed */
+PETSC_INTERN PetscErrorCode MuonExchangeIsLegal(MuonExchange, MuonExchangeMode, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t up[], const size_t down[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);

@@ -164,6 +164,8 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
+  PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
+  PetscBool          cost_measure;
 
   char           *preset, *rule_match;
   PetscBool       measure_update_rms;
@@ -294,6 +296,8 @@ PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok)
 /* All state of an optimizer, piece by piece, in one order */
 PETSC_INTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
+PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);
 /* Whether monitors speak of this step: every interval-th one, and the last */
 PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);
 /* A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not given twice */

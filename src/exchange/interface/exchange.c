@@ -307,6 +307,13 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode, PetscBool *legal)
+{
+  PetscFunctionBegin;
+  *legal = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : 0][mode];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    MuonExchangeResolveMode - The mode of a step: the one that was set, if it is legal, else the default
 

@@ -343,6 +343,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
+  PetscCall(MuonCostSetFromOptions_Private(muon, PetscOptionsObject));
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
@@ -405,6 +406,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_monitor_interval n         - every n-th step only
 . -muon_monitor_cancel             - removes the monitors that the program set
 . -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
+. -muon_view_cost [viewer]         - prints what each exchange would cost at the set-up, see `MuonViewCost()`
 - -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
 
   Level: beginner
