@@ -16,17 +16,17 @@ typedef struct {
 
 /* More ranks than rows, one entry, blocks that straddle ranks, rules without an oracle */
 static const Shape Shapes[] = {
-  {"spectral", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO,   7,  5, 1, {0},    MATRIX         },
-  {"polar",    MUONLMOSPECTRAL, MUONPOLARQDWH, MUONLAYERLMO,   4,  9, 1, {0},    MATRIX         },
-  {"nuclear",  MUONLMONUCLEAR,  NULL,         MUONLAYERLMO,   5,  6, 1, {0},    MATRIX         },
-  {"blocks",   MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO,   9,  4, 3, {2, 4, 3}, MATRIX      },
-  {"max",      MUONLMOMAX,      NULL,         MUONLAYERLMO,   1,  1, 1, {0},    MATRIX         },
-  {"column",   MUONLMOCOLUMN,   NULL,         MUONLAYERLMO,   2,  3, 1, {0},    MATRIX         },
-  {"bias",     MUONLMOFROBENIUS, NULL,        MUONLAYERADAMW, 8,  1, 1, {0},    VECTOR         },
-  {"gain",     MUONLMOFROBENIUS, NULL,        MUONLAYERLMO,   5,  1, 1, {0},    VECTOR         },
-  {"head",     MUONLMOROW,      NULL,         MUONLAYERLMO,   6,  5, 1, {0},    ROWMAJOR_SINGLE},
-  {"tail",     MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO,   6,  4, 1, {0},    ROWMAJOR_DOUBLE},
-  {"plain",    MUONLMOMAX,      NULL,         MUONLAYERSGD,   4,  4, 1, {0},    MATRIX         },
+  {"spectral", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 7, 5, 1, {0}, MATRIX},
+  {"polar", MUONLMOSPECTRAL, MUONPOLARQDWH, MUONLAYERLMO, 4, 9, 1, {0}, MATRIX},
+  {"nuclear", MUONLMONUCLEAR, NULL, MUONLAYERLMO, 5, 6, 1, {0}, MATRIX},
+  {"blocks", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 9, 4, 3, {2, 4, 3}, MATRIX},
+  {"max", MUONLMOMAX, NULL, MUONLAYERLMO, 1, 1, 1, {0}, MATRIX},
+  {"column", MUONLMOCOLUMN, NULL, MUONLAYERLMO, 2, 3, 1, {0}, MATRIX},
+  {"bias", MUONLMOFROBENIUS, NULL, MUONLAYERADAMW, 8, 1, 1, {0}, VECTOR},
+  {"gain", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 5, 1, 1, {0}, VECTOR},
+  {"head", MUONLMOROW, NULL, MUONLAYERLMO, 6, 5, 1, {0}, ROWMAJOR_SINGLE},
+  {"tail", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 4, 1, {0}, ROWMAJOR_DOUBLE},
+  {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 1, {0}, MATRIX},
 };
 enum {
   NLAYERS = PETSC_STATIC_ARRAY_LENGTH(Shapes),
@@ -207,7 +207,7 @@ static PetscErrorCode RunCreate(const Spread *spread, PetscBool alone, MuonType 
   PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05));
   PetscCall(MuonSetShapeFactor(run->muon, MUON_SHAPE_FACTOR_MOONLIGHT));
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    const PetscMPIInt s = spread->ranks[l];
+    const PetscMPIInt s    = spread->ranks[l];
     MPI_Comm          comm = PETSC_COMM_SELF;
     MuonLMO           lmo;
     MuonPolar         polar;

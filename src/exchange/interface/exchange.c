@@ -307,10 +307,15 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const PetscBool *MuonExchangeLegalModes_Private(MuonExchange exchange)
+{
+  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : exchange->owners == PETSC_TRUE ? 2 : 0];
+}
+
 PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode, PetscBool *legal)
 {
   PetscFunctionBegin;
-  *legal = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : 0][mode];
+  *legal = MuonExchangeLegalModes_Private(exchange)[mode];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +334,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  legal  = MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : exchange->owners == PETSC_TRUE ? 2 : 0];
+  legal  = MuonExchangeLegalModes_Private(exchange);
   prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
   type   = ((PetscObject)exchange)->type_name;
   if (exchange->modeset == PETSC_FALSE) {

@@ -92,8 +92,8 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
   PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
   PetscAssertPointer(layer, 3);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)W, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix in the memory of the host, %s or %s", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set", MATSEQDENSE,
-             MATMPIDENSE);
+  PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix in the memory of the host, %s or %s", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set",
+             MATSEQDENSE, MATMPIDENSE);
   PetscCall(MatGetSize(W, &m, &n));
   PetscCall(MatGetOwnershipRange(W, &first, &last));
   shape = MuonArrayOfScalars(last - first, n, NULL, last - first);

@@ -87,10 +87,10 @@ PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord
   serving.group  = group;
   serving.record = record;
   serving.status = status;
-  client.input  = MuonServeInput_Private;
-  client.oracle = MuonServeOracle_Private;
-  client.output = MuonServeOutput_Private;
-  client.ctx    = &serving;
+  client.input   = MuonServeInput_Private;
+  client.oracle  = MuonServeOracle_Private;
+  client.output  = MuonServeOutput_Private;
+  client.ctx     = &serving;
   PetscCall(MuonAssemblyRun(group->assembly, &client));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,8 +123,8 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonPiece *piece, Pe
   PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&piece->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(piece->layer->owner >= 0 || group->partition->nworkers == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather or owner, or star or layerwise", MuonPrefix(muon), name,
-             MuonPrefix(muon));
+             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather or owner, or star or layerwise",
+             MuonPrefix(muon), name, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,8 +178,8 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
     }
     with->ranges = ranges + (size_t)*n * (size_t)(size + 1);
     MuonBlockRanges_Private(piece, &one->block, ranges + (size_t)*n * (size_t)(size + 1));
-    one->first      = PetscMax(piece->row, one->block.row);
-    one->rows       = with->ranges[piece->group->partition->position + 1] - with->ranges[piece->group->partition->position];
+    one->first = PetscMax(piece->row, one->block.row);
+    one->rows  = with->ranges[piece->group->partition->position + 1] - with->ranges[piece->group->partition->position];
     if (one->rows == 0) one->first = piece->row;
     with->name      = ((PetscObject)piece->layer)->name;
     with->rows      = one->block.m;

@@ -181,7 +181,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   };
   char          here[128];
   unsigned int *mine, *first;
-  PetscInt      n = WHATS * muon->nlayers + 1, differs, least;
+  PetscInt      n    = WHATS * muon->nlayers + 1, differs, least;
   MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;

@@ -19,8 +19,8 @@ enum {
 
 static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt told[], PetscMPIInt members[])
 {
-  MPI_Group    all, own;
-  PetscMPIInt *ranks;
+  MPI_Group         all, own;
+  PetscMPIInt      *ranks;
   const PetscMPIInt size = PetscMin(layer->ranks, muon->size);
 
   PetscFunctionBegin;
@@ -66,7 +66,7 @@ static PetscBool MuonIsWorker_Private(Muon muon, PetscInt l, const PetscMPIInt a
 /* all: what rank r told is at all + r of_rank */
 static PetscErrorCode MuonPartitionCreate_Private(Muon muon, size_t of_rank, const PetscMPIInt all[], MuonPartition *partition)
 {
-  MPI_Comm      comm    = PetscObjectComm((PetscObject)muon);
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
   MuonPartition p;
   PetscMPIInt  *number;
 
@@ -145,8 +145,9 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
     if (layer->ranges[position] != layer->first || layer->ranges[layer->ranks] != layer->m) bad = l;
   }
   PetscCallMPI(MPI_Allreduce(&bad, &first, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(first == muon->nlayers, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)",
-             ((PetscObject)muon->layer[first])->name, muon->layer[first]->m, muon->layer[first]->rows, muon->layer[first]->first);
+  PetscCheck(first == muon->nlayers, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+             "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->m,
+             muon->layer[first]->rows, muon->layer[first]->first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,8 +171,8 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon)
   }
   PetscCallMPI(MPI_Allreduce(bad, first, 2, MPIU_INT, MPI_MIN, comm));
   PetscCheck(first[0] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
-  PetscCheck(first[1] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap", ((PetscObject)muon->layer[first[1]])->name,
-             muon->layer[first[1]]->ranks, muon->size);
+  PetscCheck(first[1] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap",
+             ((PetscObject)muon->layer[first[1]])->name, muon->layer[first[1]]->ranks, muon->size);
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscInt k = 0;
 
@@ -203,7 +204,7 @@ static PetscErrorCode MuonMakePartition_Private(Muon muon, PetscBool rows)
 
 PetscErrorCode MuonFindPartitions_Private(Muon muon, PetscBool rows)
 {
-  MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+  MPI_Comm comm    = PetscObjectComm((PetscObject)muon);
   PetscInt mine[5] = {0, muon->nlayers, -muon->nlayers, rows ? 1 : 0, rows ? -1 : 0}, most[5]; /* ranks of a worker; what must be the same everywhere, and its negative */
 
   PetscFunctionBegin;
@@ -212,8 +213,8 @@ PetscErrorCode MuonFindPartitions_Private(Muon muon, PetscBool rows)
   PetscCallMPI(MPI_Allreduce(mine, most, 5, MPIU_INT, MPI_MAX, comm));
   PetscCheck(most[1] == -most[2], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[2], most[1]);
   PetscCheck(most[3] == -most[4], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
-  PetscCheck(rows == PETSC_FALSE || most[0] == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise", MuonPrefix(muon),
-             most[0]);
+  PetscCheck(rows == PETSC_FALSE || most[0] == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
+             MuonPrefix(muon), most[0]);
   PetscCall(PetscCalloc1(muon->nlayers, &muon->partition_of));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->partition));
   if (most[0] > 1) PetscCall(MuonFindWorkers_Private(muon));

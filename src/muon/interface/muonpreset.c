@@ -16,7 +16,10 @@ typedef struct {
 #define DECAY(decay)   " -muon_weight_decay_style decoupled -muon_weight_decay " decay
 #define ADAMW(b2, eps) " -muon_adamw_beta1 0.9 -muon_adamw_beta2 " b2 " -muon_adamw_epsilon " eps
 #define ALGOPERF       "-muon_learning_rate 0.01 -muon_momentum 0.9 -muon_shape_factor kj -muon_adamw_learning_rate 0.01 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") ADAMW("0.999", "1e-8")
-#define SCION          "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
+#define MOONLIGHT \
+  "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.1 -muon_exchange_type rows -muon_assembly_precision bf16" DECAY( \
+    "0.1") ADAMW("0.95", "1e-8")
+#define SCION "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
 
 static const MuonPreset MuonPresets[] = {
   {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},
@@ -24,6 +27,9 @@ static const MuonPreset MuonPresets[] = {
   {"algoperf", MUONDENSE, ALGOPERF EVERYWHERE},
   {"algoperf-kj", MUONDENSE, ALGOPERF OWNERS("allreduce")},
   {"algoperf-kj-rs", MUONDENSE, ALGOPERF OWNERS("reduce")},
+  {"algoperf-bucketed", MUONDENSE, ALGOPERF " -muon_exchange_type layerwise -muon_exchange_assignment bucketed -muon_exchange_mode allreduce"},
+  {"moonlight", MUONDENSE, MOONLIGHT POLAR_KJ " -muon_assembly allgather"},
+  {"motif", MUONDENSE, MOONLIGHT " -lmo_polar_type newtonschulz -lmo_polar_coefficients you -muon_assembly owner -muon_assembly_assignment roundrobin -muon_assembly_warmup 5"},
   {"modded-nanogpt", MUONDENSE,
    "-muon_momentum 0.95 -muon_momentum_warmup 300 -muon_momentum_warmup_start 0.85 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients modded" NESTEROV_EMA OWNERS("reduce")},
   {"dmuon", MUONDENSE,

@@ -165,8 +165,9 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
     PetscCall(MatGetSize(A, NULL, &n));
     PetscCall(MatGetLocalSize(A, &m, NULL));
-    PetscCheck(dense && m == piece->rows && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and %" PetscInt_FMT " x %" PetscInt_FMT " entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT,
-               search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE, MATMPIDENSE, piece->rows, layer->n);
+    PetscCheck(dense && m == piece->rows && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "Layer \"%s\": a matrix of type %s and %" PetscInt_FMT " x %" PetscInt_FMT " entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT, search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE,
+               MATMPIDENSE, piece->rows, layer->n);
     PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
     search.to = matrix.here;
   }

@@ -89,7 +89,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string, spread = PETSC_FALSE;
+  PetscBool      ascii, string, spread     = PETSC_FALSE;
   MuonType       type;
 
   PetscFunctionBegin;
