@@ -457,9 +457,9 @@ def check_key(s, key, manual):
     return
   head, _, rest = manual.rpartition("Set")
   setter = re.sub("^muon", "", flat(head + rest))
-  # One function may set what several keys say, SetBetas() beta1 and beta2; a layer's keys stand behind its name, and the key of a class alone is its type
+  # One function may set what several keys say, SetBetas() beta1 and beta2; a layer's keys stand behind its name, and the key of a class alone is its type or kind
   stem = re.sub("(view|policy|s)$", "", setter)
-  if not flat(key).endswith((setter, stem)) and not flat(key).startswith((stem, "muon" + stem)) and not ("layer" + flat(key)).startswith(stem) and setter != flat(key) + "type":
+  if not flat(key).endswith((setter, stem)) and not flat(key).startswith((stem, "muon" + stem)) and not ("layer" + flat(key)).startswith(stem) and not re.fullmatch("(muon)?" + setter, flat(key) + "type") and not re.fullmatch("(muon)?" + setter, flat(key) + "kind"):
     yield "option %s and its function %s() have different names" % (key, manual)
 
 

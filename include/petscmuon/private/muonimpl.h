@@ -37,16 +37,16 @@ struct _n_MuonPartition {
    Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data are not kept. State has the precision of -muon_state_precision, weights and their difference that of the layer
 */
 typedef struct {
-  MuonLayer   layer;
-  MuonGroup   group;
-  PetscInt    item;      /* its number in the group's exchange */
-  PetscInt    row, rows; /* of the layer */
-  PetscInt   *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  char       *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
-  PetscBool   serves;
-  double      previous, fresh; /* weights of momentum and gradient in this step */
-  PetscBool   summed;          /* what came up is in sum already */
-  double      squares;         /* of the update of this step, where it is measured */
+  MuonLayer layer;
+  MuonGroup group;
+  PetscInt  item;      /* its number in the group's exchange */
+  PetscInt  row, rows; /* of the layer */
+  PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
+  char     *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
+  PetscBool serves;
+  double    previous, fresh; /* weights of momentum and gradient in this step */
+  PetscBool summed;          /* what came up is in sum already */
+  double    squares;         /* of the update of this step, where it is measured */
 
   MuonCompressor up, down;            /* of this rank as a worker, and of the server */
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
@@ -75,7 +75,7 @@ typedef struct {
 /* What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves each entry by itself */
 typedef struct {
   MuonPiece       *piece;
-  PetscInt         number;       /* of the block */
+  PetscInt         number; /* of the block */
   MuonBlock        block;
   PetscInt         first, rows;  /* of the layer: those of the block that are here */
   PetscBool        begins, ends; /* the piece */
@@ -143,7 +143,7 @@ struct _p_Muon {
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    npieces;
-  MuonPiece                  *piece; /* of all groups, one group behind the other */
+  MuonPiece                  *piece;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
   MuonAssembly                assembly;      /* likewise */
   PetscInt                    assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */

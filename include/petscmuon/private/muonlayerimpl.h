@@ -58,8 +58,8 @@ struct _p_MuonLayer {
   MuonArray        shape; /* of the weights that are here, without data and gaps */
   /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
   PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
-  PetscBool        nogradient; /* the caller said that there is none */
-  PetscBool        asked;      /* somebody took or gave a gradient since the last step */
+  PetscBool        nogradient;    /* the caller said that there is none */
+  PetscBool        asked;         /* somebody took or gave a gradient since the last step */
   Mat              usermat;
   Vec              uservec;
   const void      *userarray;
@@ -81,13 +81,13 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;                                        /* -1: every rank */
   const MuonArray *server;                                       /* set by the driver: the server's weights, without data where this rank does not serve the layer */
   PetscErrorCode (*ready)(void *);                               /* set by the driver: takes the gradient that is ready, with readyctx */
-  void            *readyctx;
-  PetscLogDouble   gathered;                                     /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
-  PetscBool        serverisweights;                              /* set by the driver: the server's weights are the layer's own, and server is not looked at */
-  MuonPrecision    state;                                        /* set by the driver: the precision of what rules see as G, at first that of the weights */
-  unsigned int     hash;
-  MuonWorkspace    work;
-  void            *data;
+  void          *readyctx;
+  PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
+  PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
+  MuonPrecision  state;           /* set by the driver: the precision of what rules see as G, at first that of the weights */
+  unsigned int   hash;
+  MuonWorkspace  work;
+  void          *data;
 
   PetscReal learning_rate;
   PetscBool learning_rateset;

@@ -44,8 +44,8 @@ struct _p_MuonLMO {
   double        dual; /* of the last apply */
   MuonWorkspace work;
   PetscBool     gathers; /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
-  int           form;  /* set by the type: the MuonWireForm of the messages of its steps */
-  unsigned int  layer; /* hash of the name that messages carry */
+  int           form;    /* set by the type: the MuonWireForm of the messages of its steps */
+  unsigned int  layer;   /* hash of the name that messages carry */
   void         *data;
 };
 

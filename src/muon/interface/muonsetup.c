@@ -325,9 +325,8 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonSetUpMaxBytes_Private(muon, group));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
-  if (summable == PETSC_FALSE && group->partition->size > 1 && group->partition->nworkers == 1) {
+  if (summable == PETSC_FALSE && group->partition->size > 1 && group->partition->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
-  }
   group->direct = PETSC_TRUE;
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[k];

@@ -72,7 +72,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOSetSingular(lmo));
-  lmo->gathers = PETSC_TRUE;
+  lmo->gathers       = PETSC_TRUE;
   lmo->form          = MUON_WIRE_TRIPLES;
   lmo->ops->apply    = MuonLMOApply_Nuclear;
   lmo->ops->factors  = MuonLMOSingularTriple;

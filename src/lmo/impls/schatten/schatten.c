@@ -90,7 +90,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   PetscCall(MuonLMOSetSingular(lmo));
-  lmo->gathers = PETSC_TRUE;
+  lmo->gathers             = PETSC_TRUE;
   data->p                  = 2.0;
   lmo->data                = data;
   lmo->ops->apply          = MuonLMOApply_Schatten;
