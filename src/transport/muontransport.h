@@ -71,6 +71,10 @@ int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send,
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
 
+/* From one rank to another, which calls Receive at the same time; in has room for messages of all ranks, of which this is one */
+int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uint64_t bytes);
+int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer *in);
+
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);
 /* Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32 that flip on the way change no answer */

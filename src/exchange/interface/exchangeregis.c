@@ -3,6 +3,7 @@
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Replicated(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Range(MuonExchange);
 
 static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 
@@ -23,6 +24,7 @@ PetscErrorCode MuonExchangeRegisterAll(void)
   PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star));
   PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated));
   PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
