@@ -245,7 +245,7 @@ PetscErrorCode MuonGetExchange(Muon muon, MuonExchange *exchange)
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|dense)
++ -muon_type type                  - the algorithm (ef21|sign|dense)
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
 . -muon_schedule_warmup steps      - steps in which the learning rate rises

@@ -17,6 +17,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, MUON_RECORD_COUNT, (const double *)record, (double *)all, &intact));
   if (intact == PETSC_FALSE) worst = MUON_STATUS_CORRUPT;
   muon->meanup = muon->meandown = 0;
+  muon->agreement               = 0;
   for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
     const MuonStatus status = (MuonStatus)(int)all[r].status;
 
@@ -25,6 +26,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     loss += (PetscReal)all[r].loss;
     dual += (PetscReal)all[r].dual;
     nans += all[r].nans;
+    muon->agreement += (PetscReal)all[r].votes;
     muon->meanup += all[r].up / muon->size;
     muon->meandown += all[r].down / muon->size;
     if (all[r].replica != all[0].replica) same = PETSC_FALSE;
@@ -34,6 +36,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCall(PetscFree(all));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
+  if (muon->group[0]->votes == NULL) muon->agreement = -1;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);

@@ -90,35 +90,68 @@ static PetscErrorCode MuonCreateIdentity_Private(Muon muon, MuonPiece *piece, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each layer is one piece, and all are of one group: that of the ranks that each hold whole layers. Messages are the matrices themselves until a type chooses other compressors */
-static PetscErrorCode MuonCreatePieces_Private(Muon muon)
+/* Beside a group that votes: the same choices, but where they are for votes alone those of means */
+static PetscErrorCode MuonCreateMeanExchange_Private(Muon muon, MuonExchange votes, MuonExchange *means)
 {
-  MuonGroup group;
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeCreate(PetscObjectComm((PetscObject)muon), means));
+  PetscCall(MuonExchangeSetOptionsPrefix(*means, ((PetscObject)muon)->prefix));
+  if (votes->typeset && votes->partition != MUON_EXCHANGE_PARTITION_RANGES) PetscCall(MuonExchangeSetType(*means, ((PetscObject)votes)->type_name));
+  if (votes->modeset) PetscCall(MuonExchangeSetMode(*means, votes->mode));
+  PetscCall(MuonExchangeSetAssignment(*means, votes->assignment));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layers that vote, or those that do not, as a group behind the pieces there are; none where there is no such layer. Messages are the matrices themselves until a type chooses other compressors */
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscBool votes)
+{
+  MuonExchange exchange;
+  MuonGroup    group;
 
   PetscFunctionBegin;
-  PetscCall(MuonResetPieces_Private(muon));
-  muon->npieces = muon->nactive;
-  muon->ngroups = 1;
-  PetscCall(PetscCalloc1(muon->npieces, &muon->piece));
-  PetscCall(PetscMalloc1(muon->ngroups, &muon->group));
   PetscCall(PetscNew(&group));
-  PetscCall(MuonGetExchange(muon, &group->exchange));
-  PetscCall(PetscObjectReference((PetscObject)group->exchange));
-  group->npieces = muon->npieces;
-  group->piece   = muon->piece;
-  muon->group[0] = group;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
+  group->piece = muon->piece + muon->npieces;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    MuonPiece *piece = &group->piece[group->npieces];
+    PetscBool  does  = PETSC_FALSE;
 
-    piece->layer = muon->active[p];
+    PetscTryTypeMethod(muon, votes, muon->active[l], &does);
+    if (does != votes) continue;
+    piece->layer = muon->active[l];
     piece->group = group;
-    piece->item  = p;
+    piece->item  = group->npieces++;
     piece->rows  = piece->layer->m;
     piece->name  = ((PetscObject)piece->layer)->name;
     PetscCall(MuonCreateIdentity_Private(muon, piece, muon->rank, 0, &piece->up));
     /* One stream a piece, whoever serves it: the weights do not depend on the owners */
     PetscCall(MuonCreateIdentity_Private(muon, piece, 0, 1, &piece->down));
   }
+  if (group->npieces == 0 && (votes || muon->ngroups > 0)) {
+    PetscCall(PetscFree(group));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonGetExchange(muon, &exchange));
+  if (muon->ngroups > 0) PetscCall(MuonCreateMeanExchange_Private(muon, exchange, &group->exchange));
+  else {
+    PetscCall(MuonExchangeSetVotes(exchange, votes));
+    PetscCall(PetscObjectReference((PetscObject)exchange));
+    group->exchange = exchange;
+  }
+  if (votes) PetscCall(MuonVotesCreate_Private(group));
+  muon->npieces += group->npieces;
+  muon->group[muon->ngroups++] = group;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each layer is one piece, and all are of the ranks that each hold whole layers: those that vote, and those of which a mean is formed */
+static PetscErrorCode MuonCreatePieces_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonResetPieces_Private(muon));
+  PetscCall(PetscCalloc1(muon->nactive, &muon->piece));
+  PetscCall(PetscMalloc1(2, &muon->group));
+  PetscCall(MuonCreateGroup_Private(muon, PETSC_TRUE));
+  PetscCall(MuonCreateGroup_Private(muon, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,6 +178,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(PetscFree(piece->down_type));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscCall(MuonVotesDestroy_Private(&muon->group[g]->votes));
     PetscCall(MuonExchangeDestroy(&muon->group[g]->exchange));
     PetscCall(PetscFree(muon->group[g]));
   }
@@ -209,6 +243,10 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
   MuonArray       shape;
 
   PetscFunctionBegin;
+  if (group->votes != NULL) {
+    PetscCall(MuonVotesSetUp_Private(muon, group));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc3(group->npieces, &names, group->npieces, &cost, group->npieces, &bytes));
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[k];
@@ -247,7 +285,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
-  layer->keepsmomentum = layer->workermomentum && layer->momentum != 0 ? PETSC_TRUE : PETSC_FALSE;
+  layer->keepsmomentum = layer->workermomentum && layer->momentum != 0 && piece->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
   if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Mnew));

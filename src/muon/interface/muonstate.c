@@ -70,7 +70,15 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
   visitor.visit = MuonAddMemory_Private;
   visitor.ctx   = bytes;
   PetscCall(MuonVisitState(muon, &visitor));
-  if (muon->exchange != NULL) PetscCall(MuonExchangeGetMemory(muon->exchange, &packets));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscLogDouble some;
+
+    PetscCall(MuonExchangeGetMemory(muon->group[g]->exchange, &some));
+    packets += some;
+    if (muon->group[g]->votes == NULL) continue;
+    PetscCall(MuonVotesGetMemory_Private(muon->group[g]->votes, &some));
+    packets += some;
+  }
   if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
   for (PetscInt p = 0; p < muon->npieces; p++) packets += (PetscLogDouble)(muon->piece[p].up_own.capacity + muon->piece[p].down_got.capacity);
   if (worker != NULL) *worker = bytes[0];
