@@ -14,7 +14,7 @@ static struct {
 /* The same in what travels beside packets: a size, or the record of an agreement, the next times that one comes */
 enum {
   SIZE   = 24,
-  RECORD = 80
+  RECORD = 88
 };
 
 static struct {

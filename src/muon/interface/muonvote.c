@@ -188,7 +188,7 @@ PetscErrorCode MuonVotesSetUp_Private(Muon muon, MuonGroup group)
   } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
     const size_t most = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
 
-    PetscCall(PetscMalloc2(most, &votes->counts[0], most, &votes->counts[1]));
+    for (int k = 0; k < 2; k++) PetscCall(PetscMalloc1(most, &votes->counts[k])); /* they change places */
   } else PetscCall(PetscMalloc1(votes->workers, &votes->plane));
   group->direct = PETSC_FALSE;
   for (PetscInt k = 0; k < group->npieces; k++) {
@@ -208,7 +208,7 @@ PetscErrorCode MuonVotesDestroy_Private(MuonVotes *votes)
   PetscCall(PetscFree2((*votes)->first, (*votes)->block));
   PetscCall(PetscFree2((*votes)->own, (*votes)->majority));
   PetscCall(PetscFree2((*votes)->signs, (*votes)->sums));
-  PetscCall(PetscFree2((*votes)->counts[0], (*votes)->counts[1]));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree((*votes)->counts[k]));
   PetscCall(PetscFree((*votes)->ties));
   PetscCall(PetscFree((*votes)->cut));
   PetscCall(PetscFree((*votes)->hash));
