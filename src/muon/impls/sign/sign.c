@@ -50,7 +50,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     if (piece->group->votes == NULL) continue;
     PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
     PetscCall(MuonLMOGetType(lmo, &type));
-    PetscCall(PetscStrcmp(type, MUONLMOSPECTRAL, &is));
+    PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
     MuonLayerCheck(piece->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
     MuonLayerCheck(piece->layer, piece->rows == piece->layer->m || (sign->direction != MUON_SIGN_DIRECTION_POLAR && sign->update != MUON_SIGN_UPDATE_POLAR && sign->update != MUON_SIGN_UPDATE_SPECTRAL), PETSC_ERR_SUP,
                    "sign_direction %s and -sign_update %s: a polar factor and a norm are of whole matrices, and this layer is cut", MuonSignDirections[sign->direction], MuonSignUpdates[sign->update]);
