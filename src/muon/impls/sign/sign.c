@@ -508,7 +508,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   need a gradient\: the mean of theirs is formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for votes alone.
 
   Warning\: the sign of a gradient, or of its momentum, descends. The sign after the polar factor, which is the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G, sign(polar(G))> < 0, and
-  then f(X) = <G, X> grows with every step; `tutorials/ex7.c` shows it. The verdict depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the update frobenius. `MUONEF21` with the compressor
+  then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the update frobenius. `MUONEF21` with the compressor
   sign sends as little and converges.
 
   References:
