@@ -98,6 +98,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
                                    MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  for (PetscInt g = 1; g < muon->ngroups; g++) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;
   PetscCall(MuonGetMemory(muon, &mine[0], &mine[1], &mine[2]));
