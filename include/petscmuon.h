@@ -28,6 +28,7 @@ typedef struct _p_Muon *Muon;
 
    Values:
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
+.  `MUONSIGN`  - SignMuon: workers vote by signs, one bit each way
 -  `MUONDENSE` - uncompressed Muon
 
    Level: beginner
@@ -36,6 +37,7 @@ typedef struct _p_Muon *Muon;
 J*/
 typedef const char *MuonType;
 #define MUONEF21  "ef21"
+#define MUONSIGN  "sign"
 #define MUONDENSE "dense"
 
 /*E
@@ -255,6 +257,67 @@ typedef enum {
 } MuonEF21Init;
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
+/*E
+   MuonSignDirection - What the workers of SignMuon vote with
+
+   Values:
++  `MUON_SIGN_DIRECTION_POLAR`    - the signs of the polar factor of the momentum
+.  `MUON_SIGN_DIRECTION_MOMENTUM` - the signs of the momentum
+.  `MUON_SIGN_DIRECTION_GRADIENT` - the signs of the gradient
+-  `MUON_SIGN_DIRECTION_ADAM`     - the signs of the step of Adam
+
+   Level: intermediate
+
+.seealso: `MuonSignSetDirection()`, `MUONSIGN`
+E*/
+typedef enum {
+  MUON_SIGN_DIRECTION_POLAR,
+  MUON_SIGN_DIRECTION_MOMENTUM,
+  MUON_SIGN_DIRECTION_GRADIENT,
+  MUON_SIGN_DIRECTION_ADAM
+} MuonSignDirection;
+PETSC_EXTERN const char *const MuonSignDirections[];
+
+/*E
+   MuonSignUpdate - What the workers of SignMuon make of the majority S of an m x n layer
+
+   Values:
++  `MUON_SIGN_UPDATE_NONE`      - S itself
+.  `MUON_SIGN_UPDATE_FROBENIUS` - S / sqrt(m n)
+.  `MUON_SIGN_UPDATE_SPECTRAL`  - S over its largest singular value
+-  `MUON_SIGN_UPDATE_POLAR`     - the polar factor of S
+
+   Level: intermediate
+
+.seealso: `MuonSignSetUpdate()`, `MUONSIGN`
+E*/
+typedef enum {
+  MUON_SIGN_UPDATE_NONE,
+  MUON_SIGN_UPDATE_FROBENIUS,
+  MUON_SIGN_UPDATE_SPECTRAL,
+  MUON_SIGN_UPDATE_POLAR
+} MuonSignUpdate;
+PETSC_EXTERN const char *const MuonSignUpdates[];
+
+/*E
+   MuonSignTie - What as many votes for as against make
+
+   Values:
++  `MUON_SIGN_TIE_PLUS`  - a plus
+.  `MUON_SIGN_TIE_MINUS` - a minus
+-  `MUON_SIGN_TIE_ZERO`  - nothing: the entry stays where it is
+
+   Level: intermediate
+
+.seealso: `MuonSignSetTie()`, `MUONSIGN`
+E*/
+typedef enum {
+  MUON_SIGN_TIE_PLUS,
+  MUON_SIGN_TIE_MINUS,
+  MUON_SIGN_TIE_ZERO
+} MuonSignTie;
+PETSC_EXTERN const char *const MuonSignTies[];
+
 /*S
    MuonTraffic - What a rank sent and received, in bits
 
@@ -447,3 +510,13 @@ PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF2
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
 PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);
+
+PETSC_EXTERN PetscErrorCode MuonSignSetDirection(Muon, MuonSignDirection);
+PETSC_EXTERN PetscErrorCode MuonSignGetDirection(Muon, MuonSignDirection *);
+PETSC_EXTERN PetscErrorCode MuonSignSetUpdate(Muon, MuonSignUpdate);
+PETSC_EXTERN PetscErrorCode MuonSignGetUpdate(Muon, MuonSignUpdate *);
+PETSC_EXTERN PetscErrorCode MuonSignSetTie(Muon, MuonSignTie);
+PETSC_EXTERN PetscErrorCode MuonSignGetTie(Muon, MuonSignTie *);
+PETSC_EXTERN PetscErrorCode MuonSignSetMeasure(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonSignGetMeasure(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSignGetAgreement(Muon, PetscReal *);

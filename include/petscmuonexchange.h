@@ -24,7 +24,8 @@ typedef struct _p_MuonExchange *MuonExchange;
 +  `MUONEXCHANGESTAR`       - worker 0 serves every layer
 .  `MUONEXCHANGELAYERWISE`  - every layer has one owner
 .  `MUONEXCHANGEREPLICATED` - every worker serves every layer
--  `MUONEXCHANGEROWS`       - every rank keeps rows of the state of layers that are whole on all ranks
+.  `MUONEXCHANGEROWS`       - every rank keeps rows of the state of layers that are whole on all ranks
+-  `MUONEXCHANGERANGE`      - every worker serves a range of the entries of all layers together, for votes
 
    Level: intermediate
 
@@ -35,13 +36,14 @@ typedef const char *MuonExchangeType;
 #define MUONEXCHANGELAYERWISE  "layerwise"
 #define MUONEXCHANGEREPLICATED "replicated"
 #define MUONEXCHANGEROWS       "rows"
+#define MUONEXCHANGERANGE      "range"
 
 /*E
    MuonExchangeMode - How the workers' contributions reach the servers
 
    Values:
-+  `MUON_EXCHANGE_MODE_REDUCE`    - sums of arrays at the server
-.  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere
++  `MUON_EXCHANGE_MODE_REDUCE`    - sums of arrays at the server, or counts of votes along a binomial tree
+.  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere, of votes in integers of 8 bits, or 16 with more than 127 workers
 -  `MUON_EXCHANGE_MODE_GATHER`    - messages, one from every worker, summed by the server in the order of workers
 
    Level: intermediate

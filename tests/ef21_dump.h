@@ -77,7 +77,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
   PetscInt             warmup, max, momentumwarmup;
   PetscInt64           seed;
-  PetscBool            ef21;
+  PetscBool            ef21, sign;
 
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
@@ -117,6 +117,21 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeGetType(exchange, &where));
     fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", MuonEF21Inits[init], where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+  }
+  PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
+  if (sign == PETSC_TRUE) {
+    MuonSignDirection direction;
+    MuonSignUpdate    update;
+    MuonSignTie       tie;
+    PetscBool         measure;
+    PetscReal         agreement;
+
+    PetscCall(MuonSignGetDirection(p->muon, &direction));
+    PetscCall(MuonSignGetUpdate(p->muon, &update));
+    PetscCall(MuonSignGetTie(p->muon, &tie));
+    PetscCall(MuonSignGetMeasure(p->muon, &measure));
+    PetscCall(MuonSignGetAgreement(p->muon, &agreement));
+    fprintf(dump->file, " direction=%s update=%s tie=%s measure=%d agreement=%.17g", MuonSignDirections[direction], MuonSignUpdates[update], MuonSignTies[tie], (int)measure, (double)agreement);
   }
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {

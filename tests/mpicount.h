@@ -26,6 +26,7 @@
 #undef MPI_Scatter
 #undef MPI_Scatterv
 #undef MPI_Send
+#undef MPI_Recv
 #undef MPI_Ssend
 #undef MPI_Isend
 #undef MPI_Issend
@@ -54,13 +55,14 @@ typedef enum {
   MPICOUNT_IALLTOALLV, /* what these two give is not there yet: nobody is called with it */
   MPICOUNT_IALLGATHERV,
   MPICOUNT_IREDUCE_SCATTER,
+  MPICOUNT_SEND,
   MPICOUNT_VOTE, /* MPI_Allreduce by MPI_BAND, which PETSc has no use for; what it gives comes from no sender: -1 */
   MPICOUNT_OTHER,
   MPICOUNT_KINDS
 } MPICountKind;
 
 static const char *const mpicount_names[] = {
-  "MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Ireduce_scatter", "MPI_Allreduce by MPI_BAND", "other calls"};
+  "MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Ireduce_scatter", "MPI_Send", "MPI_Allreduce by MPI_BAND", "other calls"};
 
 typedef struct {
   long      calls[MPICOUNT_KINDS];
@@ -264,6 +266,23 @@ int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MP
   return err;
 }
 
+int MPI_Send(const void *send, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+  if (mpicount_counts(comm)) mpicount_call(MPICOUNT_SEND, mpicount_bytes(count, type));
+  return PMPI_Send(send, count, type, to, tag, comm);
+}
+
+int MPI_Recv(void *recv, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
+{
+  const int       err   = PMPI_Recv(recv, count, type, from, tag, comm, status);
+  const long long bytes = mpicount_bytes(count, type); /* as many as come: the library asks for no others */
+
+  if (!mpicount_counts(comm)) return err;
+  mpicount.received += bytes;
+  if (mpicount_received != NULL) mpicount_received(MPICOUNT_SEND, from, (unsigned char *)recv, (size_t)bytes);
+  return err;
+}
+
 /* Counted whatever they move */
 #define MPICOUNT_FORBID(name, parameters, arguments, comm) \
   int MPI_##name parameters \
@@ -271,7 +290,6 @@ int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MP
     if (mpicount_counts(comm)) mpicount_call(MPICOUNT_OTHER, 0); \
     return PMPI_##name arguments; \
   }
-MPICOUNT_FORBID(Send, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
 MPICOUNT_FORBID(Ssend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
 MPICOUNT_FORBID(Rsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)
 MPICOUNT_FORBID(Bsend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c), c)

@@ -14,7 +14,7 @@ static struct {
 /* The same in what travels beside packets: a size, or the record of an agreement, the next times that one comes */
 enum {
   SIZE   = 24,
-  RECORD = 88 /* ten numbers and a checksum */
+  RECORD = 96 /* eleven numbers and a checksum */
 };
 
 static struct {

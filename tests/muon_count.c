@@ -10,7 +10,7 @@ static const PetscInt Frozen = 2; /* number of the layer that takes no part */
 
 /*
    The formulas. A message is its header and its payload, a packet 56 bytes and its messages in whole units of 64; a rank that serves nothing gets and sends none. Sizes
-   travel ahead as three copies of 8 bytes each; the agreement at the end is ten doubles and a checksum of each rank, and a vote of 8 bytes. Servers that clip have one more, of one double.
+   travel ahead as three copies of 8 bytes each; the agreement at the end is eleven doubles and a checksum of each rank, and a vote of 8 bytes. Servers that clip have one more, of one double.
 */
 static long long Packet(long long messages)
 {

@@ -169,7 +169,7 @@ static long long Padded(long long bytes)
 }
 
 /*
-   Bytes of a step beside the agreement, which is 8 (9 + groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
+   Bytes of a step beside the agreement, which is 8 (10 + groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
 */
 static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt first, PetscInt rows, PetscBool whole, PetscBool sequential, PetscInt kind)
 {
@@ -177,7 +177,7 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
   Run             run;
   MuonTraffic     traffic;
   PetscMPIInt     size;
-  long long       expected = 8 * (9 + 1 + 1) + 8;
+  long long       expected = 8 * (10 + 1 + 1) + 8;
   PetscLogDouble  worker, server, scratch;
   Mat             full;
 

@@ -225,6 +225,10 @@ SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
 SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
 SETTER(Init, MuonEF21SetInit(RunMuon(run), MUON_EF21_INIT_GRADIENT))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
+SETTER(SignDirection, MuonSignSetDirection(RunMuon(run), MUON_SIGN_DIRECTION_GRADIENT))
+SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
+SETTER(SignTie, MuonSignSetTie(RunMuon(run), MUON_SIGN_TIE_MINUS))
+SETTER(SignMeasure, MuonSignSetMeasure(RunMuon(run), PETSC_TRUE))
 /* Layers */
 SETTER(LayerPrefix, MuonLayerSetOptionsPrefix(RunLayer(run, 0), "some_"))
 SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
@@ -292,6 +296,7 @@ static PetscErrorCode Set_FromOptions(Run *run)
 }
 
 #define DENSE  "-muon_type dense "
+#define SIGN   "-muon_type sign -lmo_type spectral "
 #define EF21   "-muon_type ef21 "
 #define UP     EF21 "-muon_layer_g_ef21_compressor identity -muon_layer_e_ef21_compressor identity -ef21_compressor "
 #define SCHULZ DENSE "-lmo_polar_type newtonschulz "
@@ -361,6 +366,10 @@ static const Setter Setters[] = {
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL},
   {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL},
+  {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL},
+  {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL},
+  {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL},
+  {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL},
   {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK},
   {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0},
   {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0},

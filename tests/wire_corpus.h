@@ -27,6 +27,7 @@ typedef struct {
   uint64_t        numbered, length, lines, magnitudes; /* what positions number, places of a line with one entry (or levels), how many codes of them, positive values at the front */
   uint64_t        section[3];                          /* how many values each of their sections has */
   uint64_t        scales, block, seed;                 /* values at the front that are not negative, entries that share one, and what a seeded message begins with */
+  uint64_t        planes;                              /* sections of entries, each of as many of the lines */
   uint64_t       *positions, *entries;
   double         *values;
 } Content;
@@ -132,6 +133,7 @@ static inline void ContentAllocate(Content *content)
   content->lines      = 0;
   content->magnitudes = 0;
   content->scales     = 0;
+  content->planes     = 1;
   content->block      = 0;
   content->section[0] = content->section[1] = content->section[2] = 0;
   content->numbers                                                = count;
@@ -168,6 +170,12 @@ static inline void ContentAllocate(Content *content)
     content->lines      = count;
     content->magnitudes = count > 0 ? 1 : 0;
     content->numbers    = content->magnitudes;
+    break;
+  case MUON_WIRE_VOTES:
+    content->length  = 1;
+    content->planes  = header->parameter;
+    content->lines   = count * content->planes;
+    content->numbers = 0;
     break;
   case MUON_WIRE_WHOLECOLUMNS:
     content->numbered = columns;
@@ -230,7 +238,8 @@ static inline uint64_t CodedMaxBytes(unsigned width, uint64_t count)
 /* Room for every message of that content: where codecs are not plain its length is known when the message is written */
 static inline size_t ContentRoom(const Content *content)
 {
-  return MUON_WIRE_MESSAGE_HEADER_MOST + (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireEntriesBytes(content->length, content->lines) + 9 + 8 * content->numbers + 16);
+  return MUON_WIRE_MESSAGE_HEADER_MOST +
+         (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireEntriesBytes(content->length, content->lines) + content->planes + 9 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 static inline void ContentSettle(Content *content);
@@ -335,8 +344,12 @@ static inline uint64_t ContentPayload(const Content *content, uint64_t limit, un
     to += MuonWireCodedEncode(header->parameter % 16, content->lines, packed, limit - (uint64_t)(to - start), to);
     free(packed);
   } else {
-    MuonWireEntriesEncode(content->length, content->lines, content->entries, to);
-    to += MuonWireEntriesBytes(content->length, content->lines);
+    const uint64_t lines = content->lines / content->planes;
+
+    for (uint64_t p = 0; p < content->planes; p++) {
+      MuonWireEntriesEncode(content->length, lines, content->entries + p * lines, to);
+      to += MuonWireEntriesBytes(content->length, lines);
+    }
   }
   for (unsigned s = 0; s < 3; s++) {
     to += ContentValues(header, content->section[s], x, limit - (uint64_t)(to - start), to);
@@ -433,13 +446,17 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     Check(MuonWireIndexReaderNext(&reader) == content->numbered, "no position is left");
     from += MuonWireIndicesBytes((MuonWireIndices)header->indices, content->numbered, header->count);
   }
-  for (uint64_t first = 0; first < content->lines; first += 24) {
-    const uint64_t count = content->lines - first < 24 ? content->lines - first : 24;
+  for (uint64_t p = 0; p < content->planes; p++) {
+    const uint64_t lines = content->lines / content->planes;
 
-    MuonWireEntriesDecode(content->length, count, from, first, content->entries + first);
-    for (uint64_t i = first; i < first + count; i++) Check(content->entries[i] / 2 < content->length, "entry %d", (int)i);
+    for (uint64_t first = 0; first < lines; first += 24) {
+      const uint64_t count = lines - first < 24 ? lines - first : 24;
+
+      MuonWireEntriesDecode(content->length, count, from, first, content->entries + p * lines + first);
+      for (uint64_t i = first; i < first + count; i++) Check(content->entries[p * lines + i] / 2 < content->length, "entry %d", (int)i);
+    }
+    from += MuonWireEntriesBytes(content->length, lines);
   }
-  from += MuonWireEntriesBytes(content->length, content->lines);
   x = content->values;
   for (unsigned s = 0; s < 3; s++) {
     for (uint64_t first = 0; first < content->section[s]; first += 24) {
@@ -564,7 +581,7 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
 }
 
 /* A set of packets with every form and codec and their edges */
-#define CORPUS_PACKETS                 14
+#define CORPUS_PACKETS                 15
 #define CORPUS_BLOCKS(bits, lengthlog) (MUON_WIRE_BLOCKS | ((bits) + 16 * ((lengthlog)-4)) << 8)
 #define CORPUS_MESSAGES                22
 
@@ -577,7 +594,7 @@ typedef struct {
 
 static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
 {
-  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded", "lines", "blocks"};
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded", "lines", "blocks", "votes"};
   uint64_t                 state                 = which;
   uint32_t                 m                     = 0;
   Content                 *c                     = packet->contents;
@@ -608,6 +625,11 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     ContentRandom(&c[m++], 6, 16, 16, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_BF16, 3, &state);
     ContentRandom(&c[m++], 7, 1, 257, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_NATURAL, 3, &state);
     ContentRandom(&c[m++], 8, 1, 1, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, MUON_WIRE_VALUES_NATURAL, 1, &state);
+  } else if (which == 14) {
+    /* Of one worker, of a majority with ties, and counts up to 31 digits, around whole bytes */
+    for (unsigned planes = 1; planes <= 4; planes++) ContentRandom(&c[m++], planes, 1, 6 + planes, MUON_WIRE_VOTES | planes << 8, MUON_WIRE_INDICES_NONE, 0, 6 + planes, &state);
+    ContentRandom(&c[m++], 5, 1, 0, MUON_WIRE_VOTES | 1 << 8, MUON_WIRE_INDICES_NONE, 0, 0, &state);
+    ContentRandom(&c[m++], 6, 3, 5, MUON_WIRE_VOTES | 32 << 8, MUON_WIRE_INDICES_NONE, 0, 15, &state);
   } else if (which == 5) {
     ContentRandom(&c[m++], 1, 2, 4, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 2, &state);
   } else if (which == 8) {

@@ -45,7 +45,7 @@ int main(void)
   /* bitmap 3, codes 45 bits: 6; P and Q 2 (4 + 6) values of 4 bytes */
   Check(length == 56 + 8 + 9 + 8 + 80, "%d bytes", (int)length);
 
-  memcpy(bytes, "PMW1\2\0\70\0\0\0\0\0\4\3\2\1\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\210\167\146\125\104\063\042\021\151\0\0\0\0\0\0\0", 48);
+  memcpy(bytes, "PMW1\2\1\70\0\0\0\0\0\4\3\2\1\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\210\167\146\125\104\063\042\021\151\0\0\0\0\0\0\0", 48);
   Put(bytes + 48, 4, MuonWireCRC32C(0, packet + 56, length - 56));
   Put(bytes + 52, 4, MuonWireCRC32C(0, bytes, 52));
   Check(memcmp(packet, bytes, 56) == 0, "the header is not the format's");

@@ -25,7 +25,7 @@ static void CheckBits(const Content *content, const unsigned char *message)
   uint64_t               kept = 0;
 
   Check(BitsAt(message, 0, 32) == header->layer && BitsAt(message, 32, 4) == header->form && BitsAt(message, 36, 4) == header->indices && BitsAt(message, 40, 8) == header->values, "header");
-  if (header->form == MUON_WIRE_BLOCKS) Check(*from++ == header->parameter, "parameter");
+  if (header->form == MUON_WIRE_BLOCKS || header->form == MUON_WIRE_VOTES) Check(*from++ == header->parameter, "parameter");
   for (unsigned k = 0; k < 2; k++) {
     uint64_t word = 0, more = 1;
 
@@ -60,9 +60,13 @@ static void CheckBits(const Content *content, const unsigned char *message)
     unsigned bits = 1;
 
     while ((uint64_t)1 << (bits - 1) < content->length) bits++;
-    for (uint64_t i = 0; i < content->lines; i++) Check(BitsAt(from, bits * i, bits) == content->entries[i], "entry %d", (int)i);
-    for (uint64_t k = bits * content->lines; k < (bits * content->lines + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d entries", (int)content->lines);
-    from += (bits * content->lines + 7) / 8;
+    for (uint64_t p = 0; p < content->planes; p++) {
+      const uint64_t lines = content->lines / content->planes;
+
+      for (uint64_t i = 0; i < lines; i++) Check(BitsAt(from, bits * i, bits) == content->entries[p * lines + i], "entry %d", (int)i);
+      for (uint64_t k = bits * lines; k < (bits * lines + 7) / 8 * 8; k++) Check(BitsAt(from, k, 1) == 0, "padding of %d entries", (int)lines);
+      from += (bits * lines + 7) / 8;
+    }
   }
   for (unsigned s = 0; s < 3; s++) {
     for (uint64_t i = 0; i < content->section[s]; i++) {

@@ -21,6 +21,30 @@ void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t
 /* bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries < 2^56 */
 void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
 
+/*
+   Majority votes. The bits of a voter are a plane, LSB first with zero padding: 1 for a vote of plus, 0 for minus. Counts of ones have MuonKernelVotePlanes() planes, one behind the other, of ceil(entries / 8) bytes each, the lowest
+   digit first: those of one voter are its bits. Vote gives the bits of the majority and, in ties where that is not NULL, which entries are tied; sumabs, where it is not NULL, is the sum of |votes for plus - votes for minus|. At a tie
+   the bit is 1, but 0 with MUON_KERNEL_TIE_MINUS. There is at least one voter, and padding does not vote
+
+   Vote             of the planes of so many voters
+   VoteCounted      of counts
+   VoteSummed       of the sums of the signs +1 and -1, in integers of size 1 or 2 bytes
+   VoteAdd          counts of two groups of voters together; to is none of them
+   VoteSpread       the signs +1 and -1 of bits, in such integers
+   CopyBits         count bits from bit at on to bit where on; the bits before that stay, what is behind the last one in its byte becomes 0
+*/
+typedef enum {
+  MUON_KERNEL_TIE_PLUS,
+  MUON_KERNEL_TIE_MINUS
+} MuonKernelTie;
+unsigned MuonKernelVotePlanes(size_t voters);
+void     MuonKernelVote(size_t entries, size_t voters, const unsigned char *const bits[], MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
+void     MuonKernelVoteCounted(size_t entries, size_t voters, const unsigned char *counted, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
+void     MuonKernelVoteSummed(size_t entries, unsigned size, const void *sums, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
+void     MuonKernelVoteAdd(size_t entries, size_t votersa, const unsigned char *a, size_t votersb, const unsigned char *b, unsigned char *to);
+void     MuonKernelVoteSpread(size_t entries, const unsigned char *bits, unsigned size, void *signs);
+void     MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, unsigned char *to, size_t where);
+
 /* Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are compact and rounded to binary32. Returns 0, or 1 where a value is not finite */
 int   MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);

@@ -87,6 +87,9 @@ int  MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *mov
 int  MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *recv, const uint64_t offset[], const uint64_t bytes[]);
 int  MuonTransportMoveTest(MuonTransportMove *move, int *done);
 int  MuonTransportMoveWait(MuonTransportMove *move);
+/* From one rank to another, which calls Receive at the same time; in has room for messages of all ranks, of which this is one */
+int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uint64_t bytes);
+int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer *in);
 
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);

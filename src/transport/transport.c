@@ -267,6 +267,27 @@ int MuonTransportMoveWait(MuonTransportMove *move)
   return MPI_Wait(&move->request, MPI_STATUS_IGNORE);
 }
 
+int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uint64_t bytes)
+{
+  int units;
+
+  Try(Pack(send, bytes, transport->sizes, &units));
+  CountSizes(transport, 1);
+  Try(MPI_Send(transport->sizes, MUON_TRANSPORT_COPIES, MPI_UINT64_T, to, 0, transport->comm));
+  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
+  return MPI_Send(send, units, transport->unit, to, 0, transport->comm);
+}
+
+int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer *in)
+{
+  const int size   = transport->size;
+  int      *counts = transport->counts;
+
+  Try(MPI_Recv(transport->sizes + MUON_TRANSPORT_COPIES * (size + from), MUON_TRANSPORT_COPIES, MPI_UINT64_T, from, 0, transport->comm, MPI_STATUS_IGNORE));
+  Try(MakeRoom(transport, from, from, in, counts, counts + size));
+  return MPI_Recv(in->data, counts[from], transport->unit, from, 0, transport->comm, MPI_STATUS_IGNORE);
+}
+
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type)
 {
   int bytes;

@@ -30,7 +30,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
       at += bytes;
     }
   }
-  bytes = entries > 0 && MuonWireBlocksOfParameter(header.parameter, &bits, &lengthlog) == MUON_WIRE_OK ? MuonWireCodedEncode(bits, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
+  bytes = entries > 0 && header.form == MUON_WIRE_BLOCKS && MuonWireBlocksOfParameter(header.parameter, &bits, &lengthlog) == MUON_WIRE_OK ? MuonWireCodedEncode(bits, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
   if (bytes == MUON_WIRE_TOO_LONG) {
     if (entries > 0) memcpy(at, from + layout.entriesat, (size_t)entries);
     at += entries;

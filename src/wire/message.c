@@ -14,9 +14,15 @@ enum {
   MUON_WIRE_AT_REST   = 6
 };
 
+/* Forms whose header has the byte of the parameter */
+static int MuonWireHasParameter(unsigned form)
+{
+  return form == MUON_WIRE_BLOCKS || form == MUON_WIRE_VOTES;
+}
+
 unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header)
 {
-  return MUON_WIRE_AT_REST + (header->form == MUON_WIRE_BLOCKS) + MuonWireVarBytes(header->count) + MuonWireVarBytes(header->bytes);
+  return MUON_WIRE_AT_REST + (unsigned)MuonWireHasParameter(header->form) + MuonWireVarBytes(header->count) + MuonWireVarBytes(header->bytes);
 }
 
 uint64_t MuonWireMessageBytes(const MuonWireMessage *header)
@@ -31,7 +37,7 @@ unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header)
   MuonWireStore32(to + MUON_WIRE_AT_LAYER, header->layer);
   to[MUON_WIRE_AT_FORM]   = (unsigned char)((header->form & 15u) | (header->indices & 15u) << 4);
   to[MUON_WIRE_AT_VALUES] = header->values;
-  if (header->form == MUON_WIRE_BLOCKS) to[at++] = header->parameter;
+  if (MuonWireHasParameter(header->form)) to[at++] = header->parameter;
   at += MuonWireStoreVar(to + at, header->count);
   at += MuonWireStoreVar(to + at, header->bytes);
   return at;
@@ -48,7 +54,7 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
   found.form      = bytes[MUON_WIRE_AT_FORM] & 15u;
   found.indices   = bytes[MUON_WIRE_AT_FORM] >> 4;
   found.values    = bytes[MUON_WIRE_AT_VALUES];
-  found.parameter = found.form == MUON_WIRE_BLOCKS ? bytes[at++] : 0;
+  found.parameter = MuonWireHasParameter(found.form) ? bytes[at++] : 0;
   some            = MuonWireLoadVar(bytes + at, length - at, &found.count);
   if (some == 0) return MUON_WIRE_CORRUPT;
   at += some;
@@ -124,7 +130,8 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
 
   memset(layout, 0, sizeof(*layout));
   if (MuonWireEntries(rows, columns, &entries) != MUON_WIRE_OK || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
-  if (header->form != MUON_WIRE_BLOCKS && header->parameter != 0) return MUON_WIRE_CORRUPT;
+  if (!MuonWireHasParameter(header->form) && header->parameter != 0) return MUON_WIRE_CORRUPT;
+  layout->planes = 1;
   switch (header->form) {
   case MUON_WIRE_DENSE:
     if (count != entries && count != 0) return MUON_WIRE_CORRUPT;
@@ -161,6 +168,12 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     layout->scales  = layout->values;
     break;
   }
+  case MUON_WIRE_VOTES:
+    if (count != entries || header->values != 0 || header->parameter < 1 || header->parameter > 32) return MUON_WIRE_CORRUPT;
+    layout->length  = 1;
+    layout->entries = count;
+    layout->planes  = header->parameter;
+    break;
   case MUON_WIRE_SPARSE:
     if (count > entries) return MUON_WIRE_CORRUPT;
     layout->numbered = entries;
@@ -199,7 +212,7 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   if (header->indices != MuonWireFormIndices((MuonWireForm)header->form, rows, columns, count)) return MUON_WIRE_CORRUPT;
   layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
-  layout->valuesat  = layout->entriesat + MuonWireEntriesBytes(layout->length, layout->entries);
+  layout->valuesat  = layout->entriesat + layout->planes * MuonWireEntriesBytes(layout->length, layout->entries);
   layout->bytes     = layout->valuesat;
   if (layout->sections == 0) layout->section[layout->sections++] = layout->values;
   layout->values = 0;
@@ -253,7 +266,9 @@ MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const Muon
   const unsigned char *values = payload + layout->valuesat;
 
   if (header->indices != MUON_WIRE_INDICES_NONE && (proved & MUON_WIRE_PROVED_POSITIONS) == 0 && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  for (uint64_t p = 0; p < layout->planes; p++) {
+    if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat + p * MuonWireEntriesBytes(layout->length, layout->entries)) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  }
   for (unsigned s = 0; s < layout->sections && (proved & MUON_WIRE_PROVED_VALUES) == 0; s++) {
     if (MuonWireValuesValidate(codec, layout->section[s], payload + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   }

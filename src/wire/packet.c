@@ -5,7 +5,7 @@
 
 enum {
   MUON_WIRE_MAJOR = 2,
-  MUON_WIRE_MINOR = 0
+  MUON_WIRE_MINOR = 1
 };
 
 /* Where the fields of the header lie */

@@ -45,10 +45,25 @@ static double TakeValue(Input *input, unsigned values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static const unsigned forms[16]  = {MUON_WIRE_DENSE,  MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE, MUON_WIRE_TRIPLES,      MUON_WIRE_PERROW,    MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS,
-                                      MUON_WIRE_SPARSE, MUON_WIRE_COLUMNS, MUON_WIRE_SIGNS,  MUON_WIRE_SEEDED, MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_WHOLEROWS, MUON_WIRE_BLOCKS,    MUON_WIRE_BLOCKS};
-  static const unsigned codecs[16] = {0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW,  0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_RAW, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, MUON_WIRE_INDICES_GAPS,
-                                      0, 0, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_INDICES_GAPS, 0, MUON_WIRE_INDICES_CODED};
+  static const unsigned forms[17]  = {MUON_WIRE_DENSE,   MUON_WIRE_LOWRANK, MUON_WIRE_SPARSE, MUON_WIRE_SPARSE,       MUON_WIRE_TRIPLES,   MUON_WIRE_PERROW, MUON_WIRE_PERCOLUMN, MUON_WIRE_COLUMNS, MUON_WIRE_SPARSE,
+                                      MUON_WIRE_COLUMNS, MUON_WIRE_SIGNS,   MUON_WIRE_SEEDED, MUON_WIRE_WHOLECOLUMNS, MUON_WIRE_WHOLEROWS, MUON_WIRE_BLOCKS, MUON_WIRE_BLOCKS,    MUON_WIRE_VOTES};
+  static const unsigned codecs[17] = {0,
+                                      0,
+                                      MUON_WIRE_INDICES_BITMAP,
+                                      MUON_WIRE_INDICES_RAW,
+                                      0,
+                                      MUON_WIRE_INDICES_BITMAP,
+                                      MUON_WIRE_INDICES_RAW,
+                                      MUON_WIRE_INDICES_BITMAP,
+                                      MUON_WIRE_INDICES_GAPS,
+                                      MUON_WIRE_INDICES_GAPS,
+                                      0,
+                                      0,
+                                      MUON_WIRE_INDICES_BITMAP,
+                                      MUON_WIRE_INDICES_GAPS,
+                                      0,
+                                      MUON_WIRE_INDICES_CODED,
+                                      0};
   Input                 input;
   Content               content, back;
   unsigned char        *message;
@@ -59,13 +74,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   input.data = data;
   input.size = size;
   values     = (unsigned)Take(&input, 1) % 5;
-  kind       = (unsigned)Take(&input, 1) % 16;
+  kind       = (unsigned)Take(&input, 1) % 17;
   rows       = Take(&input, 1) % 16;
   columns    = Take(&input, 1) % 16;
   count      = Take(&input, 2);
   codec      = codecs[kind];
   memset(&content, 0, sizeof(content));
-  if (kind == 0 || kind == 10 || kind >= 14) count = count % 8 == 7 ? 0 : rows * columns;
+  if (kind == 16) values = 0;
+  if (kind == 0 || kind == 10 || kind >= 14) count = count % 8 == 7 && kind != 16 ? 0 : rows * columns;
   if (kind == 2 || kind == 3 || kind == 8 || kind == 11) count %= rows * columns + 1;
   if (kind == 1 || kind == 4) count %= (rows < columns ? rows : columns) + 1;
   if (kind == 5) count %= (columns > 0 ? rows : 0) + 1;
@@ -77,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   content.header.form      = (uint8_t)forms[kind];
   content.header.indices   = (uint8_t)codec;
   content.header.values    = (uint8_t)values;
-  content.header.parameter = kind >= 14 ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;
+  content.header.parameter = kind == 16 ? (uint8_t)(1 + rows) : kind >= 14 ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;
   content.header.count     = count;
   content.rows             = rows;
   content.columns          = columns;
@@ -90,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (kind == 11) content.seed = Take(&input, 8);
   for (uint64_t i = 0; i < content.lines; i++) {
     content.entries[i] = Take(&input, 1) % (2 * content.length);
-    if (kind >= 14 && (content.entries[i] == 1 || content.values[i / content.block] == 0)) content.entries[i] = 0;
+    if (content.block > 0 && (content.entries[i] == 1 || content.values[i / content.block] == 0)) content.entries[i] = 0;
   }
   /* Gaps as far as they leave room for the positions behind */
   for (uint64_t k = 0; HasPositions(&content.header) && kept < count; k++) {

@@ -384,7 +384,7 @@ def compare(run, algorithm, least):
                 assert error <= allowed[key], '%s of layer %s at rank %d is off by %g, allowed %g' % (name, run.layers[i].name, rank, error, allowed[key])
                 worst = max(worst, error / allowed[key] if error > 0 else 0.0)
                 compared += 1
-    for name in ('loss', 'dual', 'paper', 'encoded', 'entropy'):
+    for name in ('loss', 'dual', 'agreement', 'paper', 'encoded', 'entropy'):
         if name not in exact:
             continue
         error = abs(run.all[name] - exact[name])

@@ -14,7 +14,7 @@ import numpy as np
 
 from subset import subset
 
-DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS, GROUP = range(13)
+DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS, GROUP, VOTES = range(14)
 NONE, BITMAP, RAW, GAPS, LEVELS = range(5)
 DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
 CHUNK = 65536
@@ -450,7 +450,8 @@ class Message:
         if self.indices == LEVELS:
             payload += encode_codes(self.entries, entry_bits(parts.length))
         elif self.entries:
-            payload += pack_bits(self.entries, entry_bits(parts.length))
+            lines = len(self.entries) // parts.planes
+            payload += b''.join(pack_bits(self.entries[p * lines:(p + 1) * lines], entry_bits(parts.length)) for p in range(parts.planes))
         for first, number in parts.values():
             payload += encode_values(self.values, self.x[first:first + number])
         return write_header(self.layer, self.form, self.indices, self.values, self.parameter, self.count, len(payload)) + payload
@@ -500,7 +501,7 @@ class Sections:
     def __init__(self, form, parameter, rows, columns, count):
         self.numbered, self.seed, self.entries, self.length = rows * columns, 0, 0, 0
         self.number, self.magnitudes, self.scales = count, 0, 0
-        self.sections = None
+        self.sections, self.planes = None, 1
         if form in (PERROW, PERCOLUMN):
             self.numbered, self.length = (rows, columns) if form == PERROW else (columns, rows)
             self.entries, self.number = count, min(count, 1)
@@ -513,6 +514,8 @@ class Sections:
             self.magnitudes, self.sections = count, [count, count * rows, count * columns]
         elif form == SIGNS:
             self.entries, self.length, self.number, self.magnitudes = count, 1, min(count, 1), min(count, 1)
+        elif form == VOTES:
+            self.planes, self.entries, self.length, self.number = parameter, count * parameter, 1, 0
         elif form == SEEDED:
             self.seed = 8
         elif form == WHOLECOLUMNS:
@@ -553,14 +556,15 @@ def read_number(data, at):
 
 
 def write_header(layer, form, indices, values, parameter, count, size):
-    return struct.pack('<IBB', layer, form + 16 * indices, values) + (bytes([parameter]) if form == BLOCKS else b'') + write_number(count) + write_number(size)
+    return struct.pack('<IBB', layer, form + 16 * indices, values) + (bytes([parameter]) if form in (BLOCKS, VOTES) else b'') + write_number(count) + write_number(size)
 
 
 def read_header(data):
     """The arguments of write_header(), and how many bytes they take"""
     refuse_if(len(data) < 7, 'truncated header')
     layer, codes, values = struct.unpack('<IBB', data[:6])
-    blocks = codes % 16 == BLOCKS
+    blocks = codes % 16 in (BLOCKS, VOTES)
+    refuse_if(blocks and len(data) < 8, 'truncated header')
     count, at = read_number(data, 7 if blocks else 6)
     size, at = read_number(data, at)
     return (layer, codes % 16, codes // 16, values, data[6] if blocks else 0, count, size), at
@@ -571,10 +575,10 @@ def decode_message(data, layer, rows, columns):
     payload = data[head:]
     refuse_if(size != len(payload), 'length')
     refuse_if(got != layer, 'layer')
-    refuse_if(form > BLOCKS or indices > LEVELS or (indices == LEVELS and form != BLOCKS) or values > CODED, 'unknown codec')
-    refuse_if((not 2 <= parameter % 16 <= 8 or parameter // 16 > 12) if form == BLOCKS else parameter != 0, 'parameter')
+    refuse_if((form > BLOCKS and form != VOTES) or indices > LEVELS or (indices == LEVELS and form != BLOCKS) or values > CODED, 'unknown codec')
+    refuse_if({BLOCKS: not 2 <= parameter % 16 <= 8 or parameter // 16 > 12, VOTES: not 1 <= parameter <= 32 or values != 0}.get(form, parameter != 0), 'parameter')
     most = {LOWRANK: min(rows, columns), TRIPLES: min(rows, columns), PERROW: rows, WHOLEROWS: rows, PERCOLUMN: columns, COLUMNS: columns, WHOLECOLUMNS: columns}.get(form, rows * columns)
-    refuse_if(count > most or (form in (DENSE, SIGNS, BLOCKS) and count not in (0, most)), 'count')
+    refuse_if(count > most or (form in (DENSE, SIGNS, BLOCKS) and count not in (0, most)) or (form == VOTES and count != most), 'count')
     positioned = form in (SPARSE, COLUMNS, WHOLECOLUMNS, WHOLEROWS) or (form in (PERROW, PERCOLUMN) and count < most)
     refuse_if(positioned != (indices not in (NONE, LEVELS)), 'positions')
     parts = Sections(form, parameter, rows, columns, count)
@@ -594,9 +598,11 @@ def decode_message(data, layer, rows, columns):
         middle = head + used
         refuse_if(used >= -(-parts.entries * entry_bits(parts.length) // 8), 'coded entries that are not shorter')
     else:
-        middle = head + (-(-parts.entries * entry_bits(parts.length) // 8) if parts.entries else 0)
+        lines = parts.entries // parts.planes
+        some = -(-lines * entry_bits(parts.length) // 8) if lines else 0
+        middle = head + parts.planes * some
         refuse_if(size < middle, 'size')
-        codes = decode_entries(parts.length, parts.entries, payload[head:middle])
+        codes = [code for p in range(parts.planes) for code in decode_entries(parts.length, lines, payload[head + p * some:head + (p + 1) * some])]
     refuse_if(values != CODED and size != middle + sum(values_bytes(values, number) for number in parts.sections), 'size')
     x, at = [], middle
     for number in parts.sections:
@@ -645,7 +651,7 @@ def pieces_of(body, number):
     return pieces
 
 
-def encode_packet(sender, direction, status, step, messages, body=None, major=2, minor=0, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
+def encode_packet(sender, direction, status, step, messages, body=None, major=2, minor=1, header=56, flags=0, number=None, reserved=0, size=None, magic=b'PMW1'):
     """The arguments behind messages are for packets that break a rule"""
     body = b''.join(m.encode() for m in messages) if body is None else body
     head = magic + struct.pack('<BBHIIIIIIQQI', major, minor, header, flags, sender, direction, status, len(messages) if number is None else number, reserved, step, len(body) if size is None else size, crc32c(body))
@@ -772,6 +778,7 @@ def good_packets():
         messages = [random_message(draw, *what[:4], values, *what[4:]) for what in ((5, 7, SIGNS, NONE, 35), (5, 7, SEEDED, NONE, 4), (6, 9, WHOLECOLUMNS, BITMAP, 4), (3, 20, WHOLECOLUMNS, RAW, 1), (30, 4, WHOLEROWS, GAPS, 5), (9, 4, WHOLEROWS, BITMAP, 5),
                                                                                     (5, 11, BLOCKS, NONE, 55, values + 2), (7, 11, BLOCKS, NONE, 77, 8 - values + 16), (2, 3, BLOCKS, NONE, 6, 2 + 16 * 12), (9, 21, BLOCKS, LEVELS, 189, values + 2), (40, 30, BLOCKS, LEVELS, 1200, 8 - values + 16))]
         packets.append(('signs and lines of ' + name, 3, 0, 0, 7, messages))
+    packets.append(('votes', 3, 0, 0, 7, [random_message(draw, *what) for what in ((1, 1, VOTES, NONE, DOUBLE, 1, 1), (1, 17, VOTES, NONE, DOUBLE, 17, 2), (3, 8, VOTES, NONE, DOUBLE, 24, 5), (1, 9, VOTES, NONE, DOUBLE, 9, 32), (1, 0, VOTES, NONE, DOUBLE, 0, 1))]))
     nothing = [Message(form, 7, 3, form, NONE, SINGLE, 0, None, [], [], 4 if form == BLOCKS else 0, form * 2 ** 56 if form == SEEDED else 0) for form in (DENSE, SIGNS, SEEDED, BLOCKS)]
     packets.append(('nothing', 3, 0, 0, 7, nothing + [Message(form, 7, 3, form, RAW, SINGLE, 0, [], []) for form in (WHOLECOLUMNS, WHOLEROWS)]))
     return packets
@@ -980,6 +987,14 @@ def bad_packets():
         ('blocks of scale 0', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x00\x00\x00\x20' + singles(0)))),
         ('blocks of infinite scale', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=4, count=8, payload=b'\x20\x00\x00\x00' + singles(float('inf'))))),
         ('a byte behind blocks', packet(body=message(form=BLOCKS, indices=NONE, values=SINGLE, parameter=3, count=8, payload=b'\x00\x00\x00' + singles(1) + b'\x00'))),
+        ('votes of no digit', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, count=8, payload=b''))),
+        ('votes of 33 digits', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, parameter=33, count=8, payload=bytes(33)))),
+        ('votes of two digits in one', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, parameter=2, count=8, payload=bytes(1)))),
+        ('a byte behind votes', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, parameter=1, count=8, payload=bytes(2)))),
+        ('seven votes', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, parameter=1, count=7, payload=bytes(1)))),
+        ('no votes', packet(body=message(form=VOTES, indices=NONE, values=DOUBLE, parameter=1, count=0, payload=b''))),
+        ('single votes', packet(body=message(form=VOTES, indices=NONE, values=SINGLE, parameter=1, count=8, payload=bytes(1)))),
+        ('votes with positions', packet(body=message(form=VOTES, values=DOUBLE, parameter=1, count=8, payload=bytes(2)))),
         ('form 15', packet(body=message(form=15))),
         ('bitmap as gaps', packet(body=message(indices=GAPS))),
         ('gaps without directory', packet(body=message(indices=GAPS, payload=b'\x42' + raw))),
@@ -1216,6 +1231,8 @@ def seeds(folder):
         codes = [code if code != 1 else 0 for code in (other.randrange(2 ** width) & other.randrange(2 ** width) for _ in range(300 * width))]
         write('coded', 'levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + encode_codes(codes, width))
         write('coded', 'packed_levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + pack_bits(codes, width))
+    for digits in (1, 3):
+        write('message', 'votes%d' % digits, struct.pack('<HH', 1, 13) + Message(1, 1, 13, VOTES, NONE, DOUBLE, 13, None, [], [k % 3 % 2 for k in range(13 * digits)], digits).encode())
     write('message', 'levels', struct.pack('<HH', 8, 8) + Message(1, 8, 8, BLOCKS, LEVELS, SINGLE, 64, None, [1.0] * 4, [0, 2, 3, 0, 0, 4, 0, 2] * 8, 3).encode())
     write('message', 'gaps', struct.pack('<HH', 8, 5) + Message(1, 8, 5, SPARSE, GAPS, CODED, 4, [1, 3, 20, 21], [1.0, 2.0, 1.0, -1.0]).encode())
     write('message', 'coded', struct.pack('<HH', 8, 5) + Message(1, 8, 5, DENSE, NONE, CODED, 40, None, [1.0, 2.0, 1.0, -1.0] * 10).encode())
@@ -1255,7 +1272,7 @@ def check(folder):
         else:
             assert line[0] == 'values', line
             packets[-1][2][-1][-1] = [float.fromhex(word) for word in line[1:]]
-    assert len(packets) >= 14, 'too few packets'
+    assert len(packets) >= 15, 'too few packets'
     codecs = set()
     for name, (sender, direction, status, step, number), messages in packets:
         with open(os.path.join(folder, name + '.packet'), 'rb') as file:
@@ -1268,7 +1285,7 @@ def check(folder):
             assert a.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 93, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 94, 'only the codecs %s occur' % sorted(codecs)
     assert {form for form, indices, _ in codecs if indices == GAPS} == {SPARSE, PERROW, PERCOLUMN, COLUMNS, WHOLECOLUMNS, WHOLEROWS}, 'gaps'
     assert {form for form, _, values in codecs if values == CODED} == {DENSE, SPARSE, LOWRANK, TRIPLES, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS}, 'coded values'
     assert {values for form, indices, values in codecs if indices == LEVELS} == {SINGLE, NATURAL, CODED}, 'coded entries'

@@ -25,10 +25,10 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
                             "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_shape_factor scion "
                             "-lmo_polar_type newtonschulz -lmo_polar_steps 5";
 
-#define MAX_RUNS  3
+#define MAX_RUNS  4
 #define MAX_PATHS 64
 
-static const char *const RunNames[] = {"ef21", "dense", "frozen"};
+static const char *const RunNames[] = {"ef21", "dense", "frozen", "sign"};
 
 typedef struct {
   char          preset[32];
@@ -166,7 +166,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsReal("-nanogpt_temperature", "Temperature of what it writes", NULL, o->temperature, &o->temperature, NULL));
   PetscCall(PetscOptionsString("-nanogpt_prompt", "Text that it goes on from", NULL, o->prompt, o->prompt, sizeof(o->prompt), NULL));
   PetscCall(PetscOptionsInt("-nanogpt_seed", "Seed of the weights, of the order of the data and of the sample", NULL, o->seed, &o->seed, NULL));
-  PetscCall(PetscOptionsStringArray("-nanogpt_runs", "Runs, of ef21, dense, frozen", NULL, o->runs, &o->nruns, &given));
+  PetscCall(PetscOptionsStringArray("-nanogpt_runs", "Runs, of ef21, dense, frozen, sign", NULL, o->runs, &o->nruns, &given));
   if (given == PETSC_FALSE) {
     o->nruns = 1;
     PetscCall(PetscStrallocpy(RunNames[0], &o->runs[0]));
@@ -209,22 +209,23 @@ static PetscErrorCode GetOptions(Options *o)
 }
 
 /* A run behind its name takes over the keys of the optimizer without a prefix, as long as no object has read them, that it has not got itself.
-   Compressors mean nothing to the dense run, and files of monitors would be written over each other */
+   Compressors mean nothing to the dense run and that of signs, and files of monitors would be written over each other */
 static PetscErrorCode InheritOptions(const char name[])
 {
   const char *families[] = {"muon_", "lmo_", "ef21_"};
   char      **keys, **values;
   PetscInt    n;
-  PetscBool   dense;
+  PetscBool   dense, sign;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(name, "dense", &dense));
+  PetscCall(PetscStrcmp(name, "sign", &sign));
   PetscCall(PetscOptionsLeftGet(NULL, &n, &keys, &values));
   for (PetscInt i = 0; i < n; i++) {
     char      key[2 * PETSC_MAX_OPTION_NAME];
     PetscBool ours = PETSC_FALSE, monitor, given;
 
-    for (PetscInt f = 0; f < (dense == PETSC_TRUE ? 2 : 3) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
+    for (PetscInt f = 0; f < (dense == PETSC_TRUE || sign == PETSC_TRUE ? 2 : 3) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
     PetscCall(PetscStrbeginswith(keys[i], "muon_monitor", &monitor));
     if (ours == PETSC_FALSE || monitor == PETSC_TRUE) continue;
     PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s", name, keys[i]));
@@ -408,12 +409,13 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
 static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
 {
   const char *name = task->options.runs[r];
-  PetscBool   dense, frozen;
+  PetscBool   dense, frozen, sign;
   char        prefix[32];
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(name, "dense", &dense));
   PetscCall(PetscStrcmp(name, "frozen", &frozen));
+  PetscCall(PetscStrcmp(name, "sign", &sign));
   PetscCall(PetscMemzero(run, sizeof(*run)));
   run->name  = name;
   run->task  = task;
@@ -424,7 +426,7 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
     PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", name));
     PetscCall(MuonSetOptionsPrefix(run->muon, prefix));
   }
-  PetscCall(MuonSetType(run->muon, dense == PETSC_TRUE ? MUONDENSE : MUONEF21));
+  PetscCall(MuonSetType(run->muon, dense == PETSC_TRUE ? MUONDENSE : sign == PETSC_TRUE ? MUONSIGN : MUONEF21));
   PetscCall(MuonSetMaxSteps(run->muon, task->options.steps));
   PetscCall(GPTGetNumMatrices(task->gpt, &run->n));
   PetscCall(PetscMalloc4(run->n, &run->W, run->n, &run->layer, run->n, &run->w, run->n, &run->dw));
@@ -440,9 +442,10 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
     PetscCall(GPTInitializeMatrix(task->gpt, i, task->options.seed, w));
     PetscCall(MatDenseRestoreArrayWrite(run->W[i], &w));
     PetscCall(MuonAddLayer(run->muon, layer, run->W[i], &run->layer[i]));
-    PetscCall(MuonLayerSetScale(run->layer[i], i == 0 ? 3000.0 : 50.0));
+    /* A layer that votes moves each entry by the rate itself */
+    PetscCall(MuonLayerSetScale(run->layer[i], sign == PETSC_TRUE ? 1.0 : i == 0 ? 3000.0 : 50.0));
     PetscCall(MuonLayerGetLMO(run->layer[i], &lmo));
-    PetscCall(MuonLMOSetType(lmo, i == 0 ? MUONLMOMAX : MUONLMOSPECTRAL));
+    PetscCall(MuonLMOSetType(lmo, i == 0 && sign == PETSC_FALSE ? MUONLMOMAX : MUONLMOSPECTRAL));
     if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
   }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
@@ -579,7 +582,7 @@ static PetscErrorCode Report(Task *task, Run runs[], PetscReal bigram)
 /* The runs must be known and different, and the check needs all of them */
 static PetscErrorCode CheckRuns(const Options *o)
 {
-  PetscInt seen[MAX_RUNS] = {0, 0, 0};
+  PetscInt seen[MAX_RUNS] = {0, 0, 0, 0};
 
   PetscFunctionBeginUser;
   for (PetscInt r = 0; r < o->nruns; r++) {
@@ -587,10 +590,10 @@ static PetscErrorCode CheckRuns(const Options *o)
     PetscBool is = PETSC_FALSE;
 
     while (is == PETSC_FALSE && ++k < MAX_RUNS) PetscCall(PetscStrcmp(o->runs[r], RunNames[k], &is));
-    PetscCheck(k < MAX_RUNS && seen[k] == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_runs %s: expected ef21, dense and frozen, each once at most", o->runs[r]);
+    PetscCheck(k < MAX_RUNS && seen[k] == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_runs %s: expected ef21, dense, frozen and sign, each once at most", o->runs[r]);
     seen[k] = 1;
   }
-  PetscCheck(o->check == PETSC_FALSE || o->nruns == MAX_RUNS, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen");
+  PetscCheck(o->check == PETSC_FALSE || (seen[0] == 1 && seen[1] == 1 && seen[2] == 1), PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -659,6 +662,14 @@ int main(int argc, char **argv)
       nsize: 2
       args: -nanogpt_runs ef21,dense,frozen -nanogpt_steps 2 -ef21_compressor topk -ef21_compressor_ratio 0.25 -frozen_ef21_compressor_ratio 0.5 -muon_momentum 0.7 -dense_muon_momentum 0.6 -muon_view
       filter: grep -o -E -e ' momentum [0-9.]+' -e 'up topk [0-9.]+' | uniq
+
+    # Votes of two processes, behind a run of another type and by itself
+    test:
+      suffix: sign
+      nsize: 2
+      args: -nanogpt_runs dense,sign -nanogpt_steps 20 -nanogpt_interval 10 -muon_momentum 0.8 -muon_learning_rate 5e-4 -sign_muon_learning_rate 2e-3 -sign_sign_update none
+      tolerance: 1e-2
+      requires: double
 
     test:
       suffix: 124M

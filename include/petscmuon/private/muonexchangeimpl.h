@@ -28,10 +28,19 @@ PETSC_EXTERN PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange, MuonExcha
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange, MuonExchangePackets);
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllGather(MuonExchange, MuonExchangePackets);
 
+/* What one worker serves, where not every one serves all: layers, all of them, or a range of the entries of all layers together */
+typedef enum {
+  MUON_EXCHANGE_PARTITION_LAYERS,
+  MUON_EXCHANGE_PARTITION_ONE,
+  MUON_EXCHANGE_PARTITION_RANGES
+} MuonExchangePartition;
+
 struct _p_MuonExchange {
   PETSCHEADER(struct _MuonExchangeOps);
   PetscMPIInt nworkers, worker; /* how many workers there are, and which one this rank belongs to */
   /* what the user chose */
+  PetscBool              typeset; /* else the type is the default */
+  PetscBool              votes;   /* what is exchanged: bits that vote, or arrays and other messages */
   MuonExchangeMode       mode;
   PetscBool              modeset; /* else mode is the default that was last resolved, where moderesolved */
   PetscBool              moderesolved;
@@ -43,16 +52,16 @@ struct _p_MuonExchange {
   PetscInt       *rows, *columns; /* NULL where nobody said */
   PetscBool       itemsset;
   /* the plan */
-  PetscBool        everywhere; /* every worker serves every item; set by the type */
-  PetscBool        rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
-  PetscBool        owners;     /* items have owners, and their sums may go to all workers as well; set by the type */
-  PetscMPIInt     *owner;      /* of every item; this worker where every one serves */
-  PetscInt        *order;      /* the items by owner, then by number */
-  PetscInt        *place;      /* of every item in order[] */
-  PetscInt        *first;      /* worker w owns order[first[w]..first[w+1]) */
-  PetscBool        setupcalled;
-  MuonExchangeLink link;
-  void            *data;
+  PetscBool             everywhere; /* every worker serves every item; set by the type */
+  PetscBool             rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
+  MuonExchangePartition partition;  /* likewise, where not everywhere */
+  PetscMPIInt          *owner;      /* of every item; this worker where every one serves */
+  PetscInt             *order;      /* the items by owner, then by number */
+  PetscInt             *place;      /* of every item in order[] */
+  PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
+  PetscBool             setupcalled;
+  MuonExchangeLink      link;
+  void                 *data;
 };
 
 /* Of packets, as on the wire: from a worker, from a server */
@@ -80,6 +89,10 @@ typedef enum {
    MuonExchangeReduce() is the way up in the modes reduce and allreduce: in[i] is this worker's contribution, an array without gaps, out[i] the sum over the workers where this one serves item i (else its data may be NULL). ReduceTyped
    does the same with length[i] entries of a type that MPI sums. in[] is not modified.
 
+   Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1], into as many items
+   as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by messages about the only item; a
+   worker merges what comes from those below it, a message of so many workers, and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of this rank, and out of all below it, too.
+
    MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...]. intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to
    one of them at least, and nobody may use what came.
 */
@@ -97,7 +110,16 @@ PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_
 PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
 PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
 PETSC_EXTERN PetscErrorCode MuonExchangeReduce(MuonExchange, const MuonArray in[], const MuonArray out[]);
-PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
+typedef struct {
+  PetscErrorCode (*most)(void *ctx, PetscMPIInt workers, size_t *bytes);
+  PetscErrorCode (*merge)(void *ctx, PetscMPIInt workers, size_t bytes, const unsigned char message[], MuonStatus *status);
+  PetscErrorCode (*write)(void *ctx, PetscMPIInt workers, unsigned char message[], size_t *bytes);
+  void *ctx;
+} MuonExchangeTreeClient;
+PETSC_EXTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
 PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact);
 /* Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets' buffers in bytes */
 PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);

@@ -20,11 +20,13 @@ typedef struct {
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   double asked;   /* this rank has a gradient of some layer, or the caller said that it has none */
+  double votes;   /* sum of |votes| over the entries on which this rank counted them, over workers and entries of all layers that vote */
 } MuonRecord;
-#define MUON_RECORD_COUNT 9
+#define MUON_RECORD_COUNT 10
 
 typedef struct _n_MuonGroup     *MuonGroup;
 typedef struct _n_MuonPartition *MuonPartition;
+typedef struct _n_MuonVotes     *MuonVotes;
 
 /* How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank is at a position in a worker */
 struct _n_MuonPartition {
@@ -70,6 +72,9 @@ typedef struct {
   MuonArray      seen;     /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
   MuonArray      X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
   void          *data;     /* the type's */
+
+  /* Set by the type in configure(): workers keep no momentum of this piece */
+  PetscBool no_momentum;
 } MuonPiece;
 
 /* What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves each entry by itself */
@@ -93,6 +98,7 @@ struct _n_MuonGroup {
   unsigned int     replica; /* checksum of what this rank is about to apply where others compute the same */
   MuonExchangeMode mode;
   PetscBool        direct; /* every rank computes the new weights of every piece: no message down */
+  MuonVotes        votes;  /* of a group that votes (muonvote.c), else NULL: then a mean is formed */
   PetscInt         npieces;
   MuonPiece       *piece;
 };
@@ -101,6 +107,7 @@ struct _n_MuonGroup {
 typedef struct {
   MuonCompressor   compressor;
   const MuonArray *T, *R; /* the message is of T, relative to R; where there is an R piece->up_own has what was sent, for commit() */
+  MuonStatus       status;
 } MuonUpload;
 
 /*
@@ -109,8 +116,13 @@ typedef struct {
    In a step the driver calls, for each piece: momentum() may change the weights piece->previous and piece->fresh; worker() tells what is sent, T being the new momentum; aggregate() turns the sum of what came, of which there are
    count, into what momentum and oracle of the server see (the mean where it is NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.
+
+   Layers of which votes() says so vote by the signs of the T that worker() gives, and every worker applies the majority S. length() tells of a block of a piece, given by its number in MuonVotesCount(), the number that S is divided
+   by before it is multiplied with the radius, 1 where it is NULL; MuonVotesExpand() has S for it. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient.
 */
 struct _MuonOps {
+  PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
+  PetscErrorCode (*length)(Muon, MuonPiece *, PetscInt, double *, MuonStatus *);
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*setup)(Muon, MuonPiece *);
   PetscErrorCode (*momentum)(Muon, MuonPiece *);
@@ -200,11 +212,16 @@ struct _p_Muon {
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
   char *csv;
 
+  /* Of votes: mean of |votes| over workers in the last step, -1 where nothing votes; what the type says of ties: the vote is minus, nobody moves */
+  PetscReal agreement;
+  PetscBool tieminus, tieszero;
+
   void *data;
 };
 
 PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon);
 PETSC_EXTERN PetscErrorCode MuonCreate_Dense(Muon);
+PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
@@ -295,6 +312,18 @@ PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
 /* All state of an optimizer, piece by piece, in one order */
 PETSC_INTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
+/* Votes: what the rest of the driver does of a group by messages of each piece */
+PETSC_INTERN PetscErrorCode MuonVotesCreate_Private(MuonGroup);
+PETSC_INTERN PetscErrorCode MuonVotesSetUp_Private(Muon, MuonGroup);
+PETSC_INTERN PetscErrorCode MuonVotesWorkers_Private(Muon, MuonGroup, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesCommit_Private(Muon, MuonPiece *);
+PETSC_INTERN PetscErrorCode MuonVotesDestroy_Private(MuonVotes *);
+PETSC_INTERN PetscErrorCode MuonVotesGetMemory_Private(MuonVotes, PetscLogDouble *);
+/* Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it is of; the majority in it, +1, -1 or 0, until the next call */
+PETSC_EXTERN PetscInt       MuonVotesCount(const MuonPiece *);
+PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
+PETSC_EXTERN PetscErrorCode MuonVotesExpand(Muon, MuonPiece *, PetscInt, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

@@ -24,6 +24,7 @@
    Dequantize       x = level step, the level of the sign of its code
    Signs            bits: one an entry, 1 where T - R >= 0, which both zeros are. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1 where the sum is not finite, as where an entry is not
    SignsAxpby       Y += a where the bit is 1 and Y -= a where it is 0; without add Y = a and Y = -a
+   SignsMove        Y = keep X + by s, s = 1 where the bit is 1 and -1 where it is 0, and 0 at the bits of ties where these are not NULL; Y may be X
 
    Of matrices by columns, on BLAS and LAPACK; those without a leading dimension have no gaps:
 
@@ -70,6 +71,7 @@ typedef struct {
   KERNEL(void, Dequantize, (size_t entries, const unsigned char *codes, double step, void *x)) \
   KERNEL(int, Signs, (size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, double *sumabs)) \
   KERNEL(void, SignsAxpby, (size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)) \
+  KERNEL(void, SignsMove, (size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)) \
   KERNEL(void, Multiply, (int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)) \
   KERNEL(int, Orthonormalize, (size_t m, size_t l, void *P, size_t *entries, void *work)) \
   KERNEL(int, Rotation, (size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work))

@@ -37,7 +37,8 @@ typedef enum {
   MUON_WIRE_WHOLECOLUMNS = 9,  /* positions of count columns, then their entries by columns */
   MUON_WIRE_WHOLEROWS    = 10, /* positions of count rows, then their entries by rows */
   MUON_WIRE_BLOCKS       = 11, /* blocks of entries in row-major order: a level and a sign for each entry, then a scale for each block */
-  MUON_WIRE_GROUP        = 12  /* the whole messages of the count parts of a layer, end to end; these are of other forms */
+  MUON_WIRE_GROUP        = 12, /* the whole messages of the count parts of a layer, end to end; these are of other forms */
+  MUON_WIRE_VOTES        = 13  /* a number of as many bits as the parameter says for each entry: planes of one bit an entry, the lowest digit first */
 } MuonWireForm;
 
 typedef enum {
@@ -70,8 +71,8 @@ typedef struct {
 typedef struct {
   uint32_t layer; /* hash of the layer's name */
   uint8_t  form, indices, values;
-  uint8_t  parameter; /* blocks: MuonWireBlocksParameter(); else 0 */
-  uint64_t count;     /* entries, or 0 for a zero matrix (dense, signs, blocks), kept entries (sparse, seeded), rank (lowrank, triples), rows or columns that have entries (the others) */
+  uint8_t  parameter; /* blocks: MuonWireBlocksParameter(); votes: planes, 1 to 32; else 0 */
+  uint64_t count;     /* entries (votes), or 0 for a zero matrix (dense, signs, blocks), kept entries (sparse, seeded), rank (lowrank, triples), rows or columns that have entries (the others) */
   uint64_t bytes;     /* of the payload */
 } MuonWireMessage;
 
@@ -113,6 +114,7 @@ MUON_EXPORT int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 typedef struct {
   uint64_t numbered, positions, seed;            /* what the positions number, and how many there are; or the bytes of a seed */
   uint64_t length, entries, entriesat;           /* places in a line, how many codes, where they begin */
+  uint64_t planes;                               /* how many sections of entries there are, end to end: 1 but in votes */
   uint64_t values, magnitudes, scales, valuesat; /* of all sections of values together */
   unsigned sections;
   uint64_t section[3], sectionat[3]; /* how many values, where they begin */

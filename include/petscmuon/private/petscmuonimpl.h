@@ -41,7 +41,9 @@ typedef enum {
   MUON_WORK_LMO_E,
   MUON_WORK_STEP_A,
   MUON_WORK_STEP_B,
-  MUON_WORK_STEP_C,     /* of a rule */
+  MUON_WORK_STEP_C, /* of a rule */
+  MUON_WORK_STEP_D, /* of votes, and the next one */
+  MUON_WORK_STEP_E,
   MUON_WORK_ASSEMBLY_A, /* a whole matrix, */
   MUON_WORK_ASSEMBLY_B, /* and its step */
   MUON_WORK_MAX

@@ -10,14 +10,15 @@ const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", 
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
 /*
-   The legal ways up, in the order of MuonExchangeMode: first where one worker serves all, then where every worker does, then where items have owners. The default is the first that is legal; messages that
-   cannot be summed leave only gather. MuonExchangeSetMode() prints the same table.
+   The legal ways up by their first letters, the default first: of arrays that can be summed, of other messages, and of votes. A row for each MuonExchangePartition, then one for where every worker serves. MuonExchangeSetMode() prints
+   the same table.
 */
-static const PetscBool MuonExchangeLegal[3][3] = {
-  {PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},
-  {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},
-  {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE},
-};
+static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};
+
+static const char *MuonExchangeGetLegal_Private(MuonExchange exchange, PetscBool summable)
+{
+  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 3 : (int)exchange->partition][exchange->votes == PETSC_TRUE ? 2 : (summable == PETSC_TRUE ? 0 : 1)];
+}
 
 /*@C
   MuonExchangeRegister - Adds a type of `MuonExchange`
@@ -83,12 +84,15 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 
   Input Parameters:
 + exchange - the exchange
-- type     - `MUONEXCHANGELAYERWISE` (the default), `MUONEXCHANGESTAR`, `MUONEXCHANGEREPLICATED` or `MUONEXCHANGEROWS`
+- type     - `MUONEXCHANGELAYERWISE`, `MUONEXCHANGESTAR`, `MUONEXCHANGEREPLICATED`, `MUONEXCHANGEROWS` or `MUONEXCHANGERANGE`
 
   Options Database Key:
-. -muon_exchange_type (star|replicated|layerwise|rows) - sets the type
+. -muon_exchange_type (star|replicated|layerwise|rows|range) - sets the type
 
   Level: intermediate
+
+  Note:
+  The default is layerwise; of votes (`MUONSIGN`) it is range, and replicated where there are no more than two workers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeGetType()`, `MuonExchangeRegister()`
 @*/
@@ -102,16 +106,20 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(type, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
-  if (match == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (match == PETSC_TRUE) {
+    exchange->typeset = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscFunctionListFind(MuonExchangeList, type, &create));
   PetscCall(MuonListNames_Private(MuonExchangeList, sizeof(known), known));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of MuonExchange, option -%smuon_exchange_type: expected one of %s", type,
              ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "", known);
   PetscTryTypeMethod(exchange, destroy);
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
+  exchange->typeset      = PETSC_TRUE;
   exchange->everywhere   = PETSC_FALSE;
   exchange->rowwise      = PETSC_FALSE;
-  exchange->owners       = PETSC_FALSE;
+  exchange->partition    = MUON_EXCHANGE_PARTITION_LAYERS;
   exchange->moderesolved = PETSC_FALSE;
   exchange->setupcalled  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
@@ -189,8 +197,42 @@ PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange exchange, const char *p
 
 static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 {
+  const MuonExchangeType votes = exchange->nworkers > 2 ? MUONEXCHANGERANGE : MUONEXCHANGEREPLICATED;
+
   PetscFunctionBegin;
-  if (((PetscObject)exchange)->type_name == NULL) PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
+  if (exchange->typeset == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeSetType(exchange, exchange->votes == PETSC_TRUE ? votes : MUONEXCHANGELAYERWISE));
+  exchange->typeset = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeSetVotes(MuonExchange exchange, PetscBool votes)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  exchange->votes        = votes;
+  exchange->moderesolved = PETSC_FALSE;
+  PetscCall(MuonExchangeSetDefaultType_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranges are cut at whole words, so that no more is padded than where one worker has all */
+PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[])
+{
+  const PetscInt64 entries = start[n], words = (entries + 63) / 64;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
+  PetscCall(MuonExchangeSetDefaultType_Private(exchange));
+  *items = n;
+  if (exchange->everywhere == PETSC_TRUE || exchange->partition == MUON_EXCHANGE_PARTITION_ONE) *items = 1;
+  else if (exchange->partition == MUON_EXCHANGE_PARTITION_RANGES) *items = exchange->nworkers;
+  PetscCall(PetscMalloc1(*items + 1, cut));
+  for (PetscInt i = 0; i <= *items; i++) {
+    if (exchange->everywhere == PETSC_FALSE && exchange->partition == MUON_EXCHANGE_PARTITION_LAYERS) (*cut)[i] = start[i];
+    else (*cut)[i] = PetscMin(64 * (words / *items * i + words % *items * i / *items), entries);
+  }
+  (*cut)[*items] = entries;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,9 +245,9 @@ static PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|layerwise|rows) - who serves which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather)        - how the contributions go up, see `MuonExchangeSetMode()`
-- -muon_exchange_assignment (lpt|roundrobin|bucketed)  - how owners are chosen, see `MuonExchangeSetAssignment()`
++ -muon_exchange_type (star|replicated|layerwise|rows|range) - who serves which layer, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)              - how the contributions go up, see `MuonExchangeSetMode()`
+- -muon_exchange_assignment (lpt|roundrobin|bucketed)        - how owners are chosen, see `MuonExchangeSetAssignment()`
 
   Level: intermediate
 
@@ -255,11 +297,12 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   Notes:
   What is legal, and what is the default where no mode was set\:
 .vb
-                  messages that can be summed (identity)    other messages
-                  reduce     allreduce   gather             gather
-    star          default    -           legal              default
-    layerwise     default    legal       legal              default
-    replicated    -          default     legal              default
+                  messages that can be summed (identity)    other messages    votes (MUONSIGN)
+                  reduce     allreduce   gather             gather            reduce   allreduce   gather
+    star          default    -           legal              default           legal    -           default
+    layerwise     default    legal       legal              default           -        -           default
+    replicated    -          default     legal              default           -        legal       default
+    range         -          -           -                  -                 -        -           default
 .ve
   Any other combination is an error on all ranks when the optimizer is set up.
 
@@ -303,19 +346,18 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(mode, 2);
   if (exchange->modeset == PETSC_TRUE || exchange->moderesolved == PETSC_TRUE) *mode = exchange->mode;
-  else *mode = exchange->everywhere == PETSC_TRUE ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  else {
+    const char own = MuonExchangeGetLegal_Private(exchange, PETSC_TRUE)[0];
 
-static const PetscBool *MuonExchangeLegalModes_Private(MuonExchange exchange)
-{
-  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 1 : exchange->owners == PETSC_TRUE ? 2 : 0];
+    *mode = own == 'r' ? MUON_EXCHANGE_MODE_REDUCE : (own == 'a' ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_GATHER);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode, PetscBool *legal)
 {
   PetscFunctionBegin;
-  *legal = MuonExchangeLegalModes_Private(exchange)[mode];
+  *legal = strchr(MuonExchangeGetLegal_Private(exchange, PETSC_TRUE), MuonExchangeModes[mode][0]) != NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,32 +368,35 @@ PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode,
 */
 PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
 {
-  const MPI_Comm   comm = PetscObjectComm((PetscObject)exchange);
-  const PetscBool *legal;
-  const char      *prefix, *type, *name;
-  char             choices[64] = "";
+  const MPI_Comm  comm        = PetscObjectComm((PetscObject)exchange);
+  const PetscBool sums        = exchange->votes == PETSC_TRUE ? PETSC_TRUE : summable; /* votes have no culprit */
+  char            choices[64] = "";
+  const char     *prefix, *type, *name, *legal, *others;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  legal  = MuonExchangeLegalModes_Private(exchange);
+  legal  = MuonExchangeGetLegal_Private(exchange, summable);
+  others = MuonExchangeGetLegal_Private(exchange, PETSC_TRUE); /* of messages that can be summed: what is legal there has another culprit */
   prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
   type   = ((PetscObject)exchange)->type_name;
+  PetscCheck(legal[0] != '\0', comm, PETSC_ERR_SUP, "Option -%smuon_exchange_type %s is for votes, -%smuon_type sign; anything else needs star, layerwise or replicated", prefix, type, prefix);
   if (exchange->modeset == PETSC_FALSE) {
     exchange->moderesolved = PETSC_FALSE; /* the default of the type */
     PetscCall(MuonExchangeGetMode(exchange, &exchange->mode));
-    if (summable == PETSC_FALSE) exchange->mode = MUON_EXCHANGE_MODE_GATHER;
+    if (sums == PETSC_FALSE) exchange->mode = MUON_EXCHANGE_MODE_GATHER;
     exchange->moderesolved = PETSC_TRUE;
   }
   name = MuonExchangeModes[exchange->mode];
   for (int m = 0; m < 3; m++) {
-    if (legal[m] == PETSC_FALSE || (summable == PETSC_FALSE && m != MUON_EXCHANGE_MODE_GATHER)) continue;
+    if (strchr(legal, MuonExchangeModes[m][0]) == NULL) continue;
     if (choices[0] != '\0') PetscCall(PetscStrlcat(choices, ", ", sizeof(choices)));
     PetscCall(PetscStrlcat(choices, MuonExchangeModes[m], sizeof(choices)));
   }
-  PetscCheck(legal[exchange->mode] == PETSC_TRUE, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s; legal here: %s", prefix, name, prefix, type, choices);
-  PetscCheck(summable == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_GATHER, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix,
-             name, culprit != NULL ? culprit : "this optimizer", prefix, type, choices);
+  PetscCheck(strchr(legal, name[0]) != NULL || strchr(others, name[0]) != NULL, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s%s; legal here: %s", prefix, name, prefix, type,
+             exchange->votes == PETSC_TRUE ? " for votes" : "", choices);
+  PetscCheck(strchr(legal, name[0]) != NULL, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix, name,
+             culprit != NULL ? culprit : "this optimizer", prefix, type, choices);
   *mode = exchange->mode;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -330,6 +330,49 @@ PetscErrorCode MuonExchangeUpOwn(MuonExchange exchange, PetscInt item, size_t *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Worker w is above those from w + 1 to w + 2^k - 1, 2^k being the lowest bit of w, and sends to w - 2^k */
+PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeClient *client, MuonStatus *status)
+{
+  MuonExchangePackets up        = &exchange->link->way[MUON_EXCHANGE_UP];
+  MuonTransport      *transport = &exchange->link->transport;
+  const PetscMPIInt   me = exchange->worker, all = exchange->nworkers;
+  PetscMPIInt         workers = 1;
+  unsigned char      *to;
+  size_t              most, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeSetUp(exchange));
+  PetscCheck(exchange->nitems == 1 && up->filling == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Counts of votes on one item go up a tree, after Begin");
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  up->from = &up->in;
+  for (PetscMPIInt step = 1; step < all && (me & step) == 0; step *= 2) {
+    const PetscMPIInt    child = me + step, theirs = PetscMin(step, all - child);
+    const unsigned char *message;
+    MuonStatus           received;
+
+    if (child >= all) continue;
+    PetscCall((*client->most)(client->ctx, theirs, &most));
+    up->in.most[child] = MUON_WIRE_PACKET_HEADER + most;
+    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportReceive(transport, child, &up->in)));
+    received = MuonExchangeOpen_Private(up, child, 1, &message, &bytes);
+    if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) PetscCall((*client->merge)(client->ctx, theirs, bytes, message, &received));
+    if (*status == MUON_STATUS_OK) *status = received;
+    workers += theirs;
+  }
+  if (me > 0) {
+    if (*status == MUON_STATUS_OK) {
+      PetscCall((*client->most)(client->ctx, workers, &most));
+      PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, 0, most, &to));
+      PetscCall((*client->write)(client->ctx, workers, to, &bytes));
+      PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, 0, bytes));
+    }
+    PetscCall(MuonExchangeSeal_Private(exchange, up, *status, 0, 1));
+    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(transport, me - (me & -me), up->out.data + up->out.offset[0], up->out.bytes[0])));
+  }
+  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonExchangeDown(MuonExchange exchange, MuonStatus status)
 {
   MuonExchangePackets down = &exchange->link->way[MUON_EXCHANGE_DOWN];

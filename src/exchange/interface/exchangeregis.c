@@ -4,6 +4,7 @@ PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Replicated(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Rows(MuonExchange);
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Range(MuonExchange);
 
 static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 
@@ -25,6 +26,7 @@ PetscErrorCode MuonExchangeRegisterAll(void)
   PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated));
   PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise));
   PetscCall(MuonExchangeRegister(MUONEXCHANGEROWS, MuonExchangeCreate_Rows));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

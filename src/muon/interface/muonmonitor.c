@@ -150,7 +150,7 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
-  Bits are means over the ranks, headers of messages included; the last two columns are these bits over 32 bits an entry.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -172,8 +172,10 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
                                    (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

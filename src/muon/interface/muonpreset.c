@@ -19,6 +19,7 @@ typedef struct {
 #define MOONLIGHT \
   "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.1 -muon_exchange_type rows -muon_assembly_precision bf16" DECAY( \
     "0.1") ADAMW("0.95", "1e-8")
+#define SIGNMUON "-sign_direction polar -lmo_type spectral -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps "
 #define SCION "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
 
 static const MuonPreset MuonPresets[] = {
@@ -30,6 +31,10 @@ static const MuonPreset MuonPresets[] = {
   {"algoperf-bucketed", MUONDENSE, ALGOPERF " -muon_exchange_type layerwise -muon_exchange_assignment bucketed -muon_exchange_mode allreduce"},
   {"moonlight", MUONDENSE, MOONLIGHT POLAR_KJ " -muon_assembly allgather"},
   {"motif", MUONDENSE, MOONLIGHT " -lmo_polar_type newtonschulz -lmo_polar_coefficients you -muon_assembly owner -muon_assembly_assignment roundrobin -muon_assembly_warmup 5"},
+  {"signmuon", MUONSIGN, SIGNMUON "7 -lmo_polar_normalization frobenius"},
+  {"signmuon-1step", MUONSIGN, SIGNMUON "1 -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -muon_clip 1.0 -muon_clip_layers all -muon_learning_rate 1e-3"},
+  {"signadam", MUONSIGN, "-lmo_type spectral -sign_direction adam -muon_momentum 0.9"},
+  {"signsgd", MUONSIGN, "-lmo_type spectral -sign_direction gradient -muon_momentum 0"},
   {"modded-nanogpt", MUONDENSE,
    "-muon_momentum 0.95 -muon_momentum_warmup 300 -muon_momentum_warmup_start 0.85 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients modded" NESTEROV_EMA OWNERS("reduce")},
   {"dmuon", MUONDENSE,

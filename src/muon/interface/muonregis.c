@@ -47,7 +47,9 @@ PetscErrorCode MuonRegisterAll(void)
   MuonRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense));
+  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign));
   PetscCall(MuonRegisterKeyFamily("ef21_"));
+  PetscCall(MuonRegisterKeyFamily("sign_"));
   PetscCall(MuonRegisterKeyFamily("ef21_compressor"));
   PetscCall(MuonRegisterKeyFamily("ef21_server_compressor"));
   PetscFunctionReturn(PETSC_SUCCESS);

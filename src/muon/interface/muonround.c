@@ -119,7 +119,9 @@ static PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonPiece *piece, Muon
   upload.compressor = piece->up;
   upload.T          = &piece->T;
   upload.R          = NULL;
+  upload.status     = MUON_STATUS_OK;
   PetscTryTypeMethod(muon, worker, piece, &upload);
+  MuonStatusMerge(upload.status, status);
   piece->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorSetStep(piece->sent, muon->step));
@@ -180,7 +182,8 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step));
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER) {
+  if (group->votes != NULL) PetscCall(MuonVotesWorkers_Private(muon, group, status));
+  else if (group->mode == MUON_EXCHANGE_MODE_GATHER) {
     PetscCall(MuonExchangeGetOrder(group->exchange, &order));
     for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
     PetscCall(MuonExchangeUp(group->exchange, *status));
@@ -397,6 +400,10 @@ static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord
   const PetscInt *order;
 
   PetscFunctionBegin;
+  if (group->votes != NULL) {
+    PetscCall(MuonVotesServers_Private(muon, group, record, status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (group->direct == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
   for (PetscInt k = 0; k < group->npieces && group->assembly == NULL; k++) {
@@ -442,7 +449,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonPiece *piece)
 
   PetscFunctionBegin;
   piece->layer->updaterms = -1;
-  if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->measure_update_rms == PETSC_FALSE || entries == 0 || piece->group->votes != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (piece->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &piece->squares, 1, MPI_DOUBLE, MPI_SUM, piece->group->partition->inside));
     piece->group->bytes += sizeof(piece->squares);
@@ -459,7 +466,8 @@ static PetscErrorCode MuonCommit_Private(Muon muon, MuonPiece *piece)
   if (piece->M.data != NULL && muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&piece->M, &piece->Mnew);
   else if (piece->M.data != NULL && piece->in_place) PetscCall(MuonLayerSwapGradientMemory(piece->layer, &piece->M));
   else if (piece->M.data != NULL) MuonArraySwap(&piece->M, &piece->Tnew);
-  PetscCall(MuonCommitWeights_Private(muon, piece));
+  if (piece->group->votes != NULL) PetscCall(MuonVotesCommit_Private(muon, piece));
+  else PetscCall(MuonCommitWeights_Private(muon, piece));
   if (piece->serves) {
     PetscCall(MuonCompressorCommit(piece->down));
     PetscCall(MuonLayerCommit(piece->layer));

@@ -147,41 +147,68 @@ static PetscErrorCode MuonSetUpPiece_Private(Muon muon, MuonPiece *piece, MuonGr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Layers of the same workers are a group. Where every rank is a worker the optimizer's exchange is the group's; else the group has one of the same choices among the ranks of its position. One worker has nobody to exchange with: it serves
-   itself
-*/
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, MuonPartition partition, MuonGroup *newgroup)
+/* The optimizer's choices among the ranks of a position; beside votes, where they are for votes alone, those of means. One worker has nobody to exchange with: it serves itself */
+static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonPartition partition, PetscBool votes, MuonExchange *exchange)
 {
-  MuonExchange all, own;
-  MuonGroup    group;
+  const PetscBool alone = partition->size > 1 && partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchange    all;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&group));
-  group->partition = partition;
   PetscCall(MuonGetExchange(muon, &all));
-  if (partition->size == 1) {
-    PetscCall(PetscObjectReference((PetscObject)all));
-    own = all;
-  } else {
-    const PetscBool alone = partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
-
-    PetscCall(MuonExchangeCreate(partition->across, &own));
-    PetscCall(PetscObjectIncrementTabLevel((PetscObject)own, (PetscObject)muon, 1));
-    PetscCall(MuonExchangeSetOptionsPrefix(own, ((PetscObject)muon)->prefix));
-    PetscCall(MuonExchangeSetType(own, alone || ((PetscObject)all)->type_name == NULL ? (alone ? MUONEXCHANGEREPLICATED : MUONEXCHANGELAYERWISE) : ((PetscObject)all)->type_name));
-    PetscCall(MuonExchangeSetAssignment(own, all->assignment));
-    if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(own, all->mode));
-  }
-  group->exchange = own;
-  *newgroup       = group;
+  PetscCall(MuonExchangeCreate(partition->size > 1 ? partition->across : PetscObjectComm((PetscObject)muon), exchange));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
+  PetscCall(MuonExchangeSetOptionsPrefix(*exchange, ((PetscObject)muon)->prefix));
+  PetscCall(MuonExchangeSetVotes(*exchange, votes));
+  if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
+  else if (all->typeset && (votes || all->partition != MUON_EXCHANGE_PARTITION_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
+  if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
+  PetscCall(MuonExchangeSetAssignment(*exchange, all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Messages are the matrices themselves until a type chooses other compressors */
+/*
+   Layers of the same workers are a group, or two: those that vote, and those of which a mean is formed, behind the pieces that there are. Where every rank is a worker the optimizer's own exchange is that of the first one. Messages are
+   the matrices themselves until a type chooses other compressors
+*/
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool votes)
+{
+  MuonPartition partition = muon->partition[p];
+  MuonExchange  all;
+  MuonGroup     group;
+  PetscBool     free = partition->size == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetExchange(muon, &all));
+  PetscCall(PetscNew(&group));
+  group->partition = partition;
+  group->piece     = muon->piece + muon->npieces;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    PetscBool does = PETSC_FALSE;
+
+    if (muon->partition_of[l] != p || muon->layer[l]->frozen) continue;
+    PetscTryTypeMethod(muon, votes, muon->layer[l], &does);
+    if (does != votes) continue;
+    PetscCall(MuonSetUpPiece_Private(muon, &group->piece[group->npieces], group, group->npieces, muon->layer[l]));
+    group->npieces++;
+  }
+  if (group->npieces == 0 && (votes || muon->ngroups > 0)) {
+    PetscCall(PetscFree(group));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == all ? PETSC_FALSE : free;
+  if (free) {
+    PetscCall(MuonExchangeSetVotes(all, votes));
+    PetscCall(PetscObjectReference((PetscObject)all));
+    group->exchange = all;
+  } else PetscCall(MuonCreateExchange_Private(muon, partition, votes, &group->exchange));
+  if (votes) PetscCall(MuonVotesCreate_Private(group));
+  muon->npieces += group->npieces;
+  muon->group[muon->ngroups++] = group;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCreatePieces_Private(Muon muon)
 {
-  PetscInt     next    = 0;
   PetscBool    carries = PETSC_FALSE;
   MuonExchange exchange;
 
@@ -189,24 +216,21 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   PetscCall(MuonResetPieces_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonFindPartitions_Private(muon, exchange->rowwise));
-  muon->npieces = muon->nactive;
-  PetscCall(PetscCalloc1(muon->npieces, &muon->piece));
-  PetscCall(PetscMalloc1(muon->npartitions, &muon->group));
+  PetscCall(PetscCalloc1(muon->nactive, &muon->piece));
+  PetscCall(PetscMalloc1(2 * muon->npartitions, &muon->group));
   for (PetscInt p = 0; p < muon->npartitions; p++) {
-    MuonGroup group = NULL;
-
-    PetscCall(MuonCreateGroup_Private(muon, muon->partition[p], &group));
-    if (group->exchange == exchange) carries = PETSC_TRUE;
-    group->piece                 = muon->piece + next;
-    muon->group[muon->ngroups++] = group;
-    for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->partition_of[l] != p || muon->layer[l]->frozen) continue;
-      PetscCall(MuonSetUpPiece_Private(muon, &group->piece[group->npieces], group, group->npieces, muon->layer[l]));
-      group->npieces++;
-      next++;
-    }
+    PetscCall(MuonCreateGroup_Private(muon, p, PETSC_TRUE));
+    PetscCall(MuonCreateGroup_Private(muon, p, PETSC_FALSE));
   }
-  if (carries == PETSC_FALSE) PetscCall(MuonExchangeSetItems(exchange, 0, NULL, NULL, NULL)); /* the agreement alone */
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    if (muon->group[g]->exchange == exchange) carries = PETSC_TRUE;
+    PetscCheck(muon->group[g]->votes == NULL || muon->group[g]->partition->size == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_type %s: layer \"%s\" votes, and its rows or those of its state are spread over %d ranks; expected whole layers on every rank, and another exchange than rows",
+               MuonPrefix(muon), ((PetscObject)muon)->type_name, ((PetscObject)muon->group[g]->piece[0].layer)->name, muon->group[g]->partition->size);
+  }
+  if (carries == PETSC_FALSE) {
+    PetscCall(MuonExchangeSetVotes(exchange, PETSC_FALSE));
+    PetscCall(MuonExchangeSetItems(exchange, 0, NULL, NULL, NULL)); /* the agreement alone */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,6 +263,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(PetscFree(piece->down_type));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
+    PetscCall(MuonVotesDestroy_Private(&muon->group[g]->votes));
     PetscCall(MuonExchangeDestroy(&muon->group[g]->exchange));
     PetscCall(MuonAssemblyDestroy(&muon->group[g]->assembly));
     PetscCall(PetscFree(muon->group[g]->item));
@@ -307,6 +332,10 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
   MuonArray       shape;
 
   PetscFunctionBegin;
+  if (group->votes != NULL) {
+    PetscCall(MuonVotesSetUp_Private(muon, group));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc3(group->npieces, &names, group->npieces, &cost, group->npieces, &bytes));
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[k];
@@ -355,7 +384,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
     layer->ready    = MuonPieceReady_Private;
     layer->readyctx = piece;
   }
-  layer->keepsmomentum = MuonNeedsMomentum_Private(muon, layer);
+  layer->keepsmomentum = MuonNeedsMomentum_Private(muon, layer) && piece->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
   if (piece->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE || (piece->serves && (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
   if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);

@@ -79,6 +79,8 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
     packets += some;
     if (muon->group[g]->assembly != NULL) PetscCall(MuonAssemblyGetMemory(muon->group[g]->assembly, &some));
     if (muon->group[g]->assembly != NULL) packets += some;
+    if (muon->group[g]->votes != NULL) PetscCall(MuonVotesGetMemory_Private(muon->group[g]->votes, &some));
+    if (muon->group[g]->votes != NULL) packets += some;
   }
   if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
   for (PetscInt p = 0; p < muon->npieces; p++) packets += (PetscLogDouble)(muon->piece[p].up_own.capacity + muon->piece[p].down_got.capacity);

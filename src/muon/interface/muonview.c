@@ -125,6 +125,9 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  for (PetscInt g = 1; g < muon->ngroups; g++) {
+    if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
+  }
   for (PetscInt p = 0; p < muon->npartitions; p++) spread = muon->partition[p]->size > 1 ? PETSC_TRUE : spread;
   if (spread) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewRules_Private(muon, viewer));

@@ -43,7 +43,6 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  exchange->owners      = PETSC_TRUE;
   exchange->ops->assign = MuonExchangeAssign_Layerwise;
   exchange->ops->up     = MuonExchangePacketsAllToAll;
   exchange->ops->down   = MuonExchangePacketsAllGather;

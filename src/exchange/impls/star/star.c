@@ -16,6 +16,8 @@ static PetscErrorCode MuonExchangeAssign_Star(MuonExchange exchange)
   Up, the workers' packets are gathered at worker 0 (`MPI_Gather()` of the sizes, `MPI_Gatherv()`), or their arrays are summed there (one `MPI_Ireduce()` a layer).
   Down, the packet of worker 0 is broadcast.
 
+  Votes go up by gather, or by reduce along a binomial tree whose messages count them in as few bits as the number of workers below needs: the parameter server and the tree of the SignMuon paper.
+
   This is the parameter server of the EF21-Muon paper. Worker 0 receives what all workers send and does all work of the servers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGELAYERWISE`, `MUONEXCHANGEREPLICATED`
@@ -23,6 +25,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange exchange)
 {
   PetscFunctionBegin;
+  exchange->partition   = MUON_EXCHANGE_PARTITION_ONE;
   exchange->ops->assign = MuonExchangeAssign_Star;
   exchange->ops->up     = MuonExchangePacketsGather;
   exchange->ops->down   = MuonExchangePacketsBroadcast;

@@ -1,0 +1,540 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonpolarimpl.h>
+#include <math.h>
+
+const char *const MuonSignDirections[] = {"polar", "momentum", "gradient", "adam", "MuonSignDirection", "MUON_SIGN_DIRECTION_", NULL};
+const char *const MuonSignUpdates[]    = {"none", "frobenius", "spectral", "polar", "MuonSignUpdate", "MUON_SIGN_UPDATE_", NULL};
+const char *const MuonSignTies[]       = {"plus", "minus", "zero", "MuonSignTie", "MUON_SIGN_TIE_", NULL};
+
+static PetscBool  MuonCitationSignSet = PETSC_FALSE;
+static const char MuonCitationSign[]  = "@misc{signmuon2026,\n"
+                                        "  title  = {SignMuon: Communication-Efficient Distributed Muon Optimization},\n"
+                                        "  year   = {2026},\n"
+                                        "  note   = {arXiv:2605.16311}\n}\n";
+
+typedef struct {
+  MuonSignDirection direction;
+  MuonSignUpdate    update;
+  MuonSignTie       tie;
+  PetscBool         measure;
+  MuonRecord       *record; /* of the step that is being taken */
+  MuonArray         U;      /* polar factor that the worker votes with */
+} Muon_Sign;
+
+/* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
+static PetscErrorCode MuonVotes_Sign(Muon muon, MuonLayer layer, PetscBool *votes)
+{
+  MuonLayerRule rule;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetRule(layer, &rule));
+  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, votes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonConfigure_Sign(Muon muon)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+  const MPI_Comm   comm = PetscObjectComm((PetscObject)muon);
+
+  PetscFunctionBegin;
+  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
+  PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    MuonPiece  *piece = &muon->piece[p];
+    const char *type;
+    MuonLMO     lmo;
+    PetscBool   is;
+
+    if (piece->group->votes == NULL) continue;
+    PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+    PetscCall(MuonLMOGetType(lmo, &type));
+    PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
+    MuonLayerCheck(piece->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
+    MuonLayerCheck(piece->layer, piece->rows == piece->layer->m || (sign->direction != MUON_SIGN_DIRECTION_POLAR && sign->update != MUON_SIGN_UPDATE_POLAR && sign->update != MUON_SIGN_UPDATE_SPECTRAL), PETSC_ERR_SUP,
+                   "sign_direction %s and -sign_update %s: a polar factor and a norm are of whole matrices, and this layer is cut", MuonSignDirections[sign->direction], MuonSignUpdates[sign->update]);
+    piece->no_momentum = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonPiece *piece)
+{
+  MuonArray whole, part;
+
+  PetscFunctionBegin;
+  if (piece->group->votes == NULL || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetShape(piece->layer, &whole));
+  part = MuonPiecePart(piece, &whole);
+  PetscCall(MuonArrayCreate(&part, part.precision, &piece->Xnew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
+{
+  Muon_Sign *sign = (Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  sign->record    = record;
+  record->measure = (double)sign->measure;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
+static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonPiece *piece)
+{
+  Muon_Sign  *sign = (Muon_Sign *)muon->data;
+  PetscMPIInt workers, worker;
+  MuonArray   whole;
+  PetscBool   ours;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetWorkers(piece->group->exchange, &workers, &worker));
+  PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
+  for (PetscInt b = 0; b < MuonVotesCount(piece) && whole.data != NULL; b++) {
+    MuonArray part, G = MuonPiecePart(piece, &whole);
+    MuonBlock block;
+
+    PetscCall(MuonVotesGetBlock(piece, b, &G, &part, &block));
+    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.m, part.n, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * workers);
+  }
+  PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonPiece *piece)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  if (piece->group->votes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
+    piece->previous = 0;
+    piece->fresh    = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) piece->fresh = 1 - piece->previous;
+  if (sign->measure) PetscCall(MuonMeasure_Sign(muon, piece));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A worker votes with T, or with its polar factor, block by block */
+static PetscErrorCode MuonWorker_Sign(Muon muon, MuonPiece *piece, MuonUpload *upload)
+{
+  Muon_Sign *sign = (Muon_Sign *)muon->data;
+  MuonPolar  polar;
+  MuonLMO    lmo;
+
+  PetscFunctionBegin;
+  if (piece->group->votes == NULL || sign->direction != MUON_SIGN_DIRECTION_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, upload->T, upload->T->precision, &sign->U));
+  for (PetscInt b = 0; b < MuonVotesCount(piece) && upload->status == MUON_STATUS_OK; b++) {
+    MuonArray  g, u;
+    MuonMatrix from, to;
+    MuonBlock  block;
+
+    PetscCall(MuonVotesGetBlock(piece, b, upload->T, &g, &block));
+    PetscCall(MuonVotesGetBlock(piece, b, &sign->U, &u, &block));
+    from = MuonMatrixOfArray(&g);
+    to   = MuonMatrixOfArray(&u);
+    PetscCall(MuonPolarApplyMatrix(polar, &from, &to));
+    PetscCall(MuonPolarGetStatus(polar, &upload->status));
+  }
+  upload->T = &sign->U;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLength_Sign(Muon muon, MuonPiece *piece, PetscInt b, double *length, MuonStatus *status)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+  MuonArray        S;
+  MuonMatrix       matrix;
+  MuonBlock        block;
+  MuonLMO          lmo;
+  MuonStatus       computed;
+  PetscReal        norm;
+
+  PetscFunctionBegin;
+  if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) {
+    PetscCall(MuonVotesGetBlock(piece, b, NULL, NULL, &block));
+    *length = sqrt((double)block.m * (double)block.n);
+  } else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
+    PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+    PetscCall(MuonVotesExpand(muon, piece, b, &S));
+    matrix = MuonMatrixOfArray(&S);
+    PetscCall(MuonLMOComputeNormMatrix(lmo, &matrix, &norm));
+    PetscCall(MuonLMOGetStatus(lmo, &computed));
+    MuonStatusMerge(computed, status);
+    *length = (double)norm;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonChoices_Sign(Muon muon, size_t length, char text[])
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, "%s %s %s", MuonSignDirections[sign->direction], MuonSignUpdates[sign->update], MuonSignTies[sign->tie]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignSetDirection - Sets what the workers vote with
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon      - an optimizer that has the type `MUONSIGN` already, else the call is ignored
+- direction - `MUON_SIGN_DIRECTION_POLAR` (the default), `MUON_SIGN_DIRECTION_MOMENTUM`, `MUON_SIGN_DIRECTION_GRADIENT` or `MUON_SIGN_DIRECTION_ADAM`
+
+  Options Database Key:
+. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam)
+
+  Level: intermediate
+
+  Note:
+  It is fixed at `MuonSetUp()`.
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignDirection`, `MuonSignGetDirection()`, `MuonSignSetUpdate()`
+@*/
+PetscErrorCode MuonSignSetDirection(Muon muon, MuonSignDirection direction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(muon, direction, 2);
+  MuonIgnoreUnlessType(muon, MUONSIGN);
+  PetscCheck((int)direction >= 0 && (int)direction <= (int)MUON_SIGN_DIRECTION_ADAM, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_direction %d is no MuonSignDirection", MuonPrefix(muon), (int)direction);
+  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->direction == direction, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_direction must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  ((Muon_Sign *)muon->data)->direction = direction;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignGetDirection - Gets what the workers vote with
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONSIGN`
+
+  Output Parameter:
+. direction - what
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignDirection`, `MuonSignSetDirection()`
+@*/
+PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, direction, ((Muon_Sign *)muon->data)->direction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignSetUpdate - Sets what the workers make of the majority
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - an optimizer that has the type `MUONSIGN` already, else the call is ignored
+- update - `MUON_SIGN_UPDATE_NONE` (the default), `MUON_SIGN_UPDATE_FROBENIUS`, `MUON_SIGN_UPDATE_SPECTRAL` or `MUON_SIGN_UPDATE_POLAR`
+
+  Options Database Key:
+. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar)
+
+  Level: intermediate
+
+  Notes:
+  It is fixed at `MuonSetUp()`, and takes no message: every worker computes it. With polar a worker keeps the new weights until the step is agreed on, once more the memory of the layers that vote.
+
+  Of a layer with blocks each is scaled by itself.
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignGetUpdate()`, `MuonSignSetDirection()`
+@*/
+PetscErrorCode MuonSignSetUpdate(Muon muon, MuonSignUpdate update)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(muon, update, 2);
+  MuonIgnoreUnlessType(muon, MUONSIGN);
+  PetscCheck((int)update >= 0 && (int)update <= (int)MUON_SIGN_UPDATE_POLAR, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_update %d is no MuonSignUpdate", MuonPrefix(muon), (int)update);
+  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->update == update, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_update must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  ((Muon_Sign *)muon->data)->update = update;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignGetUpdate - Gets what the workers make of the majority
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONSIGN`
+
+  Output Parameter:
+. update - what
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignSetUpdate()`
+@*/
+PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, update, ((Muon_Sign *)muon->data)->update);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignSetTie - Sets what as many votes for as against make
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon - an optimizer that has the type `MUONSIGN` already, else the call is ignored
+- tie  - `MUON_SIGN_TIE_PLUS` (the default), `MUON_SIGN_TIE_MINUS` or `MUON_SIGN_TIE_ZERO`
+
+  Options Database Key:
+. -sign_tie tie - what a tie makes (plus|minus|zero)
+
+  Level: intermediate
+
+  Note:
+  Only an even number of workers has ties. With zero their servers then send two bits an entry, which are counted.
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignTie`, `MuonSignGetTie()`
+@*/
+PetscErrorCode MuonSignSetTie(Muon muon, MuonSignTie tie)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(muon, tie, 2);
+  MuonIgnoreUnlessType(muon, MUONSIGN);
+  PetscCheck((int)tie >= 0 && (int)tie <= (int)MUON_SIGN_TIE_ZERO, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_tie %d is no MuonSignTie", MuonPrefix(muon), (int)tie);
+  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->tie == tie, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_tie must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  ((Muon_Sign *)muon->data)->tie = tie;
+  muon->tieminus                 = tie == MUON_SIGN_TIE_MINUS ? PETSC_TRUE : PETSC_FALSE;
+  muon->tieszero                 = tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignGetTie - Gets what as many votes for as against make
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONSIGN`
+
+  Output Parameter:
+. tie - what
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignTie`, `MuonSignSetTie()`
+@*/
+PetscErrorCode MuonSignGetTie(Muon muon, MuonSignTie *tie)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, tie, ((Muon_Sign *)muon->data)->tie);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignSetMeasure - Measures the gradients as the theory of SignMuon does
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon    - an optimizer that has the type `MUONSIGN` already, else the call is ignored
+- measure - whether
+
+  Options Database Key:
+. -sign_measure - measures
+
+  Level: intermediate
+
+  Note:
+  The sum over the m x n layers that vote (or their blocks) of ||g_j||_1 / sqrt(m n), and its mean over the workers j, take the place of the dual norm\: `MuonGetGradientDualNorm()`, `MuonMonitorDefault()`. With one worker this is what
+  the theorem bounds for `-sign_direction gradient -sign_update frobenius`; with more it is at least that of the mean gradient, which nobody has. Without it the dual norm of layers that vote is zero. It costs a pass over the gradients.
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignGetMeasure()`, `MuonSignGetAgreement()`, `MuonGetGradientDualNorm()`
+@*/
+PetscErrorCode MuonSignSetMeasure(Muon muon, PetscBool measure)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, measure, 2);
+  MuonIgnoreUnlessType(muon, MUONSIGN);
+  ((Muon_Sign *)muon->data)->measure = measure;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignGetMeasure - Gets whether gradients are measured as the theory of SignMuon does
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONSIGN`
+
+  Output Parameter:
+. measure - whether
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONSIGN`, `MuonSignSetMeasure()`
+@*/
+PetscErrorCode MuonSignGetMeasure(Muon muon, PetscBool *measure)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, measure, ((Muon_Sign *)muon->data)->measure);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSignGetAgreement - Gets how far the workers agreed in the last step
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - an optimizer of type `MUONSIGN`
+
+  Output Parameter:
+. agreement - mean over the entries of |votes for plus - votes for minus| over the number of workers: 1 where all voted alike, 0 where every entry was a tie; -1 where no layer votes
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONSIGN`, `MuonMonitorDefault()`, `MuonSignSetMeasure()`
+@*/
+PetscErrorCode MuonSignGetAgreement(Muon muon, PetscReal *agreement)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, agreement, muon->agreement);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whoever asks for a compressor would get the uncompressed signs without it */
+static PetscErrorCode MuonRefuseCompressor_Sign(Muon muon, const char key[])
+{
+  char      type[256];
+  PetscBool set, identity;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, type, sizeof(type), &set));
+  if (set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &identity));
+  PetscCheck(identity, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s %s: with -muon_type sign one bit an entry is all that is sent, expected no compressor; -muon_type ef21 has them", MuonPrefix(muon), key + 1, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetFromOptions_Sign(Muon muon, MuonOptionItems PetscOptionsObject)
+{
+  const Muon_Sign  *sign      = (Muon_Sign *)muon->data;
+  MuonSignDirection direction = sign->direction;
+  MuonSignUpdate    update    = sign->update;
+  MuonSignTie       tie       = sign->tie;
+  PetscBool         measure, flg;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "SignMuon options");
+  PetscCall(PetscOptionsEnum("-sign_direction", "What the workers vote with", "MuonSignSetDirection", MuonSignDirections, (PetscEnum)direction, (PetscEnum *)&direction, &flg));
+  if (flg) PetscCall(MuonSignSetDirection(muon, direction));
+  PetscCall(PetscOptionsEnum("-sign_update", "What the workers make of the majority", "MuonSignSetUpdate", MuonSignUpdates, (PetscEnum)update, (PetscEnum *)&update, &flg));
+  if (flg) PetscCall(MuonSignSetUpdate(muon, update));
+  PetscCall(PetscOptionsEnum("-sign_tie", "What a tie makes", "MuonSignSetTie", MuonSignTies, (PetscEnum)tie, (PetscEnum *)&tie, &flg));
+  if (flg) PetscCall(MuonSignSetTie(muon, tie));
+  PetscCall(PetscOptionsBool("-sign_measure", "Measure gradients as the theory does", "MuonSignSetMeasure", sign->measure, &measure, &flg));
+  if (flg) PetscCall(MuonSignSetMeasure(muon, measure));
+  PetscOptionsHeadEnd();
+  PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_compressor"));
+  PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_server_compressor"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonView_Sign(Muon muon, PetscViewer viewer)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "workers vote with the signs of the %s%s, update %s, a tie is %s\n", MuonSignDirections[sign->direction], sign->direction == MUON_SIGN_DIRECTION_POLAR ? " factor of the momentum" : "",
+                                   MuonSignUpdates[sign->update], MuonSignTies[sign->tie]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonDestroy_Sign(Muon muon)
+{
+  PetscFunctionBegin;
+  muon->tieminus = PETSC_FALSE;
+  muon->tieszero = PETSC_FALSE;
+  PetscCall(PetscFree(muon->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MUONSIGN - SignMuon: the workers vote by signs, one bit an entry, and every worker moves by the majority
+
+  Options Database Keys:
++ -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), see `MuonSignSetDirection()`
+. -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), see `MuonSignSetUpdate()`
+. -sign_tie tie             - what a tie makes (plus|minus|zero), see `MuonSignSetTie()`
+- -sign_measure             - measures the gradients, see `MuonSignSetMeasure()`
+
+  Level: beginner
+
+  Notes:
+  In step s worker j, with momentum mu and t^s = learning rate x schedule x scale x shape factor\:
+.vb
+  M_j becomes mu M_j + (1-mu) g_j      or in the style sgd, mu M_j + (1-dampening) g_j
+  U_j      =  polar(M_j), M_j or g_j
+  b_j      =  [U_j >= 0]               sent, one bit an entry
+  S        =  sign of the sum over j of (2 b_j - 1)
+  W becomes (1 - rate decay) W - t^s D,   D = S, S/sqrt(mn), S/||S||_2 or polar(S)
+.ve
+  The vote is exact for any number of workers, and the same to the last bit in every exchange. A zero, of either sign, votes for plus; a gradient that is not there is zero. What is not finite is a reason to end the step and no vote.
+
+  Nothing is kept at servers. How the votes are counted is the choice of the `MuonExchange`\: by ranges of entries (`MUONEXCHANGERANGE`, the default with more than two workers\: nothing that is sent grows with their number), by all
+  (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce sums integers, its Algorithm 2), by the owners of the layers (`MUONEXCHANGELAYERWISE`), or by one worker (`MUONEXCHANGESTAR`; gather is the
+  parameter server, reduce the tree of its appendix). The table of `MuonExchangeSetMode()` says what is legal.
+
+  The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1, and the second moment is
+  not kept.
+
+  Only layers of the rule lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with `-lmo_polar_normalization
+  frobenius` or `spectral`; the latter's estimate is watched, see `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and the iteration then may turn signs around. Layers of other rules
+  need a gradient\: the mean of theirs is formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for votes alone.
+
+  Warning\: the sign of a gradient, or of its momentum, descends. The sign after the polar factor, which is the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G, sign(polar(G))> < 0, and
+  then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the update frobenius. `MUONEF21` with the compressor
+  sign sends as little and converges.
+
+  References:
++ * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
+- * - J. Bernstein, Y.-X. Wang, K. Azizzadenesheli, A. Anandkumar, signSGD\: Compressed Optimisation for Non-Convex Problems, arXiv:1802.04434
+
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MUONDENSE`, `MuonSignSetDirection()`, `MuonSignSetUpdate()`, `MuonSignSetTie()`, `MuonSignGetAgreement()`, `MuonExchange`
+M*/
+PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
+{
+  Muon_Sign *sign;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&sign));
+  muon->data                = sign;
+  muon->ops->votes          = MuonVotes_Sign;
+  muon->ops->configure      = MuonConfigure_Sign;
+  muon->ops->setup          = MuonSetUp_Sign;
+  muon->ops->begin          = MuonBegin_Sign;
+  muon->ops->momentum       = MuonMomentum_Sign;
+  muon->ops->worker         = MuonWorker_Sign;
+  muon->ops->length         = MuonLength_Sign;
+  muon->ops->choices        = MuonChoices_Sign;
+  muon->ops->setfromoptions = MuonSetFromOptions_Sign;
+  muon->ops->view           = MuonView_Sign;
+  muon->ops->destroy        = MuonDestroy_Sign;
+  PetscCall(PetscCitationsRegister(MuonCitationSign, &MuonCitationSignSet));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,629 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonwire.h>
+#include "../../kernels/muonkernels.h"
+#include <float.h>
+#include <math.h>
+
+/*
+   The round of a group that votes. The signs of all its pieces are one row of bits, a piece behind the other and a block behind the other in a piece; the exchange cuts it into items of its own. A worker fills the row, items are
+   voted on where the exchange says, and then every worker has the row of the majority, from which it makes its new weights at the commit. Nothing here asks whether a piece is all of a layer.
+*/
+
+/* A block of a layer, or the rows of it that are in a piece */
+typedef struct {
+  MuonBlock block; /* in the piece */
+  PetscInt  number;
+  size_t    at, entries;
+  double    by; /* what the majority is multiplied with in this step */
+} MuonVotesBlock;
+
+struct _n_MuonVotes {
+  PetscInt             *first; /* block of each piece, and the end */
+  MuonVotesBlock       *block;
+  PetscInt              nitems;
+  PetscInt64           *cut;  /* where each item begins, and the end */
+  unsigned int         *hash; /* by which messages know it */
+  size_t                bits, bytes;
+  PetscLogDouble        entries; /* of all layers that vote */
+  PetscMPIInt           workers;
+  unsigned char        *own, *majority, *ties; /* rows; ties is NULL where nobody asks for them or there are none */
+  unsigned char        *counts[2];             /* of a tree */
+  PetscMPIInt           counted;               /* how many workers counts[0] is of */
+  void                 *signs, *sums;          /* of the mode allreduce */
+  unsigned              size;                  /* bytes of one of them */
+  const unsigned char **plane;
+};
+
+PetscInt MuonVotesCount(const MuonPiece *piece)
+{
+  const MuonVotes votes = piece->group->votes;
+  const PetscInt  k     = (PetscInt)(piece - piece->group->piece);
+
+  return votes->first[k + 1] - votes->first[k];
+}
+
+static MuonVotesBlock *MuonVotesBlockOf(const MuonPiece *piece, PetscInt b)
+{
+  return &piece->group->votes->block[piece->group->votes->first[piece - piece->group->piece] + b];
+}
+
+static MuonArray MuonVotesPart(const MuonVotesBlock *one, const MuonArray *whole)
+{
+  return MuonArrayPart(whole, (size_t)one->block.row, (size_t)one->block.column, (size_t)one->block.m, (size_t)one->block.n);
+}
+
+PetscErrorCode MuonVotesGetBlock(const MuonPiece *piece, PetscInt b, const MuonArray *whole, MuonArray *part, MuonBlock *block)
+{
+  const MuonVotesBlock *one = MuonVotesBlockOf(piece, b);
+
+  PetscFunctionBegin;
+  if (part != NULL) *part = MuonVotesPart(one, whole);
+  PetscCall(MuonLayerGetBlock_Private(piece->layer, one->number, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How the row is laid out */
+static PetscErrorCode MuonVotesLayOut_Private(Muon muon, MuonGroup group, PetscInt64 **start)
+{
+  MuonVotes votes = group->votes;
+  PetscInt  most  = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->npieces; k++) most += MuonBlocksCount_Private(&group->piece[k].layer->blocks);
+  PetscCall(PetscMalloc2(group->npieces + 1, &votes->first, most, &votes->block));
+  PetscCall(PetscMalloc1(group->npieces + 1, start));
+  votes->first[0] = 0;
+  votes->bits     = 0;
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    const MuonPiece *piece = &group->piece[k];
+
+    (*start)[k]         = (PetscInt64)votes->bits;
+    votes->first[k + 1] = votes->first[k];
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&piece->layer->blocks); b++) {
+      MuonVotesBlock *one = &votes->block[votes->first[k + 1]];
+      PetscInt        end;
+
+      PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &one->block));
+      end            = PetscMin(one->block.row + one->block.m, piece->row + piece->rows);
+      one->block.row = PetscMax(one->block.row - piece->row, 0);
+      one->block.m   = end - piece->row - one->block.row;
+      if (one->block.m <= 0 || one->block.n == 0) continue;
+      one->number  = b;
+      one->at      = votes->bits;
+      one->entries = (size_t)one->block.m * (size_t)one->block.n;
+      votes->bits += one->entries;
+      votes->first[k + 1]++;
+    }
+  }
+  (*start)[group->npieces] = (PetscInt64)votes->bits;
+  votes->bytes             = (votes->bits + 7) / 8;
+  votes->entries           = 0;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    PetscBool does;
+
+    PetscUseTypeMethod(muon, votes, muon->active[l], &does);
+    if (does) votes->entries += (PetscLogDouble)muon->active[l]->m * (PetscLogDouble)muon->active[l]->n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t MuonVotesMessageBytes(MuonVotes votes, PetscInt i, unsigned planes)
+{
+  return MUON_WIRE_MESSAGE_HEADER_MOST + planes * (size_t)((votes->cut[i + 1] - votes->cut[i] + 7) / 8);
+}
+
+static unsigned MuonVotesPlanesDown(MuonVotes votes)
+{
+  return votes->ties != NULL ? 2 : 1;
+}
+
+/* Items are known by what is in the whole row, and by where in it they begin */
+static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group, const PetscInt64 start[])
+{
+  MuonVotes       votes  = group->votes;
+  size_t          length = 6, one, *up, *down;
+  char           *text, **names, name[64];
+  PetscLogDouble *bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeCutVotes(group->exchange, group->npieces, start, &votes->nitems, &votes->cut));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(PetscStrlen(group->piece[k].name, &one));
+    length += one + 1;
+  }
+  length += sizeof(name);
+  PetscCall(PetscMalloc1(length, &text));
+  PetscCall(PetscStrncpy(text, "votes", length));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(PetscStrlcat(text, "@", length));
+    PetscCall(PetscStrlcat(text, group->piece[k].name, length));
+  }
+  PetscCall(PetscStrlen(text, &one));
+  PetscCall(PetscMalloc1(votes->nitems, &votes->hash));
+  PetscCall(PetscMalloc4(votes->nitems, &names, votes->nitems, &bytes, votes->nitems, &up, votes->nitems, &down));
+  for (PetscInt i = 0; i < votes->nitems; i++) {
+    PetscCall(PetscSNPrintf(name, sizeof(name), "[%" PetscInt64_FMT "]", votes->cut[i]));
+    PetscCall(PetscStrncpy(text + one, name, length - one));
+    PetscCall(MuonNameHash_Private(text, &votes->hash[i]));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "votes %" PetscInt_FMT " from [%" PetscInt64_FMT "]", i, votes->cut[i]));
+    PetscCall(PetscStrallocpy(name, &names[i]));
+    bytes[i] = (PetscLogDouble)(votes->cut[i + 1] - votes->cut[i]) / 8;
+    up[i]    = MuonVotesMessageBytes(votes, i, 1);
+    down[i]  = MuonVotesMessageBytes(votes, i, MuonVotesPlanesDown(votes));
+  }
+  PetscCall(MuonExchangeSetItems(group->exchange, votes->nitems, (const char *const *)names, bytes, bytes));
+  PetscCall(MuonExchangeSetUp(group->exchange));
+  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
+  for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(PetscFree(names[i]));
+  PetscCall(PetscFree4(names, bytes, up, down));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesCreate_Private(MuonGroup group)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&group->votes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesSetUp_Private(Muon muon, MuonGroup group)
+{
+  MuonVotes   votes = group->votes;
+  PetscMPIInt worker;
+  PetscInt64 *start;
+
+  PetscFunctionBegin;
+  PetscCall(MuonVotesLayOut_Private(muon, group, &start));
+  PetscCall(MuonExchangeGetWorkers(group->exchange, &votes->workers, &worker));
+  PetscCall(PetscCalloc2(votes->bytes, &votes->own, votes->bytes, &votes->majority));
+  if (muon->tieszero && votes->workers % 2 == 0) PetscCall(PetscCalloc1(PetscMax(votes->bytes, 1), &votes->ties));
+  PetscCall(MuonVotesSetItems_Private(group, start));
+  PetscCall(PetscFree(start));
+  PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
+  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
+    PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
+    votes->size = votes->workers > 127 ? 2 : 1;
+    PetscCall(PetscMalloc2(votes->bits * votes->size, (char **)&votes->signs, votes->bits * votes->size, (char **)&votes->sums));
+  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
+    const size_t most = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
+
+    for (int k = 0; k < 2; k++) PetscCall(PetscMalloc1(most, &votes->counts[k])); /* they change places */
+  } else PetscCall(PetscMalloc1(votes->workers, &votes->plane));
+  group->direct = PETSC_FALSE;
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece *piece = &group->piece[k];
+
+    /* Nobody has other weights than the workers' */
+    piece->layer->owner           = -1;
+    piece->layer->serverisweights = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesDestroy_Private(MuonVotes *votes)
+{
+  PetscFunctionBegin;
+  if (*votes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree2((*votes)->first, (*votes)->block));
+  PetscCall(PetscFree2((*votes)->own, (*votes)->majority));
+  PetscCall(PetscFree2((*votes)->signs, (*votes)->sums));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree((*votes)->counts[k]));
+  PetscCall(PetscFree((*votes)->ties));
+  PetscCall(PetscFree((*votes)->cut));
+  PetscCall(PetscFree((*votes)->hash));
+  PetscCall(PetscFree((*votes)->plane));
+  PetscCall(PetscFree(*votes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesGetMemory_Private(MuonVotes votes, PetscLogDouble *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = (PetscLogDouble)votes->bytes * (votes->ties != NULL ? 3 : 2);
+  if (votes->sums != NULL) *bytes += 2.0 * votes->size * (PetscLogDouble)votes->bits;
+  if (votes->counts[0] != NULL) *bytes += 2.0 * MuonKernelVotePlanes((size_t)votes->workers) * (PetscLogDouble)votes->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits of a message: as the papers count it, as it is, and in its entropy, each plane as bits that know nothing of each other */
+static void MuonVotesCountMessage(Muon muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3])
+{
+  const double d = (double)entries;
+
+  bits[0] += paper;
+  bits[1] += encoded;
+  for (unsigned k = 0; k < planes && muon->count_entropy && entries > 0; k++) {
+    const double p = (double)MuonKernelCountBits(from + k * ((entries + 7) / 8), 0, entries) / d;
+
+    if (p > 0 && p < 1) bits[2] -= d * (p * log2(p) + (1 - p) * log2(1 - p));
+  }
+}
+
+/* The header of a message on so many planes of an item */
+static unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned char *to, uint64_t *whole)
+{
+  MuonWireMessage header;
+
+  header.layer     = (uint32_t)votes->hash[i];
+  header.form      = MUON_WIRE_VOTES;
+  header.indices   = MUON_WIRE_INDICES_NONE;
+  header.values    = 0;
+  header.parameter = (uint8_t)planes;
+  header.count     = (uint64_t)(votes->cut[i + 1] - votes->cut[i]);
+  header.bytes     = planes * ((header.count + 7) / 8);
+  *whole           = MuonWireMessageBytes(&header);
+  return MuonWireMessageWrite(to, &header);
+}
+
+/* The planes of a message, NULL where it is not what was expected */
+static const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes, size_t bytes, const unsigned char *message)
+{
+  MuonWireMessage header;
+
+  if (MuonWireMessageValidate(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), &header) != MUON_WIRE_OK) return NULL;
+  return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
+}
+
+/* A worker's signs, one block behind the other */
+static PetscErrorCode MuonVotesFill_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
+{
+  MuonVotes  votes  = piece->group->votes;
+  MuonUpload upload = {piece->up, &piece->T, NULL, MUON_STATUS_OK};
+
+  PetscFunctionBegin;
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscTryTypeMethod(muon, worker, piece, &upload);
+  MuonStatusMerge(upload.status, status);
+  for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) {
+    const MuonVotesBlock *one     = MuonVotesBlockOf(piece, b);
+    const MuonArray       part    = MuonVotesPart(one, upload.T);
+    const MuonKernels    *kernels = MuonArrayKernels(&part);
+    unsigned char        *to      = votes->own + one->at / 8;
+    double                sum;
+
+    if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, MUON_WORK_STEP_D, (one->entries + 7) / 8, &to));
+    if (kernels->Signs(part.m, part.n, part.data, part.ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+    if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  MuonVotes       votes = group->votes;
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
+    const PetscInt i       = order[k];
+    const size_t   entries = (size_t)(votes->cut[i + 1] - votes->cut[i]);
+    unsigned char *to;
+    uint64_t       whole;
+    unsigned       head;
+
+    PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, i, MuonVotesMessageBytes(votes, i, 1), &to));
+    head = MuonVotesWrite(votes, i, 1, to, &whole);
+    MuonKernelCopyBits(entries, votes->own, (size_t)votes->cut[i], to + head, 0);
+    MuonVotesCountMessage(muon, entries, 1, to + head, (double)entries, 8.0 * (double)whole, muon->traffic.up);
+    PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
+  }
+  PetscCall(MuonExchangeUp(group->exchange, *status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums travel whole, whatever the status is: the agreement tells of it */
+static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
+{
+  MuonVotes          votes  = group->votes;
+  const PetscInt64   length = (PetscInt64)votes->bits;
+  const MPI_Datatype type   = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
+  const void        *in     = votes->signs;
+  const double       bits   = 8.0 * votes->size * (double)votes->bits;
+
+  PetscFunctionBegin;
+  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->signs);
+  MuonVotesCountMessage(muon, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits, muon->traffic.up);
+  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &votes->sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the tree asks of the votes: counts of those below, the worker's own among them */
+typedef struct {
+  Muon      muon;
+  MuonGroup group;
+} MuonVotesTree;
+
+static PetscErrorCode MuonVotesTreeMost_Private(void *ctx, PetscMPIInt workers, size_t *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = MuonVotesMessageBytes(((MuonVotesTree *)ctx)->group->votes, 0, MuonKernelVotePlanes((size_t)workers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesTreeMerge_Private(void *ctx, PetscMPIInt workers, size_t bytes, const unsigned char message[], MuonStatus *status)
+{
+  MuonVotes            votes  = ((MuonVotesTree *)ctx)->group->votes;
+  const unsigned char *theirs = MuonVotesOpen(votes, 0, MuonKernelVotePlanes((size_t)workers), bytes, message);
+  unsigned char       *before = votes->counts[0];
+
+  PetscFunctionBegin;
+  if (theirs == NULL) *status = MUON_STATUS_CORRUPT;
+  else {
+    MuonKernelVoteAdd(votes->bits, (size_t)votes->counted, before, (size_t)workers, theirs, votes->counts[1]);
+    votes->counts[0] = votes->counts[1];
+    votes->counts[1] = before;
+    votes->counted += workers;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesTreeWrite_Private(void *ctx, PetscMPIInt workers, unsigned char message[], size_t *bytes)
+{
+  Muon           muon   = ((MuonVotesTree *)ctx)->muon;
+  MuonVotes      votes  = ((MuonVotesTree *)ctx)->group->votes;
+  const unsigned planes = MuonKernelVotePlanes((size_t)workers);
+  uint64_t       whole;
+  const unsigned head = MuonVotesWrite(votes, 0, planes, message, &whole);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(message + head, votes->counts[0], planes * votes->bytes));
+  MuonVotesCountMessage(muon, votes->bits, planes, message + head, (double)votes->bits, 8.0 * (double)whole, muon->traffic.up);
+  *bytes = (size_t)whole;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  MuonVotes                    votes  = group->votes;
+  MuonVotesTree                tree   = {muon, group};
+  const MuonExchangeTreeClient client = {MuonVotesTreeMost_Private, MuonVotesTreeMerge_Private, MuonVotesTreeWrite_Private, &tree};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes));
+  votes->counted = 1;
+  PetscCall(MuonExchangeTree(group->exchange, &client, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesWorkers_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonVotesFill_Private(muon, &group->piece[k], status));
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
+  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
+  else PetscCall(MuonVotesUpSum_Private(muon, group));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The majority on an item that is served here, and the sum of |votes| */
+static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, PetscInt i, unsigned char *majority, unsigned char *ties, uint64_t *sum, MuonStatus *status)
+{
+  MuonVotes           votes   = group->votes;
+  const size_t        entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), workers = (size_t)votes->workers;
+  const MuonKernelTie tie = muon->tieminus ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER; w++) {
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+
+    PetscCall(MuonExchangeUpGet(group->exchange, w, i, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK) {
+      votes->plane[w] = MuonVotesOpen(votes, i, 1, bytes, message);
+      if (votes->plane[w] == NULL) received = MUON_STATUS_CORRUPT;
+    }
+    MuonStatusMerge(received, status);
+  }
+  *sum = 0;
+  if (*status != MUON_STATUS_OK || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER) MuonKernelVote(entries, workers, votes->plane, tie, majority, ties, sum);
+  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVoteCounted(entries, workers, votes->counts[0], tie, majority, ties, sum);
+  else MuonKernelVoteSummed(entries, votes->size, votes->sums, tie, majority, ties, sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesServeItem_Private(Muon muon, MuonGroup group, PetscInt i, uint64_t *sum, MuonStatus *status)
+{
+  MuonVotes      votes   = group->votes;
+  const unsigned planes  = MuonVotesPlanesDown(votes);
+  const size_t   section = (size_t)(votes->cut[i + 1] - votes->cut[i] + 7) / 8;
+  unsigned char *to;
+  uint64_t       whole;
+  unsigned       head;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_DOWN, i, MuonVotesMessageBytes(votes, i, planes), &to));
+  head = MuonVotesWrite(votes, i, planes, to, &whole);
+  PetscCall(MuonVotesCountItem_Private(muon, group, i, to + head, planes > 1 ? to + head + section : NULL, sum, status));
+  if (*status == MUON_STATUS_OK) PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_DOWN, i, (size_t)whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A tie has the bit of a plus */
+static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, PetscInt i, MuonStatus *status)
+{
+  MuonVotes            votes   = group->votes;
+  const size_t         entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), section = (entries + 7) / 8;
+  const unsigned       planes = MuonVotesPlanesDown(votes);
+  const unsigned char *message, *from;
+  size_t               bytes;
+  unsigned             alone = 0;
+  MuonStatus           received;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(group->exchange, i, &bytes, &message, &received));
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+    from = MuonVotesOpen(votes, i, planes, bytes, message);
+    for (size_t k = 0; from != NULL && planes > 1 && k < section; k++) alone |= (unsigned)(from[section + k] & ~from[k]);
+    if (from == NULL || alone != 0) received = MUON_STATUS_CORRUPT;
+    else {
+      MuonVotesCountMessage(muon, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes, muon->traffic.down);
+      MuonKernelCopyBits(entries, from, 0, votes->majority, (size_t)votes->cut[i]);
+      if (planes > 1) MuonKernelCopyBits(entries, from + section, 0, votes->ties, (size_t)votes->cut[i]);
+    }
+  }
+  MuonStatusMerge(received, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits of a block from a row, where they begin at a byte or in scratch */
+static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, MuonWorkspaceSlot slot, const unsigned char **bits)
+{
+  unsigned char *copy;
+
+  PetscFunctionBegin;
+  *bits = row == NULL ? NULL : row + one->at / 8;
+  if (row == NULL || one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGet(muon->work, slot, (one->entries + 7) / 8, &copy));
+  MuonKernelCopyBits(one->entries, row, one->at, copy, 0);
+  *bits = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = keep X + by S on a block */
+static PetscErrorCode MuonVotesMove_Private(Muon muon, const MuonPiece *piece, PetscInt b, double keep, const MuonArray *X, double by, const MuonArray *Y)
+{
+  MuonVotes             votes = piece->group->votes;
+  const MuonVotesBlock *one   = MuonVotesBlockOf(piece, b);
+  const unsigned char  *bits, *ties;
+
+  PetscFunctionBegin;
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
+  MuonArrayKernels(Y)->SignsMove(Y->m, Y->n, bits, ties, keep, X->data, X->ld, by, Y->data, Y->ld);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesExpand(Muon muon, MuonPiece *piece, PetscInt b, MuonArray *S)
+{
+  const MuonVotesBlock *one = MuonVotesBlockOf(piece, b);
+  MuonArray             state, part;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  part = MuonVotesPart(one, &state);
+  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
+  PetscCall(PetscMemzero(S->data, MuonArrayBytes(S)));
+  PetscCall(MuonVotesMove_Private(muon, piece, b, 1, S, 1, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step of the rule to S of the whole piece, which all workers compute */
+static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+{
+  MuonArray  state, S;
+  MuonStatus stepped = MUON_STATUS_OK;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
+  PetscCall(PetscMemzero(S.data, MuonArrayBytes(&S)));
+  for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
+    const MuonArray part = MuonVotesPart(MuonVotesBlockOf(piece, b), &S);
+
+    PetscCall(MuonVotesMove_Private(muon, piece, b, 1, &part, 1, &part));
+  }
+  PetscCall(MuonLayerStep(piece->layer, info, &S, W, &piece->Xnew, &stepped));
+  MuonStatusMerge(stepped, status);
+  if (stepped == MUON_STATUS_OK) piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)piece->Xnew.data, MuonArrayBytes(&piece->Xnew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before they are there */
+static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscInt b, const MuonLayerStepInfo *info, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+{
+  MuonVotesBlock *one    = MuonVotesBlockOf(piece, b);
+  const MuonArray part   = MuonVotesPart(one, W);
+  double          length = 1;
+  PetscReal       factor;
+  MuonBlock       block;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlock_Private(piece->layer, one->number, &block));
+  PetscCall(MuonLayerGetBlockFactor_Private(piece->layer, &block, &factor));
+  PetscTryTypeMethod(muon, length, piece, b, &length, status);
+  one->by         = length > 0 ? -(info->rate * (double)factor) / length : 0;
+  piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)&one->by, sizeof(one->by));
+  if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.m, part.n, part.data, part.ld) + fabs(one->by) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerStepInfo info;
+  MuonArray         whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+  PetscCheck(info.cautious == PETSC_FALSE || piece->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled",
+             MuonPrefix(muon), piece->name);
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  if (piece->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, piece, &info, &W, record, status));
+  else {
+    for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) PetscCall(MuonVotesScale_Private(muon, piece, b, &info, &W, record, status));
+  }
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  MuonVotes       votes      = group->votes;
+  const PetscBool everywhere = group->exchange->everywhere;
+  const PetscInt *order;
+  uint64_t        sum;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  if (everywhere) {
+    PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority, votes->ties, &sum, status));
+    if (group->exchange->worker == 0) record->votes += (double)sum / ((double)votes->workers * votes->entries);
+    group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->majority, votes->bytes);
+    if (votes->ties != NULL) group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->ties, votes->bytes);
+  } else {
+    PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
+    for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
+      PetscBool serves;
+
+      PetscCall(MuonExchangeServes(group->exchange, order[k], &serves));
+      if (serves == PETSC_FALSE) continue;
+      PetscCall(MuonVotesServeItem_Private(muon, group, order[k], &sum, status));
+      record->votes += (double)sum / ((double)votes->workers * votes->entries);
+    }
+  }
+  PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  if (everywhere == PETSC_FALSE) {
+    PetscCall(MuonExchangeDown(group->exchange, *status));
+    for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
+  }
+  for (PetscInt k = 0; k < group->npieces && *status == MUON_STATUS_OK; k++) PetscCall(MuonVotesPrepare_Private(muon, &group->piece[k], record, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesCommit_Private(Muon muon, MuonPiece *piece)
+{
+  MuonLayerStepInfo info;
+  MuonArray         whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
+  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_TRUE, &whole));
+  W = MuonPiecePart(piece, &whole);
+  if (piece->Xnew.data != NULL) MuonArrayAxpby(1, &piece->Xnew, 0, &W);
+  else {
+    for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
+      const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
+      const MuonArray       part = MuonVotesPart(one, &W);
+
+      PetscCall(MuonVotesMove_Private(muon, piece, b, 1 - info.rate * info.decay, &part, one->by, &part));
+    }
+  }
+  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_TRUE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,250 @@
+#if !defined(REAL)
+/*
+   Majority votes against counting vote by vote: 1 to 16, 128 and 300 voters, by planes, by sums, along every shape of a tree; bits copied to and from every place; and what a majority does to weights.
+*/
+  #include "kernels_common.h"
+
+enum {
+  MOST    = 2 * 2048 + 331, /* two blocks of the kernels, and a ragged end */
+  TINYS   = 70,
+  VOTERS  = 300,
+  CANARY  = 0xA5,
+  ROOM    = MOST / 8 + 1,
+  BORDERS = 8 /* bytes behind a row that must stay */
+};
+
+static int BitOf(const unsigned char *bits, size_t i)
+{
+  return bits[i / 8] >> i % 8 & 1;
+}
+
+static void CheckRow(size_t entries, const unsigned char *row, const char *expected, const char *what, size_t voters)
+{
+  const size_t bytes = (entries + 7) / 8;
+
+  for (size_t i = 0; i < entries; i++) Check(BitOf(row, i) == expected[i], "%s of %d: entry %d of %d", what, (int)voters, (int)i, (int)entries);
+  for (size_t i = entries; i < 8 * bytes; i++) Check(BitOf(row, i) == 0, "%s of %d: padding of %d", what, (int)voters, (int)entries);
+  for (size_t i = 0; i < BORDERS; i++) Check(row[bytes + i] == CANARY, "%s of %d: behind the end of %d", what, (int)voters, (int)entries);
+}
+
+/* All ways to count the same votes */
+static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane[], const int *sum)
+{
+  const size_t   bytes    = (entries + 7) / 8;
+  char          *majority = (char *)Allocate(entries), *tied = (char *)Allocate(entries);
+  unsigned char *vote = (unsigned char *)Allocate(bytes + BORDERS), *ties = (unsigned char *)Allocate(bytes + BORDERS);
+  int8_t        *narrow = (int8_t *)Allocate(entries);
+  int16_t       *wide = (int16_t *)Allocate(entries * sizeof(int16_t)), *signs = (int16_t *)Allocate(entries * sizeof(int16_t));
+  uint64_t       expected = 0, found;
+
+  for (size_t i = 0; i < entries; i++) {
+    expected += (uint64_t)abs(sum[i]);
+    wide[i]   = (int16_t)sum[i];
+    narrow[i] = (int8_t)sum[i];
+    tied[i]   = sum[i] == 0;
+  }
+  for (int tie = 0; tie < 2; tie++) {
+    for (size_t i = 0; i < entries; i++) majority[i] = tie == MUON_KERNEL_TIE_PLUS ? sum[i] >= 0 : sum[i] > 0;
+    memset(vote, CANARY, bytes + BORDERS);
+    memset(ties, CANARY, bytes + BORDERS);
+    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, (MuonKernelTie)tie, vote, ties, &found);
+    CheckRow(entries, vote, majority, "majority", voters);
+    CheckRow(entries, ties, tied, "ties", voters);
+    Check(found == expected, "sum of %d votes on %d entries is %g, not %g", (int)voters, (int)entries, (double)found, (double)expected);
+    memset(vote, CANARY, bytes + BORDERS);
+    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, (MuonKernelTie)tie, vote, NULL, NULL);
+    CheckRow(entries, vote, majority, "majority alone", voters);
+    for (unsigned size = voters <= 127 ? 1 : 2; size <= 2; size++) {
+      memset(vote, CANARY, bytes + BORDERS);
+      memset(ties, CANARY, bytes + BORDERS);
+      MuonKernelVoteSummed(entries, size, size == 1 ? (const void *)narrow : wide, (MuonKernelTie)tie, vote, ties, &found);
+      CheckRow(entries, vote, majority, "majority of sums", voters);
+      CheckRow(entries, ties, tied, "ties of sums", voters);
+      Check(found == expected, "sum of sums");
+    }
+  }
+  /* What is summed, in both sizes */
+  for (size_t j = 0; j < voters && j < 3; j++) {
+    MuonKernelVoteSpread(entries, plane[j], 1, narrow);
+    MuonKernelVoteSpread(entries, plane[j], 2, signs);
+    for (size_t i = 0; i < entries; i++) Check(narrow[i] == 2 * BitOf(plane[j], i) - 1 && signs[i] == narrow[i], "sign %d", (int)i);
+  }
+  free(majority);
+  free(tied);
+  free(vote);
+  free(ties);
+  free(narrow);
+  free(wide);
+  free(signs);
+}
+
+/* The counts of voters first ... first + voters - 1, put together from two parts wherever these are cut */
+static unsigned char *Counted(size_t entries, size_t first, size_t voters, unsigned char *const plane[], uint64_t *state)
+{
+  const size_t   bytes = (entries + 7) / 8, all = MuonKernelVotePlanes(voters) * bytes;
+  unsigned char *counts = (unsigned char *)Allocate(all + BORDERS);
+
+  memset(counts, CANARY, all + BORDERS);
+  if (voters == 1) memcpy(counts, plane[first], bytes);
+  else {
+    const size_t   left = 1 + (size_t)(NextBits(state) % (voters - 1));
+    unsigned char *a = Counted(entries, first, left, plane, state), *b = Counted(entries, first + left, voters - left, plane, state);
+
+    MuonKernelVoteAdd(entries, left, a, voters - left, b, counts);
+    free(a);
+    free(b);
+  }
+  for (size_t i = 0; i < BORDERS; i++) Check(counts[all + i] == CANARY, "behind the end of counts");
+  return counts;
+}
+
+static void CheckTree(size_t entries, size_t voters, unsigned char *const plane[], const int *sum, uint64_t *state)
+{
+  const size_t   bytes  = (entries + 7) / 8;
+  unsigned char *counts = Counted(entries, 0, voters, plane, state), *vote = (unsigned char *)Allocate(bytes), *ties = (unsigned char *)Allocate(bytes);
+  uint64_t       found, expected = 0;
+
+  for (size_t i = 0; i < entries; i++) {
+    size_t ones = 0;
+
+    for (unsigned k = 0; k < MuonKernelVotePlanes(voters); k++) ones += (size_t)BitOf(counts + k * bytes, i) << k;
+    Check(2 * (int)ones - (int)voters == sum[i], "%d ones of %d votes", (int)ones, (int)voters);
+    expected += (uint64_t)abs(sum[i]);
+  }
+  for (int tie = 0; tie < 2; tie++) {
+    MuonKernelVoteCounted(entries, voters, counts, (MuonKernelTie)tie, vote, ties, &found);
+    for (size_t i = 0; i < entries; i++) Check(BitOf(vote, i) == (sum[i] > 0 || (sum[i] == 0 && tie == MUON_KERNEL_TIE_PLUS)) && BitOf(ties, i) == (sum[i] == 0), "majority of counts");
+    Check(found == expected, "sum of counts");
+  }
+  free(counts);
+  free(vote);
+  free(ties);
+}
+
+/* Random votes, those in which all agree, and as many for as against where the number is even */
+static void Votes(uint64_t *state)
+{
+  unsigned char *plane[VOTERS];
+  int           *sum = (int *)Allocate(MOST * sizeof(int));
+
+  for (size_t j = 0; j < VOTERS; j++) plane[j] = (unsigned char *)Allocate(ROOM);
+  for (size_t voters = 1; voters <= VOTERS; voters = voters < 16 ? voters + 1 : voters == 16 ? 128 : voters == 128 ? 255 : voters == 255 ? 256 : voters == 256 ? VOTERS : VOTERS + 1) {
+    for (int kind = 0; kind < 3; kind++) {
+      static const size_t sizes[] = {1, 7, 8, 9, 63, 64, 65, 2047, 2048, 2049, MOST};
+
+      for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        const size_t entries = sizes[s];
+
+        memset(sum, 0, entries * sizeof(*sum));
+        for (size_t j = 0; j < voters; j++) {
+          memset(plane[j], 0, ROOM);
+          for (size_t i = 0; i < entries; i++) {
+            const int one = kind == 0 ? (int)(NextBits(state) >> 40 & 1) : kind == 1 ? (int)(i % 2) : (int)((j + i) % 2);
+
+            plane[j][i / 8] = (unsigned char)(plane[j][i / 8] | one << i % 8);
+            sum[i] += 2 * one - 1;
+          }
+        }
+        CheckVotes(entries, voters, plane, sum);
+        CheckTree(entries, voters, plane, sum, state);
+      }
+    }
+  }
+  for (size_t j = 0; j < VOTERS; j++) free(plane[j]);
+  free(sum);
+}
+
+static void Copies(uint64_t *state)
+{
+  unsigned char from[TINYS], to[TINYS], before[TINYS];
+
+  for (size_t at = 0; at < 17; at++) {
+    for (size_t where = 0; where < 17; where++) {
+      for (size_t count = 0; count < 200; count++) {
+        const size_t end = where + count;
+
+        for (size_t i = 0; i < TINYS; i++) {
+          from[i]   = (unsigned char)(NextBits(state) >> 9 & 255);
+          before[i] = to[i] = (unsigned char)(NextBits(state) >> 9 & 255);
+        }
+        MuonKernelCopyBits(count, from, at, to, where);
+        for (size_t i = 0; i < 8 * TINYS; i++) {
+          const int ours = i >= where && i<end, padding = count> 0 && i >= end && i < (end + 7) / 8 * 8;
+
+          Check(BitOf(to, i) == (ours ? BitOf(from, at + i - where) : padding ? 0 : BitOf(before, i)), "bit %d of %d from %d to %d", (int)i, (int)count, (int)at, (int)where);
+        }
+      }
+    }
+  }
+}
+
+  #define TEST_FILE "kernels_votes.c"
+  #include "kernels_twice.h"
+
+int main(void)
+{
+  uint64_t state = 11;
+
+  for (size_t voters = 1; voters < 1000; voters++) Check((voters >> MuonKernelVotePlanes(voters)) == 0 && (voters >> (MuonKernelVotePlanes(voters) - 1)) == 1, "planes of %d", (int)voters);
+  Votes(&state);
+  Copies(&state);
+  MovesSingle(&state);
+  MovesDouble(&state);
+  printf("ok\n");
+  return 0;
+}
+
+#else
+
+/* Entry by entry, with gaps and without, in place and not */
+static void REAL_NAME(Moves)(uint64_t *state)
+{
+  static const size_t shapes[][2] = {{1, 1}, {64, 3}, {65, 2}, {7, 19}, {300, 5}, {0, 4}};
+
+  for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+    for (int way = 0; way < 16; way++) {
+      const size_t   m = shapes[s][0], n = shapes[s][1], gap = way & 1 ? 3 : 0, ld = m + gap, all = ld * n + 1;
+      const double   keep = way & 2 ? 0.99 : 1, by = way & 4 ? -0.3 : 1e-3;
+      const int      tied = way & 8;
+      REAL          *X = (REAL *)Allocate(all * sizeof(REAL)), *Y = (REAL *)Allocate(all * sizeof(REAL));
+      unsigned char *bits = (unsigned char *)Allocate(m * n / 8 + 1), *ties = (unsigned char *)Allocate(m * n / 8 + 1);
+
+      for (size_t i = 0; i < all; i++) {
+        X[i] = (REAL)NextNormal(state);
+        Y[i] = 77;
+      }
+      for (size_t i = 0; i < m * n / 8 + 1; i++) {
+        bits[i] = (unsigned char)(NextBits(state) >> 7 & 255);
+        ties[i] = (unsigned char)(NextBits(state) >> 7 & NextBits(state) >> 7 & 255);
+      }
+      KERNELS->SignsMove(m, n, bits, tied ? ties : NULL, keep, X, ld, by, Y, ld);
+      for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < ld && j * ld + i < all; i++) {
+          const size_t number = j * m + i;
+          REAL         kept   = (REAL)keep * X[j * ld + i], expected;
+
+          if (i >= m) expected = 77;
+          else if (tied && BitOf(ties, number)) expected = kept;
+          else expected = BitOf(bits, number) ? kept + (REAL)by : kept - (REAL)by;
+          Check(Y[j * ld + i] == expected, "entry %d, %d of %d x %d: %.17g, not %.17g", (int)i, (int)j, (int)m, (int)n, (double)Y[j * ld + i], (double)expected);
+        }
+      }
+      KERNELS->SignsMove(m, n, bits, tied ? ties : NULL, keep, X, ld, by, X, ld);
+      for (size_t j = 0; j < n; j++) Check(m == 0 || memcmp(X + j * ld, Y + j * ld, m * sizeof(REAL)) == 0, "in place");
+      free(X);
+      free(Y);
+      free(bits);
+      free(ties);
+    }
+  }
+}
+#endif
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/kernels_ok.out
+
+TEST*/

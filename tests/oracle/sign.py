@@ -1,0 +1,82 @@
+"""SignMuon a second time: all workers in one program, in numpy, with the votes counted in integers.
+
+    sign.py DIR    do the run that tests/sign_oracle.c wrote into DIR again and compare where it ends
+"""
+import sys
+
+import numpy as np
+
+from ef21 import Rule, Run, blocks, compare, rate, shape_factor, steepest, weights
+
+
+def majority(signs, tie):
+    votes = sum(signs)
+    return np.where(votes == 0, {'plus': 1, 'minus': -1, 'zero': 0}[tie], np.sign(votes)), votes
+
+
+def scaled(S, update):
+    if update == 'frobenius':
+        return S / np.sqrt(S.size)
+    if update == 'spectral':
+        norm = np.linalg.norm(S, 2)
+        return S / norm if norm > 0 else S
+    return steepest('spectral', S) if update == 'polar' else S
+
+
+class Adam:
+    """All of it, though only its sign is wanted"""
+
+    def __init__(self, beta):
+        self.beta, self.t, self.m, self.v = beta, 0, 0.0, 0.0
+
+    def step(self, g):
+        self.t += 1
+        self.m, self.v = self.beta * self.m + (1 - self.beta) * g, 0.999 * self.v + 0.001 * g * g
+        return self.m / (1 - self.beta ** self.t) / (np.sqrt(self.v / (1 - 0.999 ** self.t)) + 1e-8)
+
+
+def sign(run, shake):
+    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    rules = [Rule(layer) for layer in run.layers]
+    adam = [[Adam(layer.momentum) for layer in run.layers] for j in workers]
+    W, M = [x.copy() for x in run.start], [[0.0] * len(L) for j in workers]
+    agreed = measured = 0.0
+    for k in range(s.steps):
+        last, eta, agreed, measured, entries = run.loss(W), rate(s, k), 0.0, 0.0, 0
+        for i in L:
+            layer = run.layers[i]
+            g = [run.gradient(j, i, W[i], k, shake) for j in workers]
+            if layer.rule != 'lmo':
+                W[i] = rules[i].step(W[i], shake(sum(g) / s.workers), eta, shake)
+                continue
+            previous, fresh = weights(s, layer)
+            for j in workers:
+                M[j][i] = shake(previous * M[j][i] + fresh * g[j])
+            out = np.zeros(W[i].shape)
+            for block in blocks(layer):
+                signs = []
+                for j in workers:
+                    U = {'polar': steepest('spectral', M[j][i][block]), 'momentum': M[j][i][block], 'gradient': g[j][block]}.get(s.direction)
+                    if s.direction == 'adam':
+                        assert len(blocks(layer)) == 1
+                        U = adam[j][i].step(g[j])
+                    signs.append(np.where(shake(U) >= 0, 1, -1))
+                    measured += float(np.sum(np.abs(g[j][block]))) / np.sqrt(U.size) / s.workers
+                S, votes = majority(signs, s.tie)
+                agreed, entries = agreed + float(np.sum(np.abs(votes))) / s.workers, entries + votes.size
+                radius = eta * (layer.scale * shape_factor(layer, *S.shape))
+                out[block] = (1 - eta * layer.decay) * W[i][block] - radius * scaled(S.astype(float), s.update)
+            W[i] = out
+    result = {'loss': last, 'dual': measured if s.measure else 0.0, 'agreement': agreed / entries}
+    for i in L:
+        result[i, 'W', None] = result[i, 'X', None] = W[i]
+    return result
+
+
+if __name__ == '__main__':
+    try:
+        run = Run(sys.argv[1])
+        assert run.all.type == 'sign'
+        compare(run, sign, run.all.workers * len(run.layers))
+    except AssertionError as error:
+        sys.exit('sign.py: %s' % error)

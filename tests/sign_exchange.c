@@ -1,0 +1,379 @@
+static char help[] = "SignMuon over every exchange: the same weights to the last bit, the bytes that a formula gives, and damage on the way that every rank sees.\n\n";
+
+#include "muon_common.h"
+#include "wire_header.h"
+#include "mpicount.h"
+
+typedef struct {
+  MuonExchangeType type;
+  MuonExchangeMode mode;
+} Kind;
+
+/* The first is what a user gets with more than two workers */
+static const Kind Kinds[] = {{MUONEXCHANGERANGE, MUON_EXCHANGE_MODE_GATHER}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_GATHER}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_ALLREDUCE},
+                             {MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_GATHER},  {MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_REDUCE},       {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER}};
+#define NKINDS ((PetscInt)(sizeof(Kinds) / sizeof(Kinds[0])))
+
+enum {
+  FROZEN = 2, /* of the problem's layers */
+  GAIN   = 5,
+  STEPS  = 3
+};
+
+/* With averaged, the last layer has a rule that needs a gradient; else it is frozen, so that nothing is summed that rounding could part */
+static PetscErrorCode Create(const Kind *kind, MuonSignTie tie, MuonSignUpdate update, PetscBool averaged, Problem *p)
+{
+  MuonExchange exchange;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONSIGN, p));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    MuonLMO lmo;
+
+    PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+    PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  }
+  if (averaged == PETSC_FALSE) PetscCall(MuonLayerSetRule(p->layer[GAIN], MUONLAYERFROZEN));
+  PetscCall(MuonSignSetDirection(p->muon, MUON_SIGN_DIRECTION_MOMENTUM));
+  PetscCall(MuonSignSetTie(p->muon, tie));
+  PetscCall(MuonSignSetUpdate(p->muon, update));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, kind->type));
+  PetscCall(MuonExchangeSetMode(exchange, kind->mode));
+  PetscCall(MuonLayerSetBlocks(p->layer[0], 2, NULL, 1, NULL));
+  PetscCall(MuonSetUp(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weights alone: what servers keep lies elsewhere in each exchange */
+static PetscErrorCode Weights(Problem *p, PetscScalar data[], size_t *length)
+{
+  PetscFunctionBegin;
+  *length = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w;
+
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) data[(*length)++] = w[e];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every exchange against the first one, and the weights of this rank against those of rank 0 */
+static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
+{
+  PetscScalar first[512], data[512];
+  PetscReal   agreement, expected = 0;
+  size_t      length;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < NKINDS; k++) {
+    Problem p;
+
+    PetscCall(Create(&Kinds[k], tie, update, PETSC_FALSE, &p));
+    for (PetscInt s = 0; s < STEPS; s++) PetscCall(MuonStep(p.muon));
+    PetscCall(Weights(&p, k == 0 ? first : data, &length));
+    PetscCheck(k == 0 || memcmp(first, data, length * sizeof(*data)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, ties %s, update %s: the weights are not those of %s", Kinds[k].type, MuonExchangeModes[Kinds[k].mode], MuonSignTies[tie],
+               MuonSignUpdates[update], Kinds[0].type);
+    PetscCall(MuonSignGetAgreement(p.muon, &agreement));
+    if (k == 0) expected = agreement;
+    /* At most 66 ranks' sums in another order */
+    PetscCheck(PetscAbsReal(agreement - expected) <= 100 * PETSC_MACHINE_EPSILON && agreement >= 0 && agreement <= 1 + 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Agreement %g, and %g with %s", (double)agreement, (double)expected,
+               Kinds[0].type);
+    PetscCheck(p.size > 1 || PetscAbsReal(agreement - 1) <= 4 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One worker agrees with itself by %g", (double)agreement);
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscCall(PetscArraycpy(data, first, length));
+  PetscCallMPI(PMPI_Bcast(data, (int)length, MPIU_SCALAR, 0, PETSC_COMM_WORLD));
+  PetscCheck(memcmp(first, data, length * sizeof(*data)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ranks have different weights");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56 bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each. The agreement at the end is ten doubles
+   and a checksum, and a vote of 8 bytes.
+*/
+enum {
+  AGREEMENT = 11 * 8 + 8
+};
+
+static long long Message(long long entries, long long planes)
+{
+  const long long payload = planes * ((entries + 7) / 8);
+
+  return (long long)TestMessageBytes((unsigned long long)entries, (unsigned long long)payload) + 1;
+}
+
+static long long Packet(long long messages)
+{
+  return messages == 0 ? 0 : (56 + messages + 63) / 64 * 64;
+}
+
+static long long Range(long long entries, long long size, long long r)
+{
+  const long long words = (entries + 63) / 64, end = 64 * (words * r / size);
+
+  return end < entries ? end : entries;
+}
+
+/* What a rank hands to MPI in a step of votes alone, the agreement apart; served: entries of the layers that it serves, and in how many messages */
+static long long Bytes(const Kind *kind, long long entries, long long planes, long long size, long long rank, const long long *served, long long *up, long long *down)
+{
+  long long all = 0, own = 0;
+
+  *up = *down = 0;
+  if (strcmp(kind->type, MUONEXCHANGERANGE) == 0) {
+    for (long long r = 0; r < size; r++) {
+      const long long some = Range(entries, size, r + 1) - Range(entries, size, r);
+
+      all += Packet(Message(some, 1));
+      *up += Message(some, 1);
+      *down += Message(some, planes);
+      if (r == rank) own = Packet(Message(some, planes));
+    }
+    return 24 * size + all + 24 + own;
+  }
+  if (strcmp(kind->type, MUONEXCHANGELAYERWISE) == 0) {
+    for (long long r = 0; r < size; r++) {
+      long long to = 0, from = 0;
+
+      for (PetscInt l = 0; l < NLAYERS; l++) {
+        if (served[l] != r) continue;
+        to += Message(Shapes[l].m * Shapes[l].n, 1);
+        from += Message(Shapes[l].m * Shapes[l].n, planes);
+      }
+      all += Packet(to);
+      *up += to;
+      *down += from;
+      if (r == rank) own = Packet(from);
+    }
+    return 24 * size + all + 24 + own;
+  }
+  if (kind->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
+    *up = entries;
+    return entries;
+  }
+  if (strcmp(kind->type, MUONEXCHANGEREPLICATED) == 0) {
+    *up = Message(entries, 1);
+    return 24 + Packet(*up);
+  }
+  *down = Message(entries, planes);
+  own   = rank == 0 ? 24 + Packet(*down) : 0;
+  if (kind->mode == MUON_EXCHANGE_MODE_GATHER) *up = Message(entries, 1);
+  else if (rank > 0) {
+    long long below = rank & -rank, digits = 0; /* workers from this one on that speak through it */
+
+    if (rank + below > size) below = size - rank;
+    while (below >> digits > 0) digits++;
+    *up = Message(entries, digits);
+  }
+  return own + (*up > 0 ? 24 + Packet(*up) : 0);
+}
+
+/* The layers' owners are those of a partition by size: what the exchange found, which tests/exchange_owner.c checks */
+static PetscErrorCode GetServed(Problem *p, long long served[])
+{
+  MuonExchange exchange;
+  PetscInt     item = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscMPIInt owner = -1;
+
+    served[l] = -1;
+    if (l == FROZEN || l == GAIN) continue;
+    PetscCall(MuonExchangeGetOwner(exchange, item++, &owner));
+    served[l] = owner;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckBytes(MuonSignTie tie)
+{
+  const long long entries = 12 * 5 + 9 * 4 + 4 * 4 + 7;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < NKINDS; k++) {
+    const PetscBool direct = strcmp(Kinds[k].type, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
+    long long       expected, up, down, planes, served[NLAYERS];
+    MuonTraffic     traffic;
+    Problem         p;
+
+    PetscCall(Create(&Kinds[k], tie, MUON_SIGN_UPDATE_NONE, PETSC_FALSE, &p));
+    mpicount_ignored = PetscObjectComm((PetscObject)p.W[0]); /* one rank's */
+    planes           = tie == MUON_SIGN_TIE_ZERO && p.size % 2 == 0 ? 2 : 1;
+    if (strcmp(Kinds[k].type, MUONEXCHANGELAYERWISE) == 0) PetscCall(GetServed(&p, served));
+    expected = Bytes(&Kinds[k], entries, planes, p.size, p.rank, served, &up, &down);
+    for (PetscInt s = 0; s < 2; s++) {
+      mpicount_reset();
+      PetscCall(MuonStep(p.muon));
+      PetscCall(MuonGetTraffic(p.muon, &traffic));
+      PetscCheck(mpicount.sent == expected + AGREEMENT && traffic.mpi == (double)mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, rank %d of %d: %lld bytes were sent, %g are said to be, and the formula gives %lld", Kinds[k].type,
+                 MuonExchangeModes[Kinds[k].mode], p.rank, p.size, mpicount.sent, traffic.mpi, expected + AGREEMENT);
+      PetscCheck(traffic.up[1] == 8. * (double)up && traffic.down[1] == (direct == PETSC_TRUE ? 0 : 8. * (double)down), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: %g bits up and %g down, and the formulas give %g and %g", Kinds[k].type,
+                 MuonExchangeModes[Kinds[k].mode], traffic.up[1], traffic.down[1], 8. * (double)up, 8. * (double)down);
+      /* The paper's figures: 1 or 8 bits an entry; the root of a tree sends nothing */
+      PetscCheck(traffic.up[0] == (double)((up == 0                                         ? 0
+                                            : Kinds[k].mode == MUON_EXCHANGE_MODE_ALLREDUCE ? 8
+                                                                                            : 1) *
+                                           entries) &&
+                   traffic.down[0] == (direct == PETSC_TRUE ? 0 : (double)(planes * entries)),
+                 PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: %g and %g bits by the paper", Kinds[k].type, MuonExchangeModes[Kinds[k].mode], traffic.up[0], traffic.down[0]);
+    }
+    PetscCall(ProblemDestroy(&p));
+    /* With a layer that is averaged beside those that vote all is counted, too */
+    PetscCall(Create(&Kinds[k], tie, MUON_SIGN_UPDATE_NONE, PETSC_TRUE, &p));
+    mpicount_reset();
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonGetTraffic(p.muon, &traffic));
+    PetscCheck(traffic.mpi == (double)mpicount.sent && mpicount.sent > expected + AGREEMENT && traffic.up[0] >= 3 * 32, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with a mean: %g bytes are said to be sent, %lld were", Kinds[k].type, traffic.mpi,
+               mpicount.sent);
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is promised of ranges, for as many workers as no test has, from layers of a few entries to those of large models */
+static PetscErrorCode CheckBound(void)
+{
+  static const long long sizes[] = {1, 63, 64, 65, 4097, 1000003, 124000001, 8000000000};
+
+  PetscFunctionBegin;
+  for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+    for (long long size = 2; size <= 64; size++) {
+      for (long long rank = 0; rank < size; rank++) {
+        long long       up, down;
+        const long long bytes = Bytes(&Kinds[0], sizes[s], 1, size, rank, NULL, &up, &down);
+
+        PetscCheck((double)bytes <= (1 + 1. / (double)size) * (double)sizes[s] / 8 + 160. * (double)size + 512, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld entries, %lld workers: %lld bytes", sizes[s], size, bytes);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One bit of the next packet that comes, wherever a rank gets one */
+static struct {
+  PetscBool armed;
+  int       skip;
+  size_t    bit;
+  PetscInt  done;
+} damage;
+
+static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
+{
+  if (damage.armed == PETSC_FALSE || bytes < 56 || memcmp(data, "PMW1", 4) != 0 || damage.skip-- > 0) return;
+  data[damage.bit / 8 % bytes] ^= (unsigned char)(1 << damage.bit % 8);
+  damage.armed = PETSC_FALSE;
+  damage.done++;
+}
+
+/* Packets that a rank gets in a step, one after the other: each is damaged in its turn, in headers, votes and padding */
+static PetscErrorCode CheckDamage(const Kind *kind, PetscInt *total)
+{
+  PetscInt turns = 0;
+  Problem  p, q;
+
+  PetscFunctionBegin;
+  PetscCall(Create(kind, MUON_SIGN_TIE_ZERO, MUON_SIGN_UPDATE_FROBENIUS, PETSC_TRUE, &p));
+  PetscCall(Create(kind, MUON_SIGN_TIE_ZERO, MUON_SIGN_UPDATE_FROBENIUS, PETSC_TRUE, &q));
+  for (PetscInt turn = 0, hit = 1; hit > 0; turn++) {
+    MuonConvergedReason reason;
+    PetscBool           same;
+    State               before, after;
+
+    PetscCall(StateTake(&p, &before));
+    damage.armed      = p.rank == (int)(turn % p.size) ? PETSC_TRUE : PETSC_FALSE;
+    damage.skip       = (int)(turn / p.size);
+    damage.bit        = (size_t)(turn * 131 + 17);
+    damage.done       = 0;
+    mpicount_received = Damage;
+    PetscCall(MuonStep(p.muon));
+    mpicount_received = NULL;
+    damage.armed      = PETSC_FALSE;
+    PetscCallMPI(PMPI_Allreduce(&damage.done, &hit, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+    PetscCall(MuonGetConvergedReason(p.muon, &reason));
+    PetscCall(StateTake(&p, &after));
+    same = StateIsSame(&before, &after);
+    PetscCheck(reason == (hit > 0 ? MUON_DIVERGED_CORRUPT : MUON_CONVERGED_ITERATING) && same == (hit > 0 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, turn %" PetscInt_FMT ": %s after %" PetscInt_FMT " damages", kind->type,
+               MuonExchangeModes[kind->mode], turn, MuonConvergedReasons[reason], hit);
+    PetscCall(StateFree(&before));
+    PetscCall(StateFree(&after));
+    turns += hit;
+    /* Ranks get different numbers of packets: go on while any got one in this round */
+    if (hit == 0 && (turn + 1) % p.size != 0 && turn < p.size * 2 * p.size) hit = 1;
+    if (reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(q.muon));
+  }
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonStep(q.muon));
+  {
+    State a, b;
+
+    PetscCall(StateTake(&p, &a));
+    PetscCall(StateTake(&q, &b));
+    PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: damage left its traces", kind->type, MuonExchangeModes[kind->mode]);
+    PetscCall(StateFree(&a));
+    PetscCall(StateFree(&b));
+  }
+  *total += turns;
+  PetscCheck(p.size == 1 || kind->mode == MUON_EXCHANGE_MODE_ALLREDUCE || turns > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: nothing was damaged", kind->type, MuonExchangeModes[kind->mode]);
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A NaN on one rank is a reason on all, and no vote */
+static PetscErrorCode CheckNaN(const Kind *kind)
+{
+  MuonConvergedReason reason;
+  State               before, after;
+  Problem             p;
+
+  PetscFunctionBegin;
+  PetscCall(Create(kind, MUON_SIGN_TIE_PLUS, MUON_SIGN_UPDATE_NONE, PETSC_TRUE, &p));
+  p.badstep  = p.rank == p.size - 1 ? 1 : -1;
+  p.badlayer = 3;
+  p.badentry = 5;
+  p.bad      = (PetscScalar)NAN;
+  PetscCall(MuonStep(p.muon));
+  PetscCall(StateTake(&p, &before));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(StateTake(&p, &after));
+  PetscCall(MuonGetConvergedReason(p.muon, &reason));
+  PetscCheck(reason == MUON_DIVERGED_NANORINF && StateIsSame(&before, &after) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: a NaN gave %s", kind->type, MuonExchangeModes[kind->mode], MuonConvergedReasons[reason]);
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    total = 0;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int tie = 0; tie < 3; tie++) PetscCall(CheckSame((MuonSignTie)tie, tie == 2 ? MUON_SIGN_UPDATE_POLAR : MUON_SIGN_UPDATE_NONE));
+  PetscCall(CheckBytes(MUON_SIGN_TIE_PLUS));
+  PetscCall(CheckBytes(MUON_SIGN_TIE_ZERO));
+  PetscCall(CheckBound());
+  for (PetscInt k = 0; k < NKINDS; k++) {
+    PetscCall(CheckNaN(&Kinds[k]));
+    if (size <= 5) PetscCall(CheckDamage(&Kinds[k], &total));
+  }
+  PetscCheck(size == 1 || size > 5 || total >= 10, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " packets were damaged", total);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the exchanges agree\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3 4 5 8 16}}
+    output_file: output/sign_exchange_1.out
+
+TEST*/
