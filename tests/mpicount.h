@@ -61,8 +61,9 @@ typedef enum {
   MPICOUNT_KINDS
 } MPICountKind;
 
-static const char *const mpicount_names[] = {
-  "MPI_Gather", "MPI_Gatherv", "MPI_Bcast", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgather", "MPI_Allgatherv", "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Ireduce_scatter", "MPI_Send", "MPI_Allreduce by MPI_BAND", "other calls"};
+static const char *const mpicount_names[] = {"MPI_Gather",  "MPI_Gatherv",    "MPI_Bcast",      "MPI_Alltoall",    "MPI_Alltoallv",       "MPI_Allgather", "MPI_Allgatherv",
+                                             "MPI_Ireduce", "MPI_Iallreduce", "MPI_Ialltoallv", "MPI_Iallgatherv", "MPI_Ireduce_scatter", "MPI_Send",      "MPI_Allreduce by MPI_BAND",
+                                             "other calls"};
 
 typedef struct {
   long      calls[MPICOUNT_KINDS];

@@ -20,7 +20,7 @@ typedef struct {
   "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.1 -muon_exchange_type rows -muon_assembly_precision bf16" DECAY( \
     "0.1") ADAMW("0.95", "1e-8")
 #define SIGNMUON "-sign_direction polar -lmo_type spectral -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps "
-#define SCION "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
+#define SCION    "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
 
 static const MuonPreset MuonPresets[] = {
   {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},

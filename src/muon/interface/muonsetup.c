@@ -224,8 +224,9 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->exchange == exchange) carries = PETSC_TRUE;
-    PetscCheck(muon->group[g]->votes == NULL || muon->group[g]->partition->size == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_type %s: layer \"%s\" votes, and its rows or those of its state are spread over %d ranks; expected whole layers on every rank, and another exchange than rows",
-               MuonPrefix(muon), ((PetscObject)muon)->type_name, ((PetscObject)muon->group[g]->piece[0].layer)->name, muon->group[g]->partition->size);
+    PetscCheck(muon->group[g]->votes == NULL || muon->group[g]->partition->size == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%smuon_type %s: layer \"%s\" votes, and its rows or those of its state are spread over %d ranks; expected whole layers on every rank, and another exchange than rows", MuonPrefix(muon), ((PetscObject)muon)->type_name,
+               ((PetscObject)muon->group[g]->piece[0].layer)->name, muon->group[g]->partition->size);
   }
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetVotes(exchange, PETSC_FALSE));

@@ -546,7 +546,7 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscI
   PetscCall(MuonLayerGetBlock_Private(piece->layer, one->number, &block));
   PetscCall(MuonLayerGetBlockFactor_Private(piece->layer, &block, &factor));
   PetscTryTypeMethod(muon, length, piece, b, &length, status);
-  one->by         = length > 0 ? -(info->rate * (double)factor) / length : 0;
+  one->by               = length > 0 ? -(info->rate * (double)factor) / length : 0;
   piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)&one->by, sizeof(one->by));
   if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.m, part.n, part.data, part.ld) + fabs(one->by) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscFunctionReturn(PETSC_SUCCESS);
