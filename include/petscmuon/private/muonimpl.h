@@ -143,6 +143,8 @@ struct _p_Muon {
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
   char *csv;
 
+  struct _n_MuonCheckpoints *checkpoints; /* NULL until one is saved */
+
   void *data;
 };
 
@@ -187,6 +189,8 @@ PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
 /* All state of an optimizer, piece by piece, in one order */
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
+/* Lets go of the folder of checkpoints */
+PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 /* Whether monitors speak of this step: every interval-th one, and the last */
 PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);
