@@ -16,12 +16,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # A room includes itself and rooms on lower floors
 FLOORS = {
-  "wire": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "tao": 5, "register": 5
+  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "tao": 5, "register": 5
 }
-# On the lowest floor the rooms without PETSc lie under the one that has it
-SIDEWAYS = {("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
-WITHOUT_PETSC = ("wire", "transport", "kernels")
-WITHOUT_MPI = ("wire", "kernels")
+# On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
+SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
+WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
+WITHOUT_MPI = ("wire", "file", "kernels")
 # Written by make; no room's
 GENERATED_HEADERS = ("petscmuonconf.h",)
 RETRO = "petscmuonretro.h"
@@ -49,7 +49,7 @@ SHARED_KEYS = ()
 # Macros that look like calls and check or return by themselves
 BARE = re.compile(r"(PetscFunction|PetscCall|PetscCheck|PetscAssert|PetscValid|PetscTry|PetscUse|PetscOptions(Head)?(Begin|End)|PetscObjectOptions(Begin|End)|PetscStack|PetscUnreachable|PetscMacro|"
                   r"PetscConcat|PetscStringize|PetscHash|PetscDefined|PetscExpand|PetscSwap|PetscPragma|PetscObjectParameter(Set|Declare)|PetscInfoEnabled|PetscArrayIsNull|PetscDisableStatic|"
-                  r"PetscPrefetchBlock|PetscExternal|PetscUnlikely|PetscLikely|MuonKernel|MuonWire|MuonTransport)")
+                  r"PetscPrefetchBlock|PetscExternal|PetscUnlikely|PetscLikely|MuonKernel|MuonWire|MuonFile|MuonTransport)")
 CHECKED = re.compile(r"^\s*((?:Petsc|Muon|Slepc|Mat|Vec|SVD|EPS|KSP|IS|Tao|PC|BV|DS)[A-Z]\w*|MPI_[A-Z]\w*)\(")
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
 

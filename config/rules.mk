@@ -9,7 +9,7 @@ MAJOR_MINOR  := $(call header_number,$(VERSION_H),PETSCMUON_VERSION_MAJOR).$(cal
 VERSION      := $(MAJOR_MINOR).$(call header_number,$(VERSION_H),PETSCMUON_VERSION_SUBMINOR)
 
 # These rooms know nothing of PETSc: they are compiled without its include path
-FREE_ROOMS   := wire transport kernels
+FREE_ROOMS   := wire file transport kernels
 
 LIB_SRC      := $(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/interface/*.c src/$r/impls/*/*.c))
 TEST_SRC     := $(wildcard tests/*.c)
@@ -52,7 +52,7 @@ LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDE
 # Tests that start PETSc have a main() that can call theirs several times
 CASES_MAIN   := tests/runner/main.c
 CASES_SRC    := $(shell grep -l 'PetscInitialize.&argc' $(TEST_SRC) /dev/null)
-PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
+PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/file -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
 # $(call flags_of,source)
 flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(if $(filter $(CASES_SRC),$1),-Dmain=MuonTestMain) $(CPPFLAGS) $(CFLAGS)
 
@@ -134,11 +134,11 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
 
-# Fuzzers: the wire room alone, under clang's sanitizers
+# Fuzzers: the rooms of messages and of files alone, under clang's sanitizers
 FUZZ_CC       ?= clang
-FUZZ_FLAGS    := -g -O2 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire
+FUZZ_FLAGS    := -g -O2 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/file
 FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h) | $(GENERATED)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h src/file/*.c src/file/*.h include/petscmuon/private/muonfile.h tests/file_model.h) | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^)

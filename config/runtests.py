@@ -484,7 +484,7 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      command.insert(0, sys.executable)
+      command.insert(0, numpy_python() or sys.executable)
     status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
     if status == 0:
       return "pass", []

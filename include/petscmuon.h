@@ -494,6 +494,8 @@ PETSC_EXTERN PetscErrorCode MuonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonViewFromOptions(Muon, PetscObject, const char[]);
 PETSC_EXTERN PetscErrorCode MuonConvergedReasonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonConvergedReasonViewFromOptions(Muon);
+PETSC_EXTERN PetscErrorCode MuonSaveCheckpoint(Muon, const char[], PetscInt);
+PETSC_EXTERN PetscErrorCode MuonLoadCheckpoint(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);
 PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 

@@ -1,5 +1,5 @@
 /*
-   Integers as little-endian bytes, for the files of this room alone. Written with shifts, so that nothing depends on the byte order or the alignment of the
+   Integers as little-endian bytes, for the files of this room and of src/file. Written with shifts, so that nothing depends on the byte order or the alignment of the
    machine; compilers turn each of them into a single load or store where the machine is little-endian.
 */
 #pragma once

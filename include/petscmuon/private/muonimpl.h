@@ -213,8 +213,9 @@ struct _p_Muon {
   char *csv;
 
   /* Of votes: mean of |votes| over workers in the last step, -1 where nothing votes; what the type says of ties: the vote is minus, nobody moves */
-  PetscReal agreement;
-  PetscBool tieminus, tieszero;
+  PetscReal                  agreement;
+  PetscBool                  tieminus, tieszero;
+  struct _n_MuonCheckpoints *checkpoints; /* NULL until one is saved */
 
   void *data;
 };
@@ -324,6 +325,8 @@ PETSC_INTERN PetscErrorCode MuonVotesGetMemory_Private(MuonVotes, PetscLogDouble
 PETSC_EXTERN PetscInt       MuonVotesCount(const MuonPiece *);
 PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
 PETSC_EXTERN PetscErrorCode MuonVotesExpand(Muon, MuonPiece *, PetscInt, MuonArray *);
+/* Lets go of the folder of checkpoints */
+PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

@@ -125,7 +125,9 @@ typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
-  void           *ctx;
+  /* Not NULL where state is about to be restored. Who makes an array at the first step only has it made now, where there is a state of this name: of the shape and precision of another, or of its own where that is NULL */
+  PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], const MuonArray *like, MuonArray *);
+  void *ctx;
 } MuonStateVisitor;
 
 /* What objects call in their routine. An array without data is none */

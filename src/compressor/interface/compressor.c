@@ -576,7 +576,8 @@ PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor c, PetscLogDouble 
   MuonStateVisitor visitor;
 
   PetscFunctionBegin;
-  *bytes         = 0;
+  *bytes = 0;
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   visitor.visit  = AddBytes;
   visitor.layer  = c->layer;
   visitor.holder = MUON_STATE_WORKER;

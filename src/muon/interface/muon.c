@@ -497,6 +497,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonReset(*muon));
   PetscTryTypeMethod(*muon, destroy);
   PetscCall(MuonMonitorCancel(*muon));
+  PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->rule_match));

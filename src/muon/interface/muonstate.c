@@ -16,7 +16,7 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "sum", PETSC_TRUE, PETSC_TRUE, &piece->sum));
   PetscCall(MuonStateVisitArray(visitor, "weights", PETSC_TRUE, PETSC_FALSE, &piece->X));
   PetscCall(MuonStateVisitArray(visitor, "weights.new", PETSC_TRUE, PETSC_TRUE, &piece->Xnew));
-  PetscCall(MuonCompressorVisitState(piece->down, visitor));
+  if (piece->serves) PetscCall(MuonCompressorVisitState(piece->down, visitor));
   PetscTryTypeMethod(muon, visitstate, piece, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -39,7 +39,8 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
   PetscLogDouble *bytes = (PetscLogDouble *)visitor->ctx;
 
   PetscFunctionBegin;
-  bytes[state->holder == MUON_STATE_WORKER ? 0 : 1] += (PetscLogDouble)state->bytes;
+  /* A few numbers within an object are not counted */
+  if (state->array != NULL) bytes[state->holder == MUON_STATE_WORKER ? 0 : 1] += (PetscLogDouble)state->bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

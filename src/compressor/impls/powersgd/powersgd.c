@@ -278,12 +278,20 @@ static PetscErrorCode MuonCompressorCommit_PowerSGD(MuonCompressor c)
 static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonStateVisitor *visitor)
 {
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
+  const PetscInt           block = c->block, count = MuonBlocksCount_Private(&c->blocks);
 
   PetscFunctionBegin;
-  for (PetscInt b = 0; b < powersgd->nblocks; b++) {
-    char name[64];
+  for (PetscInt b = 0; b < PetscMax(powersgd->nblocks, visitor->make != NULL ? count : 0); b++) {
+    char  name[64];
+    Warm *warm;
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.basis[%" PetscInt_FMT "]", b));
+    if (visitor->make != NULL) {
+      c->block = b;
+      PetscCall(GetWarm_Private(c, &warm));
+      c->block = block;
+      PetscCall((*visitor->make)(visitor, name, NULL, &warm->state));
+    }
     PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_FALSE, &powersgd->block[b].state));
     PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.nextbasis[%" PetscInt_FMT "]", b));
     PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_TRUE, &powersgd->block[b].pending));

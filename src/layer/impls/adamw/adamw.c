@@ -39,6 +39,8 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   if (adamw->mean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
+  }
+  if (adamw->newmean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newmean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newsquare));
   }
@@ -83,8 +85,13 @@ static PetscErrorCode MuonLayerGetFlops_AdamW(MuonLayer layer, PetscLogDouble *f
 static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisitor *visitor)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+  const MuonArray  like  = MuonArrayLike(&layer->shape, layer->state, NULL);
 
   PetscFunctionBegin;
+  if (visitor->make != NULL && layer->server != NULL) {
+    PetscCall((*visitor->make)(visitor, "adamw.mean", &like, &adamw->mean));
+    PetscCall((*visitor->make)(visitor, "adamw.square", &like, &adamw->square));
+  }
   PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));
   PetscCall(MuonStateVisitArray(visitor, "adamw.newmean", PETSC_TRUE, PETSC_TRUE, &adamw->newmean));

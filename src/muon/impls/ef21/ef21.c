@@ -89,7 +89,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
     PetscCall(PetscFree(muon->piece[p].data));
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
-  ef21->started = PETSC_FALSE;
+  ef21->started = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +205,7 @@ static PetscBool EF21IsFirst(Muon muon)
 {
   const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
-  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonPiece *piece)
@@ -261,7 +261,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
-  ef21->started = PETSC_TRUE;
+  ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,6 +270,9 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
   EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
+  /* Of all pieces, and named with the first */
+  visitor->holder = MUON_STATE_EVERYONE;
+  if (piece == muon->piece) PetscCall(MuonStateVisitBytes(visitor, "started", sizeof(((Muon_EF21 *)muon->data)->started), &((Muon_EF21 *)muon->data)->started));
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonStateVisitArray(visitor, "estimate", PETSC_TRUE, PETSC_FALSE, &state->Gj));
   visitor->holder = MUON_STATE_SERVER;

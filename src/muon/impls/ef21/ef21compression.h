@@ -32,7 +32,7 @@ typedef struct {
   PetscObjectState state;     /* of both, when they were last looked at */
   MuonDownlink     downlink;
   MuonEF21Init     init;
-  PetscBool        started; /* a step was committed */
+  int              started; /* a step was committed */
   EF21Meter        meter;
 } Muon_EF21;
 

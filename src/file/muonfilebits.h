@@ -1,0 +1,89 @@
+/*
+   What the files of this room share. Integers are little-endian, as on the wire.
+*/
+#pragma once
+
+#include <petscmuon/private/muonfile.h>
+#include "../wire/muonwirebits.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+  MUON_FILE_HEADER  = 64,
+  MUON_FILE_TRAILER = 20,
+  MUON_FILE_ENTRY   = 64, /* bytes of a record in the index, without its names and checksums */
+  MUON_FILE_ALIGN   = 64, /* where a record begins */
+  MUON_FILE_SEAL    = 12, /* bytes of a seal in the manifest */
+  MUON_FILE_DIRECT  = 1 << 16,
+  MUON_FILE_NAME    = 64,
+  MUON_FILE_INDEX   = 1 << 26 /* bytes, at most */
+};
+
+#define MUON_FILE_MAGIC "PMCP"
+#define MUON_FILE_SEALS "seals" /* name of the record in the manifest */
+
+/* Says what went wrong and returns result */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+MuonFileResult
+MuonFileFail(MuonFileFolder *folder, MuonFileResult result, const char format[], ...);
+/* The same for a call of the system that returned error < 0 */
+MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, int error, const char what[], const char path[]);
+
+/* step-000000000120-000003 */
+void MuonFileGenerationName(const MuonFileGeneration *generation, char name[MUON_FILE_NAME]);
+/* rank-000001 or manifest, with .part behind it until it is whole; with the generation before it, and all of the path */
+typedef struct {
+  char path[MUON_FILE_PATH + 3 * MUON_FILE_NAME];
+} MuonFilePathname;
+MuonFilePathname MuonFilePathOfGeneration(const MuonFileFolder *folder, const MuonFileGeneration *generation);
+MuonFilePathname MuonFilePathOf(const MuonFileFolder *folder, const MuonFileIdentity *id, int part);
+
+/* Makes the names in a folder durable */
+MuonFileResult MuonFileSyncFolder(MuonFileFolder *folder, const char path[]);
+/* What its header says of a file */
+void MuonFileHeaderWrite(const MuonFileIdentity *id, unsigned char header[MUON_FILE_HEADER]);
+
+/* The fuzzer passes all checksums */
+static inline int MuonFileChecks(uint32_t check, const unsigned char stored[4])
+{
+#if defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+  (void)check;
+  (void)stored;
+  return 1;
+#else
+  return check == MuonWireLoad32(stored);
+#endif
+}
+
+static inline uint64_t MuonFileAligned(uint64_t bytes)
+{
+  return (bytes + MUON_FILE_ALIGN - 1) / MUON_FILE_ALIGN * MUON_FILE_ALIGN;
+}
+
+static inline uint64_t MuonFileChunks(uint64_t bytes)
+{
+  return bytes / MUON_FILE_CHUNK + (bytes % MUON_FILE_CHUNK != 0);
+}
+
+static inline size_t MuonFileAtMostChunk(uint64_t bytes)
+{
+  return bytes < MUON_FILE_CHUNK ? (size_t)bytes : (size_t)MUON_FILE_CHUNK;
+}
+
+/* count entries of some bytes between memory and the order of a file, which are the same where the machine is little-endian; distances are in bytes */
+static inline void MuonFileCopyEntries(unsigned char *to, uint64_t to_next, const unsigned char *from, uint64_t from_next, uint64_t count, size_t bytes)
+{
+  if (to_next == bytes && from_next == bytes && (bytes == 1 || MuonWireIsLittleEndian())) {
+    if (count > 0) memcpy(to, from, (size_t)(count * bytes));
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++, to += to_next, from += from_next) {
+    if (MuonWireIsLittleEndian()) memcpy(to, from, bytes);
+    else {
+      for (size_t b = 0; b < bytes; b++) to[b] = from[bytes - 1 - b];
+    }
+  }
+}

@@ -1,0 +1,789 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonfile.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+   Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and reads them; here the ranks agree.
+
+   What a server has is written by who serves, and what everybody has once, its rows cut over the ranks: weights, and the state of servers where every rank serves. Whoever reads goes over all files and takes the rows that it has, by
+   their numbers in the layer.
+*/
+
+#define MUON_CHECKPOINT_WEIGHTS "weights"
+#define MUON_CHECKPOINT_NUMBERS "numbers"
+#define MUON_CHECKPOINT_CHOICES "choices"
+
+/* Of the optimizer itself. Those behind the fourth are this rank's own */
+enum {
+  NUMBER_STEP,
+  NUMBER_NANS,
+  NUMBER_LOSS,
+  NUMBER_DUAL,
+  NUMBER_UP,
+  NUMBER_DOWN = NUMBER_UP + 3,
+  NUMBERS     = NUMBER_DOWN + 3
+};
+
+struct _n_MuonCheckpoints {
+  MuonFileFolder   folder; /* locked, from the first save on */
+  MuonFileIdentity id;
+};
+
+/* A load goes over all files three times: to make the state that a first step would make, to look whether all is there and nothing else, and to take it */
+typedef enum {
+  LOAD_MAKE,
+  LOAD_LOOK,
+  LOAD_TAKE
+} MuonCheckpointPhase;
+
+/* The walk over all state, to write it or to read it */
+typedef struct {
+  Muon                muon;
+  MuonFileWriter     *writer;
+  MuonFileFolder     *folder;
+  MuonFileReader     *reader; /* of the file at hand */
+  MuonCheckpointPhase phase;
+  PetscBool           first;         /* of the files */
+  PetscInt            count, states; /* states so far in this walk, and room for them */
+  PetscInt64         *covered;       /* entries of each that were found */
+  PetscInt            nmade, makeable;
+  MuonArray         **made;           /* what did not exist before this load */
+  size_t              base, takeable; /* records of the files before the one at hand, and room for them */
+  int                *taken;          /* of each record of all files: somebody has a place for it */
+  double              numbers[NUMBERS];
+  MuonFileResult      result;
+  char                text[MUON_FILE_TEXT]; /* of what is wrong beside the folder's own */
+} MuonCheckpointWalk;
+
+/* All ranks learn what the first that failed says. ok where none did */
+static PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult mine, const char text[], MuonFileResult *result, char said[MUON_FILE_TEXT])
+{
+  PetscMPIInt who    = mine != MUON_FILE_OK ? muon->rank : muon->size, first;
+  int         answer = (int)mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&who, &first, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  *result = MUON_FILE_OK;
+  said[0] = '\0';
+  if (first == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
+  if (first == muon->rank) PetscCall(PetscStrncpy(said, text, MUON_FILE_TEXT));
+  PetscCallMPI(MPI_Bcast(&answer, 1, MPI_INT, first, PetscObjectComm((PetscObject)muon)));
+  PetscCallMPI(MPI_Bcast(said, MUON_FILE_TEXT, MPI_CHAR, first, PetscObjectComm((PetscObject)muon)));
+  *result = (MuonFileResult)answer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The weights are everyone's. What every rank keeps for it serves is a server's: with other owners one rank may keep it */
+static MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder holder)
+{
+  if (holder == MUON_STATE_WORKER) return MUON_FILE_WORKER;
+  return holder == MUON_STATE_EVERYONE && strcmp(name, MUON_CHECKPOINT_WEIGHTS) == 0 ? MUON_FILE_EVERYONE : MUON_FILE_SERVER;
+}
+
+/* What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone. everywhere: every rank has it */
+static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, PetscBool *everywhere)
+{
+  MuonLayer layer = NULL;
+  PetscInt  row   = 0;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces && layer == NULL; p++) {
+    PetscCall(PetscStrcmp(muon->piece[p].name, state->layer, &same));
+    if (same == PETSC_FALSE) continue;
+    layer = muon->piece[p].layer;
+    row   = muon->piece[p].row;
+  }
+  for (PetscInt l = 0; l < muon->nlayers && layer == NULL; l++) {
+    PetscCall(PetscStrcmp(((PetscObject)muon->layer[l])->name, state->layer, &same));
+    if (same) layer = muon->layer[l];
+  }
+  PetscCheck(layer != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
+  PetscCall(PetscMemzero(record, sizeof(*record)));
+  record->state     = state->name;
+  record->entrywise = state->entrywise ? 1 : 0;
+  record->layer     = state->entrywise ? ((PetscObject)layer)->name : state->layer;
+  record->holder    = MuonCheckpointHolder_Private(state->name, state->holder);
+  record->whose     = state->holder == MUON_STATE_WORKER ? (uint32_t)muon->rank : 0;
+  record->rows      = state->bytes;
+  record->columns   = 1;
+  if (state->array != NULL) {
+    record->precision = state->array->precision == MUON_SINGLE ? MUON_FILE_SINGLE : MUON_FILE_DOUBLE;
+    record->rowmajor  = state->array->rowmajor;
+    record->rows      = MuonArrayRows(state->array);
+    record->columns   = MuonArrayColumns(state->array);
+  }
+  record->layer_rows    = (uint64_t)layer->m;
+  record->layer_columns = (uint64_t)layer->n;
+  record->row           = state->entrywise ? (uint64_t)row : 0;
+  *everywhere           = state->holder == MUON_STATE_EVERYONE || (state->holder == MUON_STATE_SERVER && layer->owner < 0) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
+  const Muon          muon = walk->muon;
+  MuonFileRecord      record;
+  MuonArray           part;
+  PetscBool           everywhere;
+
+  PetscFunctionBegin;
+  if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointRecord_Private(muon, state, &record, &everywhere));
+  if (everywhere && state->entrywise) {
+    const uint64_t first = record.rows * (uint64_t)muon->rank / (uint64_t)muon->size, last = record.rows * (uint64_t)(muon->rank + 1) / (uint64_t)muon->size;
+
+    part = MuonArrayPart(state->array, (size_t)first, 0, (size_t)(last - first), (size_t)record.columns);
+    record.row += first;
+    record.rows = last - first;
+    (void)MuonFileWriterAdd(walk->writer, &record, part.data, part.ld);
+  } else if (everywhere == PETSC_FALSE || muon->rank == 0) (void)MuonFileWriterAdd(walk->writer, &record, state->data, state->array != NULL ? state->array->ld : record.rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds a part of what a worker of another number of workers had, or takes it as it is */
+static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const MuonFileRecord *from, uint64_t row, uint64_t rows, double weight, const MuonArray *to)
+{
+  const size_t rowstride = to->rowmajor ? to->ld : 1, columnstride = to->rowmajor ? 1 : to->ld;
+  MuonArray    part;
+
+  PetscFunctionBegin;
+  if (weight == 1) walk->result = MuonFileReaderRead(walk->reader, from, row, from->column, rows, from->columns, to->data, rowstride, columnstride);
+  else {
+    PetscCall(MuonArrayCreate(to, to->precision, &part));
+    walk->result = MuonFileReaderRead(walk->reader, from, row, from->column, rows, from->columns, part.data, part.rowmajor ? part.ld : 1, part.rowmajor ? 1 : part.ld);
+    if (walk->result == MUON_FILE_OK) MuonArrayAxpby(weight, &part, 1, to);
+    PetscCall(MuonArrayDestroy(&part));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One record for a state: its rows that are here, or all of it */
+static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonFileRecord *want, const MuonFileRecord *from, PetscInt64 *covered)
+{
+  const uint32_t ranks  = walk->reader->id.ranks;
+  const double   weight = want->holder == MUON_FILE_WORKER && ranks != (uint32_t)walk->muon->size ? 1 / (double)ranks : 1;
+  const uint64_t first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
+  MuonArray      to;
+
+  PetscFunctionBegin;
+  if (from->precision != want->precision || from->entrywise != want->entrywise || (want->entrywise && (from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns || from->columns != want->columns)) ||
+      (want->entrywise == 0 && (from->rows != want->rows || from->columns != want->columns))) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64,
+                            from->state, from->layer, (int)MuonFileEntryBytes(from->precision), from->rows, from->columns, from->layer_rows, from->layer_columns, (int)MuonFileEntryBytes(want->precision), want->rows, want->columns, want->layer_rows,
+                            want->layer_columns));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (first >= last) PetscFunctionReturn(PETSC_SUCCESS);
+  *covered += (PetscInt64)((last - first) * want->columns);
+  if (walk->phase == LOAD_LOOK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (state->array != NULL) {
+    to = MuonArrayPart(state->array, (size_t)(first - want->row), 0, (size_t)(last - first), (size_t)want->columns);
+    PetscCall(MuonCheckpointRead_Private(walk, from, first, last - first, weight, &to));
+  } else walk->result = MuonFileReaderRead(walk->reader, from, 0, 0, from->rows, 1, state->data, 1, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  MuonCheckpointWalk *walk  = (MuonCheckpointWalk *)visitor->ctx;
+  const PetscBool     other = walk->reader->id.ranks != (uint32_t)walk->muon->size ? PETSC_TRUE : PETSC_FALSE;
+  MuonFileRecord      want;
+  PetscBool           everywhere;
+  PetscInt64         *covered;
+
+  PetscFunctionBegin;
+  if (state->scratch || walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &everywhere));
+  if (walk->count == walk->states) {
+    walk->states = 2 * walk->states + 16;
+    PetscCall(PetscRealloc((size_t)walk->states * sizeof(*walk->covered), &walk->covered));
+  }
+  covered = &walk->covered[walk->count++];
+  if (walk->first) *covered = 0;
+  /* It starts anew where there are other workers */
+  if (want.holder == MUON_FILE_WORKER && want.entrywise == 0 && other) *covered = (PetscInt64)(want.rows * want.columns);
+  if (want.holder == MUON_FILE_WORKER && other && walk->first && walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
+  for (size_t k = 0; k < walk->reader->records && walk->result == MUON_FILE_OK; k++) {
+    const MuonFileRecord *from = &walk->reader->record[k];
+    PetscBool             layer, name;
+
+    PetscCall(PetscStrcmp(from->layer, want.layer, &layer));
+    PetscCall(PetscStrcmp(from->state, want.state, &name));
+    if (layer == PETSC_FALSE || name == PETSC_FALSE || from->holder != want.holder || (other == PETSC_FALSE && from->whose != want.whose)) continue;
+    if (walk->phase == LOAD_LOOK) walk->taken[walk->base + k] = 1;
+    if (want.holder != MUON_FILE_WORKER || want.entrywise || other == PETSC_FALSE) PetscCall(MuonCheckpointTake_Private(walk, state, &want, from, covered));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After all files: everything was there */
+static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
+  MuonFileRecord      want;
+  PetscBool           everywhere;
+  PetscInt64          entries;
+
+  PetscFunctionBegin;
+  if (state->scratch || walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &everywhere));
+  entries = (PetscInt64)(want.rows * want.columns) * (want.holder == MUON_FILE_WORKER && want.entrywise && walk->reader->id.ranks != (uint32_t)walk->muon->size ? (PetscInt64)walk->reader->id.ranks : 1);
+  if (walk->covered[walk->count] != entries) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", walk->covered[walk->count], entries, state->name, state->layer));
+  }
+  walk->count++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before anything is read: who makes state at a first step only has what this file has of it made. It is taken back where the checkpoint is refused */
+static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], const MuonArray *like, MuonArray *array)
+{
+  MuonCheckpointWalk  *walk   = (MuonCheckpointWalk *)visitor->ctx;
+  const MuonFileHolder holder = MuonCheckpointHolder_Private(name, visitor->holder);
+
+  PetscFunctionBegin;
+  if (holder == MUON_FILE_WORKER && walk->reader->id.ranks != (uint32_t)walk->muon->size) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t k = 0; k < walk->reader->records && array->data == NULL; k++) {
+    const MuonFileRecord *record = &walk->reader->record[k];
+    MuonArray             shape;
+
+    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || (holder == MUON_FILE_WORKER && record->whose != (uint32_t)walk->muon->rank)) continue;
+    PetscCall(PetscMemzero(&shape, sizeof(shape)));
+    shape.rowmajor  = record->rowmajor;
+    shape.m         = (size_t)(record->rowmajor ? record->columns : record->rows);
+    shape.n         = (size_t)(record->rowmajor ? record->rows : record->columns);
+    shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+    if (like != NULL) shape = *like;
+    PetscCall(MuonArrayCreate(&shape, shape.precision, array));
+    if (walk->nmade == walk->makeable) {
+      walk->makeable = 2 * walk->makeable + 16;
+      PetscCall(PetscRealloc((size_t)walk->makeable * sizeof(*walk->made), &walk->made));
+    }
+    walk->made[walk->nmade++] = array;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointIgnore_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* State, then the weights of all layers, which are everyone's */
+static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*visit)(MuonStateVisitor *, const MuonState *), PetscBool write, MuonCheckpointWalk *walk)
+{
+  MuonStateVisitor visitor;
+  MuonState        state;
+  MuonArray        W;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  PetscCall(PetscMemzero(&state, sizeof(state)));
+  visitor.visit = visit;
+  visitor.make  = visit == MuonCheckpointIgnore_Private ? MuonCheckpointMake_Private : NULL;
+  visitor.ctx   = walk;
+  walk->count   = 0;
+  PetscCall(MuonVisitState(muon, &visitor));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));
+    state.layer     = ((PetscObject)muon->layer[l])->name;
+    state.name      = MUON_CHECKPOINT_WEIGHTS;
+    state.holder    = MUON_STATE_EVERYONE;
+    state.entrywise = PETSC_TRUE;
+    state.array     = &W;
+    state.bytes     = MuonArrayBytes(&W);
+    state.data      = W.data;
+    PetscCall((*visit)(&visitor, &state));
+    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], write, &W));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What decides which state there is, a line each: a checkpoint fits where these are the same */
+static PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
+{
+  const size_t most = 512 * ((size_t)muon->nlayers + 1);
+  size_t       length;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(most, choices));
+  PetscCall(PetscSNPrintf(*choices, most, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer     layer = muon->layer[l];
+    MuonPiece    *piece = NULL;
+    MuonLayerRule rule;
+
+    for (PetscInt p = 0; p < muon->npieces && piece == NULL; p++) piece = muon->piece[p].layer == layer ? &muon->piece[p] : NULL;
+    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(PetscStrlen(*choices, &length));
+    PetscCall(PetscSNPrintf(*choices + length, most - length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s%s", ((PetscObject)layer)->name, layer->m, layer->n, rule, piece == NULL || layer->keepsmomentum ? "" : ", no momentum"));
+    PetscCall(PetscStrlen(*choices, &length));
+    if (piece != NULL) PetscCall(PetscSNPrintf(*choices + length, most - length, ", up %s, down %s", piece->up_type, piece->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : piece->down_type));
+    PetscCall(PetscStrlcat(*choices, "\n", most));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static MuonFileRecord MuonCheckpointOwnRecord_Private(const char name[], MuonFilePrecision precision, uint64_t rows)
+{
+  MuonFileRecord record = {"", name, MUON_FILE_EVERYONE, precision, 0, 0, 0, 0, 0, 0, 0, rows, 1, 0, 0, NULL};
+
+  return record;
+}
+
+static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, struct _n_MuonCheckpoints *c, MuonFileSeal *seal, MuonFileResult *result)
+{
+  MuonFileRecord     record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE, NUMBERS);
+  MuonFileIdentity   id     = c->id;
+  MuonFileWriter     writer;
+  MuonCheckpointWalk walk;
+  double             numbers[NUMBERS];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&walk, sizeof(walk)));
+  walk.muon            = muon;
+  walk.writer          = &writer;
+  id.rank              = (uint32_t)muon->rank;
+  record.holder        = MUON_FILE_WORKER;
+  record.whose         = id.rank;
+  numbers[NUMBER_STEP] = (double)muon->step;
+  numbers[NUMBER_NANS] = (double)muon->nancount;
+  numbers[NUMBER_LOSS] = (double)muon->loss;
+  numbers[NUMBER_DUAL] = (double)muon->dual;
+  for (PetscInt k = 0; k < 3; k++) {
+    numbers[NUMBER_UP + k]   = (double)muon->traffic.total_up[k];
+    numbers[NUMBER_DOWN + k] = (double)muon->traffic.total_down[k];
+  }
+  *result = MuonFileWriterOpen(&c->folder, &id, &writer);
+  if (*result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
+  PetscCall(MuonCheckpointWalk_Private(muon, MuonCheckpointWrite_Private, PETSC_FALSE, &walk));
+  *result = MuonFileWriterClose(&writer, seal);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The commit, of rank 0 */
+static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, struct _n_MuonCheckpoints *c, const MuonFileSeal seals[], MuonFileResult *result)
+{
+  MuonFileWriter writer;
+  MuonFileRecord record;
+  char          *choices;
+  size_t         length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCheckpointChoices_Private(muon, &choices));
+  PetscCall(PetscStrlen(choices, &length));
+  record  = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_CHOICES, MUON_FILE_BYTES, length);
+  *result = MuonFileManifestOpen(&c->folder, &c->id, seals, &writer);
+  if (*result == MUON_FILE_OK) {
+    (void)MuonFileWriterAdd(&writer, &record, choices, length);
+    *result = MuonFileWriterClose(&writer, NULL);
+  }
+  PetscCall(PetscFree(choices));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The folder of this run's checkpoints: made and locked when it is first written to, until the optimizer is destroyed or writes to another */
+static PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
+{
+  struct _n_MuonCheckpoints *c;
+  MuonFileResult             result;
+  char                       said[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  if (muon->checkpoints != NULL) {
+    MuonFileFolder named;
+    PetscBool      same = PETSC_FALSE;
+
+    if (MuonFileFolderInit(&named, NULL, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
+    if (same) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(MuonCheckpointsDestroy_Private(muon));
+  }
+  PetscCall(PetscNew(&c));
+  result = MuonFileFolderInit(&c->folder, NULL, folder);
+  if (result == MUON_FILE_OK && muon->rank == 0) {
+    result = MuonFileFolderCreate(&c->folder);
+    if (result == MUON_FILE_OK) result = MuonFileRun(&c->folder, c->id.run);
+    if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run, 0);
+  }
+  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  if (result != MUON_FILE_OK) PetscCall(PetscFree(c));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  c->id.ranks       = (uint32_t)muon->size;
+  muon->checkpoints = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->checkpoints != NULL) (void)MuonFileFolderUnlock(&muon->checkpoints->folder);
+  PetscCall(PetscFree(muon->checkpoints));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number of the step
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - an optimizer between two steps
+. folder - where to, on a file system that all ranks share; it is made where it is not there, in a folder that is
+- keep   - how many checkpoints remain in the folder, at least 1
+
+  Level: intermediate
+
+  Notes:
+  A crash at any moment, of ranks, nodes or the file system, leaves the checkpoint before or the new one; when the routine returns it is the new one. Older ones are removed only then. A save that fails removes its own files and is an
+  error on every rank, and nothing of the optimizer has changed.
+
+  A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to another; a folder that is another's is an error. A lock that was left by a job on another host is refused too, and the message
+  names the file to remove once that job is over.
+
+  Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
+
+.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonStep()`
+@*/
+PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
+{
+  MPI_Comm                   comm = PetscObjectComm((PetscObject)muon);
+  struct _n_MuonCheckpoints *c;
+  MuonFileResult             result = MUON_FILE_OK;
+  MuonFileSeal               seal, *seals;
+  char                       said[MUON_FILE_TEXT], pruned[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(folder, 2);
+  PetscValidLogicalCollectiveInt(muon, keep, 3);
+  PetscCheck(keep >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " checkpoints to keep, expected at least 1", keep);
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonCheckpointStart_Private(muon, folder));
+  c = muon->checkpoints;
+  if (muon->rank == 0) result = MuonFileBegin(&c->folder, (uint64_t)muon->step, &c->id);
+  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", said);
+  PetscCallMPI(MPI_Bcast(&c->id, (PetscMPIInt)sizeof(c->id), MPI_BYTE, 0, comm));
+  PetscCall(PetscMemzero(&seal, sizeof(seal)));
+  PetscCall(MuonCheckpointWriteRank_Private(muon, c, &seal, &result));
+  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  PetscCall(PetscMalloc1(muon->size, &seals));
+  PetscCallMPI(MPI_Gather(&seal, (PetscMPIInt)sizeof(seal), MPI_BYTE, seals, (PetscMPIInt)sizeof(seal), MPI_BYTE, 0, comm));
+  if (result == MUON_FILE_OK) {
+    if (muon->rank == 0) PetscCall(MuonCheckpointCommit_Private(muon, c, seals, &result));
+    PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  }
+  PetscCall(PetscFree(seals));
+  if (result != MUON_FILE_OK) {
+    MuonFileIdentity id = c->id;
+
+    /* Ranks remove their files when there is no manifest any more that names them */
+    id.rank = MUON_FILE_MANIFEST;
+    if (muon->rank == 0) (void)MuonFileRemove(&c->folder, &id);
+    PetscCallMPI(MPI_Barrier(comm));
+    id.rank = (uint32_t)muon->rank;
+    (void)MuonFileRemove(&c->folder, &id);
+    SETERRQ(comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", said);
+  }
+  if (muon->rank == 0) result = MuonFilePrune(&c->folder, &c->id, (size_t)keep);
+  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, pruned));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, pruned);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next generation that has a manifest, of rank 0; ABSENT where there is none */
+static MuonFileResult MuonCheckpointFind_Private(MuonFileFolder *folder, const MuonFileGeneration all[], size_t count, size_t *next, MuonFileGeneration *found)
+{
+  while (*next < count) {
+    MuonFileReader manifest;
+    MuonFileSeal  *seals;
+    MuonFileResult result;
+
+    *found = all[(*next)++];
+    result = MuonFileManifestRead(folder, found, &manifest, &seals);
+    MuonFileReaderClose(&manifest);
+    free(seals);
+    if (result != MUON_FILE_ABSENT) return result;
+  }
+  (void)snprintf(folder->text, sizeof(folder->text), "%s: no checkpoint is there", folder->path);
+  return MUON_FILE_ABSENT;
+}
+
+/* Verifies all files of a generation, each on one rank */
+static MuonFileResult MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[])
+{
+  MuonFileIdentity id     = *run;
+  MuonFileResult   result = MUON_FILE_OK;
+
+  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
+    MuonFileReader reader;
+
+    result = MuonFileReaderOpen(folder, &id, &seals[id.rank], &reader);
+    if (result == MUON_FILE_OK) result = MuonFileReaderVerify(&reader);
+    MuonFileReaderClose(&reader);
+  }
+  return result;
+}
+
+/* The record of the optimizer itself that has this name; NULL where it is not what it should be */
+static const MuonFileRecord *MuonCheckpointFindOwn_Private(const MuonFileReader *reader, const char name[], MuonFilePrecision precision)
+{
+  for (size_t k = 0; k < reader->records; k++) {
+    const MuonFileRecord *record = &reader->record[k];
+
+    if (strcmp(record->state, name) == 0 && record->layer[0] == '\0' && record->entrywise == 0 && record->precision == precision && record->columns == 1) return record;
+  }
+  return NULL;
+}
+
+/* The first line of a text, to be shown: what is in a file may be no text */
+static const char *MuonCheckpointLine_Private(char text[])
+{
+  for (char *c = text; *c != '\0'; c++) {
+    if (*c == '\n') *c = '\0';
+    else if (*c < ' ' || *c > '~') *c = '?';
+    if (*c == '\0') break;
+  }
+  return text[0] != '\0' ? text : "no more layers";
+}
+
+/* Whether the checkpoint is of such an optimizer; text says the first difference */
+static PetscErrorCode MuonCheckpointFits_Private(Muon muon, MuonFileReader *manifest, MuonFileResult *result, char text[MUON_FILE_TEXT])
+{
+  const MuonFileRecord *record = MuonCheckpointFindOwn_Private(manifest, MUON_CHECKPOINT_CHOICES, MUON_FILE_BYTES);
+  char                 *here, *there;
+  size_t                at = 0, line = 0;
+
+  PetscFunctionBegin;
+  *result = MUON_FILE_OTHER;
+  PetscCall(PetscStrncpy(text, "it does not say of what it is", MUON_FILE_TEXT));
+  if (record == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointChoices_Private(muon, &here));
+  PetscCall(PetscCalloc1((size_t)record->rows + 1, &there));
+  *result = MuonFileReaderRead(manifest, record, 0, 0, record->rows, 1, there, 1, 1);
+  if (*result != MUON_FILE_OK) PetscCall(PetscStrncpy(text, manifest->folder->text, MUON_FILE_TEXT));
+  else {
+    for (; here[at] == there[at] && here[at] != '\0'; at++) {
+      if (here[at] == '\n') line = at + 1;
+    }
+    if (here[at] != there[at]) {
+      *result = MUON_FILE_OTHER;
+      PetscCall(PetscSNPrintf(text, MUON_FILE_TEXT, "it is of another optimizer, with %s, expected %s", MuonCheckpointLine_Private(there + line), MuonCheckpointLine_Private(here + line)));
+    }
+  }
+  PetscCall(PetscFree(here));
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a file says of the optimizer itself. A step is a whole number, and so is a count; a file may say anything */
+static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk)
+{
+  const MuonFileIdentity *id      = &walk->reader->id;
+  const MuonFileRecord   *record  = MuonCheckpointFindOwn_Private(walk->reader, MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE);
+  double                 *numbers = walk->numbers;
+
+  PetscFunctionBegin;
+  if (record != NULL) {
+    if (walk->phase == LOAD_LOOK) walk->taken[walk->base + (size_t)(record - walk->reader->record)] = 1;
+    /* Those of another number of ranks are rank 0's */
+    if (id->rank != (id->ranks == (uint32_t)walk->muon->size ? (uint32_t)walk->muon->rank : 0)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (record->rows == NUMBERS) walk->result = MuonFileReaderRead(walk->reader, record, 0, 0, NUMBERS, 1, numbers, 1, 1);
+  }
+  if (record == NULL || record->rows != NUMBERS ||
+      (walk->result == MUON_FILE_OK && (id->generation.step > (uint64_t)PETSC_MAX_INT || numbers[NUMBER_STEP] != (double)id->generation.step || !(numbers[NUMBER_NANS] >= 0 && numbers[NUMBER_NANS] <= 9007199254740992.0)))) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscStrncpy(walk->text, "it does not say its step", sizeof(walk->text)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One phase of a load, over all files */
+static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, MuonCheckpointPhase phase, const MuonFileIdentity *run, const MuonFileSeal seals[])
+{
+  MuonFileIdentity id = *run;
+  MuonFileReader   reader;
+
+  PetscFunctionBegin;
+  walk->phase  = phase;
+  walk->reader = &reader;
+  walk->base   = 0;
+  for (id.rank = 0; id.rank < id.ranks && walk->result == MUON_FILE_OK; id.rank++) {
+    walk->first  = id.rank == 0 ? PETSC_TRUE : PETSC_FALSE;
+    walk->result = MuonFileReaderOpen(walk->folder, &id, &seals[id.rank], &reader);
+    if (walk->result == MUON_FILE_OK && phase == LOAD_LOOK) {
+      if (walk->base + reader.records > walk->takeable) {
+        walk->takeable = 2 * (walk->base + reader.records);
+        PetscCall(PetscRealloc(walk->takeable * sizeof(*walk->taken), &walk->taken));
+      }
+      /* What workers keep beside their entries has no place with other workers */
+      for (size_t k = 0; k < reader.records; k++) walk->taken[walk->base + k] = id.ranks != (uint32_t)walk->muon->size && reader.record[k].holder == MUON_FILE_WORKER && reader.record[k].entrywise == 0;
+    }
+    if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointReadNumbers_Private(walk));
+    if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointWalk_Private(walk->muon, phase == LOAD_MAKE ? MuonCheckpointIgnore_Private : MuonCheckpointVisitRead_Private, phase == LOAD_TAKE ? PETSC_TRUE : PETSC_FALSE, walk));
+    walk->base += reader.records;
+    MuonFileReaderClose(&reader);
+  }
+  if (walk->result == MUON_FILE_OK && phase == LOAD_LOOK) PetscCall(MuonCheckpointWalk_Private(walk->muon, MuonCheckpointVisitCovered_Private, PETSC_FALSE, walk));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether each record of all files has a place on some rank; where one has not it is named */
+static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, const MuonFileIdentity *run, const MuonFileSeal seals[])
+{
+  MuonFileIdentity id = *run;
+  MuonFileReader   reader;
+  PetscMPIInt      count;
+  size_t           left = 0, base = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast((PetscInt)walk->base, &count));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, walk->taken, count, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)walk->muon)));
+  while (left < walk->base && walk->taken[left]) left++;
+  for (id.rank = 0; id.rank < id.ranks && left < walk->base && walk->result == MUON_FILE_OK; id.rank++) {
+    walk->result = MuonFileReaderOpen(walk->folder, &id, &seals[id.rank], &reader);
+    if (walk->result == MUON_FILE_OK && left < base + reader.records) {
+      walk->result = MUON_FILE_OTHER;
+      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %s of layer \"%s\", which the optimizer does not keep", reader.record[left - base].state, reader.record[left - base].layer));
+    }
+    base += reader.records;
+    MuonFileReaderClose(&reader);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A generation whose every byte was verified, or an error on every rank; the caller closes the manifest and frees the seals */
+static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals)
+{
+  MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
+  MuonFileGeneration *all = NULL, found = {0, 0};
+  size_t              count = 0, next = 0;
+  MuonFileResult      result = MUON_FILE_OK;
+  char                said[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  if (muon->rank == 0) result = MuonFileFolderList(folder, &all, &count);
+  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  /* The latest, or the one before it */
+  for (int attempt = 0; attempt < 2; attempt++) {
+    char before[MUON_FILE_TEXT];
+
+    PetscCall(PetscStrncpy(before, said, sizeof(before)));
+    result = MUON_FILE_OK;
+    if (muon->rank == 0) result = MuonCheckpointFind_Private(folder, all, count, &next, &found);
+    PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+    if (result == MUON_FILE_OK) {
+      unsigned char run[MUON_FILE_RUN];
+
+      PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
+      result = MuonFileManifestRead(folder, &found, manifest, seals);
+      PetscCall(PetscArraycpy(run, manifest->id.run, MUON_FILE_RUN));
+      PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, comm));
+      if (result == MUON_FILE_OK && memcmp(run, manifest->id.run, MUON_FILE_RUN) != 0) {
+        result = MUON_FILE_OTHER;
+        (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
+      }
+      if (result == MUON_FILE_OK) result = MuonCheckpointVerify_Private(muon, folder, &manifest->id, *seals);
+      PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+      if (result == MUON_FILE_OK) break;
+      MuonFileReaderClose(manifest);
+      free(*seals);
+    }
+    if (attempt == 1 && result == MUON_FILE_ABSENT) PetscCall(PetscStrncpy(said, before, sizeof(said)));
+    if (attempt == 1 || result == MUON_FILE_ABSENT || result == MUON_FILE_VERSION) {
+      free(all);
+      SETERRQ(comm, result == MUON_FILE_ABSENT && attempt == 0 ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", said);
+    }
+    PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", said));
+  }
+  free(all);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - an optimizer with the layers that it had then
+- folder - of `MuonSaveCheckpoint()`
+
+  Level: intermediate
+
+  Notes:
+  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it is taken and a line says so; a checkpoint of a later version of the format is an error.
+
+  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may be set at any
+  time, such as the learning rate and the schedule, is what it is now.
+
+  On as many ranks as then every array of weights and state is bit for bit what it was, whoever serves which layer. On another number of ranks weights and state of servers are the same, and each worker has the mean of what the
+  workers had, which leaves the mean over the workers as it was up to rounding; a basis of `MUONCOMPRESSORPOWERSGD` starts anew. `MuonGetTraffic()` counts from zero then.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonGetStepNumber()`
+@*/
+PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
+{
+  MPI_Comm           comm = PetscObjectComm((PetscObject)muon);
+  MuonFileFolder     from;
+  MuonFileReader     manifest;
+  MuonFileSeal      *seals;
+  MuonFileResult     result;
+  MuonCheckpointWalk walk;
+  char               said[MUON_FILE_TEXT];
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(folder, 2);
+  PetscCall(MuonSetUp(muon));
+  result = MuonFileFolderInit(&from, NULL, folder);
+  PetscCall(MuonCheckpointAgree_Private(muon, result, from.text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals));
+  PetscCall(PetscMemzero(&walk, sizeof(walk)));
+  walk.muon   = muon;
+  walk.folder = &from;
+  PetscCall(MuonCheckpointFits_Private(muon, &manifest, &walk.result, walk.text));
+  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_MAKE, &manifest.id, seals));
+  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_LOOK, &manifest.id, seals));
+  PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+  if (result == MUON_FILE_OK) {
+    PetscCall(MuonCheckpointLeftOver_Private(&walk, &manifest.id, seals));
+    PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+  }
+  if (result == MUON_FILE_OK) {
+    PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_TAKE, &manifest.id, seals));
+    PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+  } else {
+    for (PetscInt k = 0; k < walk.nmade; k++) PetscCall(MuonArrayDestroy(walk.made[k]));
+  }
+  same = manifest.id.ranks == (uint32_t)muon->size ? PETSC_TRUE : PETSC_FALSE;
+  MuonFileReaderClose(&manifest);
+  free(seals);
+  PetscCall(PetscFree(walk.covered));
+  PetscCall(PetscFree(walk.made));
+  PetscCall(PetscFree(walk.taken));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from.path, said);
+  muon->step     = (PetscInt)walk.numbers[NUMBER_STEP];
+  muon->nancount = (PetscInt64)walk.numbers[NUMBER_NANS];
+  muon->loss     = (PetscReal)walk.numbers[NUMBER_LOSS];
+  muon->dual     = (PetscReal)walk.numbers[NUMBER_DUAL];
+  muon->reason   = MUON_CONVERGED_ITERATING;
+  for (PetscInt k = 0; k < 3; k++) {
+    muon->traffic.total_up[k]   = same ? (PetscLogDouble)walk.numbers[NUMBER_UP + k] : 0;
+    muon->traffic.total_down[k] = same ? (PetscLogDouble)walk.numbers[NUMBER_DOWN + k] : 0;
+  }
+  PetscCall(MuonGetRate(muon, &muon->rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

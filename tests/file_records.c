@@ -1,0 +1,191 @@
+/*
+   Files of a real file system: matrices of several chunks, cut by rows over 3 ranks, in both orders and precisions, with gaps in memory and with pieces that are empty, read again as 1, 2, 4 and 5 ranks would cut them, in either
+   order; every entry is compared. Then what only a real system has: the lock of a process that was killed, a pipe in the place of a file, a folder that is no folder.
+*/
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "file_common.h"
+
+enum {
+  ROWS    = 611,
+  COLUMNS = 499,
+  RANKS   = 3,
+  STATES  = 4
+};
+
+static double Entry(int state, uint64_t i, uint64_t j)
+{
+  return (double)state + 1024 * (double)i + (double)j;
+}
+
+static uint64_t CutAt(int rank, int ranks)
+{
+  /* Of 5 ranks the second has nothing */
+  return ranks == 5 && rank == 1 ? 0 : ROWS * (uint64_t)rank / (uint64_t)ranks;
+}
+
+static MuonFileRecord RecordOf(int rank, int state)
+{
+  MuonFileRecord record;
+
+  memset(&record, 0, sizeof(record));
+  record.layer         = "w";
+  record.state         = state == 0 ? "a" : state == 1 ? "b" : state == 2 ? "c" : "d";
+  record.holder        = MUON_FILE_SERVER;
+  record.precision     = state % 2 ? MUON_FILE_DOUBLE : MUON_FILE_SINGLE;
+  record.rowmajor      = state / 2;
+  record.entrywise     = 1;
+  record.layer_rows    = ROWS;
+  record.layer_columns = COLUMNS;
+  record.row           = CutAt(rank, RANKS);
+  record.rows          = CutAt(rank + 1, RANKS) - record.row;
+  record.columns       = COLUMNS;
+  return record;
+}
+
+static void Write(MuonFileFolder *folder, MuonFileIdentity *id, MuonFileSeal seal[RANKS])
+{
+  double *data = (double *)malloc(sizeof(double) * (ROWS + 3) * (COLUMNS + 3));
+
+  Check(data != NULL, "no memory");
+  for (id->rank = 0; id->rank < RANKS; id->rank++) {
+    MuonFileWriter writer;
+
+    Check(MuonFileWriterOpen(folder, id, &writer) == MUON_FILE_OK, "%s", folder->text);
+    for (int state = 0; state < STATES; state++) {
+      MuonFileRecord record = RecordOf((int)id->rank, state);
+      const uint64_t gap = id->rank == 1 ? 0 : 3, ld = (record.rowmajor ? record.columns : record.rows) + gap;
+
+      for (uint64_t i = 0; i < record.rows; i++) {
+        for (uint64_t j = 0; j < COLUMNS; j++) RunPut(&record, data, (size_t)(record.rowmajor ? i * ld + j : j * ld + i), Entry(state, record.row + i, j));
+      }
+      Check(MuonFileWriterAdd(&writer, &record, data, ld) == MUON_FILE_OK, "%s", folder->text);
+      record.rows = 0;
+      Check(MuonFileWriterAdd(&writer, &record, NULL, 0) == MUON_FILE_OK, "%s", folder->text);
+    }
+    Check(MuonFileWriterClose(&writer, &seal[id->rank]) == MUON_FILE_OK, "%s", folder->text);
+    Check(seal[id->rank].bytes > 6 * ((uint64_t)1 << 18), "no file of several chunks");
+  }
+  free(data);
+}
+
+/* Rank rank of so many takes its rows out of all files */
+static void Recut(MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seal[], int rank, int ranks)
+{
+  const uint64_t first = CutAt(rank, ranks), rows = CutAt(rank + 1, ranks) - first;
+  double        *data = (double *)malloc(sizeof(double) * ROWS * COLUMNS);
+
+  Check(data != NULL, "no memory");
+  for (int state = 0; state < STATES; state++) {
+    for (int order = 0; order < 2; order++) {
+      const uint64_t   rowstride = order ? COLUMNS : 1, columnstride = order ? 1 : rows;
+      MuonFileIdentity id      = *run;
+      MuonFileRecord   record  = RecordOf(0, state);
+      uint64_t         entries = 0;
+
+      memset(data, 0, sizeof(double) * ROWS * COLUMNS);
+      for (id.rank = 0; id.rank < RANKS; id.rank++) {
+        MuonFileReader reader;
+
+        Check(MuonFileReaderOpen(folder, &id, &seal[id.rank], &reader) == MUON_FILE_OK && (order > 0 || MuonFileReaderVerify(&reader) == MUON_FILE_OK), "%s", folder->text);
+        for (size_t k = 0; k < reader.records; k++) {
+          const MuonFileRecord *r    = &reader.record[k];
+          const uint64_t        from = first > r->row ? first : r->row, to = first + rows < r->row + r->rows ? first + rows : r->row + r->rows;
+
+          if (strcmp(r->state, record.state) != 0 || from >= to) continue;
+          entries += (to - from) * r->columns;
+          Check(MuonFileReaderRead(&reader, r, from, 0, to - from, r->columns, (unsigned char *)data + (from - first) * rowstride * MuonFileEntryBytes(r->precision), rowstride, columnstride) == MUON_FILE_OK, "%s", folder->text);
+        }
+        MuonFileReaderClose(&reader);
+      }
+      Check(entries == rows * COLUMNS, "%d entries", (int)entries);
+      for (uint64_t i = 0; i < rows; i++) {
+        for (uint64_t j = 0; j < COLUMNS; j++) Check(RunGet(&record, data, (size_t)(i * rowstride + j * columnstride)) == Entry(state, first + i, j), "state %d, entry (%d, %d) of rank %d of %d", state, (int)i, (int)j, rank, ranks);
+      }
+    }
+  }
+  free(data);
+}
+
+/* A process holds the lock, and is killed */
+static void Killed(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN])
+{
+  int   ready[2];
+  char  one = 0;
+  pid_t child;
+
+  Check(pipe(ready) == 0, "no pipe");
+  child = fork();
+  Check(child >= 0, "no process");
+  if (child == 0) {
+    if (MuonFileFolderLock(folder, run, 0) != MUON_FILE_OK || write(ready[1], "1", 1) != 1) _exit(1);
+    for (;;) (void)pause();
+  }
+  Check(read(ready[0], &one, 1) == 1, "the child has no lock");
+  Check(MuonFileFolderLock(folder, run, 1) == MUON_FILE_BUSY && strstr(folder->text, "in use by another job") != NULL, "%s", folder->text);
+  Check(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child, "the child lives");
+  Check(MuonFileFolderLock(folder, run, 0) == MUON_FILE_OK, "%s", folder->text);
+  Check(MuonFileFolderUnlock(folder) == MUON_FILE_OK, "%s", folder->text);
+  (void)close(ready[0]);
+  (void)close(ready[1]);
+}
+
+int main(void)
+{
+  MuonFileFolder      folder, other;
+  MuonFileIdentity    id;
+  MuonFileSeal        seal[RANKS], *seals;
+  MuonFileWriter      manifest;
+  MuonFileReader      reader;
+  MuonFileGeneration *generation;
+  size_t              count;
+  unsigned char       again[MUON_FILE_RUN];
+
+  memset(&id, 0, sizeof(id));
+  id.ranks = RANKS;
+  Check(MuonFileFolderInit(&folder, NULL, "checkpoints/") == MUON_FILE_OK && MuonFileFolderList(&folder, &generation, &count) == MUON_FILE_ABSENT, "%s", folder.text);
+  Check(MuonFileFolderCreate(&folder) == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileRun(&folder, id.run) == MUON_FILE_OK && MuonFileRun(&folder, again) == MUON_FILE_OK && memcmp(id.run, again, MUON_FILE_RUN) != 0, "two runs have one name");
+  Killed(&folder, id.run);
+  Check(MuonFileFolderLock(&folder, id.run, 0) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderInit(&other, NULL, "./checkpoints") == MUON_FILE_OK && MuonFileFolderLock(&other, id.run, 1) == MUON_FILE_BUSY, "%s", other.text);
+  Check(MuonFileBegin(&folder, 7, &id) == MUON_FILE_OK, "%s", folder.text);
+  Write(&folder, &id, seal);
+  Check(MuonFileManifestOpen(&folder, &id, seal, &manifest) == MUON_FILE_OK && MuonFileWriterClose(&manifest, NULL) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderList(&folder, &generation, &count) == MUON_FILE_OK && count == 1 && generation[0].step == 7 && generation[0].counter == 1, "%s", folder.text);
+  Check(MuonFileManifestRead(&folder, generation, &reader, &seals) == MUON_FILE_OK && reader.id.ranks == RANKS && memcmp(reader.id.run, id.run, MUON_FILE_RUN) == 0, "%s", folder.text);
+  free(generation);
+  for (int rank = 0; rank < RANKS; rank++) Check(seals[rank].bytes == seal[rank].bytes && seals[rank].digest == seal[rank].digest, "rank %d", rank);
+  for (int ranks = 1; ranks <= 5; ranks++) {
+    for (int rank = 0; rank < ranks; rank++) Recut(&folder, &reader.id, seals, rank, ranks);
+  }
+  MuonFileReaderClose(&reader);
+  free(seals);
+
+  /* A pipe would wait for who writes to it */
+  id.rank = 1;
+  Check(unlink("checkpoints/step-000000000007-000001/rank-000001") == 0 && mkfifo("checkpoints/step-000000000007-000001/rank-000001", 0600) == 0, "no pipe");
+  Check(MuonFileReaderOpen(&folder, &id, &seal[1], &reader) == MUON_FILE_SYSTEM, "%s", folder.text);
+  MuonFileReaderClose(&reader);
+  Check(MuonFileManifestOpen(&folder, &id, seal, &manifest) == MUON_FILE_SYSTEM, "%s", folder.text);
+  Check(MuonFilePrune(&folder, &id, 1) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileBegin(&folder, 8, &id) == MUON_FILE_OK && MuonFilePrune(&folder, &id, 1) == MUON_FILE_OK && access("checkpoints/step-000000000007-000001", F_OK) != 0, "the generation before was not removed");
+  Check(MuonFileRemove(&folder, &id) == MUON_FILE_OK && access("checkpoints/step-000000000008-000002", F_OK) != 0, "an empty generation was not removed");
+  Check(MuonFileFolderUnlock(&folder) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderInit(&folder, NULL, "checkpoints/lock") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK && MuonFileFolderLock(&folder, id.run, 0) == MUON_FILE_SYSTEM, "%s", folder.text);
+  Check(MuonFileFolderInit(&folder, NULL, "a/b/c") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_ABSENT && strstr(folder.text, "a/b/c") != NULL, "%s", folder.text);
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: 0
+    link: internal
+    output_file: output/wire_ok.out
+
+TEST*/

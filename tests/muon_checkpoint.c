@@ -1,0 +1,401 @@
+static char help[] = "Checkpoints: a run that is saved and loaded goes on bit for bit, on other ranks it has the same weights and means; what does not fit is refused and changes nothing.\n";
+
+#include "ef21_common.h"
+#include <petscmuon/private/muonimpl.h>
+
+#define STEPS 4
+
+typedef struct {
+  MuonType         type;
+  MuonExchangeType exchange;
+  const char      *up, *down;
+  PetscReal        momentum;
+  MuonMomentumAt   at;
+  MuonEF21Init     init;
+  PetscBool        single;
+} Case;
+
+static const Case Cases[] = {{MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORNATURAL, MUONCOMPRESSORRANDK, 0.5, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_GRADIENT, PETSC_FALSE},
+                             {MUONEF21, MUONEXCHANGEREPLICATED, MUONCOMPRESSORTOPK, MUONCOMPRESSORIDENTITY, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_TRUE},
+                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORPOWERSGD, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORTOPK, TEST_STEP, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, 0, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONDENSE, MUONEXCHANGELAYERWISE, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONDENSE, MUONEXCHANGEREPLICATED, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_TRUE},
+                             {MUONDENSE, MUONEXCHANGESTAR, NULL, NULL, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE}};
+#define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(Cases))
+
+static const TestShape Other[1] = {{"other", MUONLMOFROBENIUS, 3, 2, 0, PETSC_FALSE}};
+
+/* change is 0, or the number of something that the optimizer has another way than the case says. Weights do not begin where those of the run that was saved did */
+static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt change, TestProblem *p)
+{
+  MuonExchange   exchange;
+  MuonCompressor compressor;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(comm, change == 1 ? (c->type[0] == 'e' ? MUONDENSE : MUONEF21) : c->type, change == 2 ? TEST_LAYERS - 1 : change == 3 ? 1 : TEST_LAYERS, change == 3 ? Other : TestShapes, -1, p));
+  p->noise = 4;
+  PetscCall(MuonSetLearningRate(p->muon, 0.125));
+  PetscCall(MuonSetMomentum(p->muon, change == 4 ? (c->momentum == 0 ? 0.5 : 0) : c->momentum));
+  if (c->type[0] == 'd' && change != 1) PetscCall(MuonSetMomentumAt(p->muon, c->at));
+  if (change == 5 || c->single) PetscCall(MuonSetStatePrecision(p->muon, change == 5 && c->single ? MUON_STATE_PRECISION_NATIVE : MUON_STATE_PRECISION_SINGLE));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, c->exchange));
+  if (c->up != NULL && change != 1) {
+    PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
+    PetscCall(MuonCompressorSetType(compressor, change == 6 ? MUONCOMPRESSORRANKK : c->up));
+    PetscCall(MuonCompressorSetRatio(compressor, 0.3));
+    PetscCall(TestSetDown(p->muon, c->down, &compressor));
+    PetscCall(MuonCompressorSetRatio(compressor, 0.3));
+    PetscCall(MuonEF21SetInit(p->muon, c->init));
+    /* Of few norms a step is a message */
+    for (PetscInt l = 0; l < p->n && TestIsStep(c->down); l++) {
+      MuonLMO lmo;
+
+      PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+      PetscCall(MuonLMOSetType(lmo, MUONLMOL1));
+      if (l == 4) PetscCall(MuonEF21SetLayerDownlink(p->muon, p->layer[l], MUON_DOWNLINK_WEIGHTS));
+    }
+  }
+  if (p->n > 4) PetscCall(MuonLayerSetRule(p->layer[4], change == 7 ? MUONLAYERLMO : MUONLAYERADAMW));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All state of a rank behind one another, with the names, and the weights */
+typedef struct {
+  size_t         bytes, room;
+  unsigned char *data;
+} Image;
+
+static PetscErrorCode ImageAdd(Image *image, size_t bytes, const void *data)
+{
+  PetscFunctionBegin;
+  if (image->bytes + bytes > image->room) {
+    image->room = 2 * (image->bytes + bytes);
+    PetscCall(PetscRealloc(image->room, &image->data));
+  }
+  PetscCall(PetscMemcpy(image->data + image->bytes, data, bytes));
+  image->bytes += bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ImageVisit(MuonStateVisitor *visitor, const MuonState *state)
+{
+  PetscFunctionBegin;
+  if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ImageAdd((Image *)visitor->ctx, strlen(state->name), state->name));
+  PetscCall(ImageAdd((Image *)visitor->ctx, state->bytes, state->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ImageCreate(TestProblem *p, Image *image)
+{
+  const PetscInt   d = TestTotal(p);
+  MuonStateVisitor visitor;
+  PetscReal       *weights;
+  PetscInt         step;
+  MuonTraffic      traffic;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(image, sizeof(*image)));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  visitor.visit = ImageVisit;
+  visitor.ctx   = image;
+  PetscCall(MuonVisitState(p->muon, &visitor));
+  PetscCall(PetscMalloc1(d, &weights));
+  PetscCall(TestGetAllWeights(p, weights));
+  PetscCall(ImageAdd(image, (size_t)d * sizeof(*weights), weights));
+  PetscCall(PetscFree(weights));
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCall(ImageAdd(image, sizeof(step), &step));
+  PetscCall(MuonGetTraffic(p->muon, &traffic));
+  PetscCall(ImageAdd(image, sizeof(traffic.total_up), traffic.total_up));
+  PetscCall(ImageAdd(image, sizeof(traffic.total_down), traffic.total_down));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSame(TestProblem *p, TestProblem *q, PetscInt which, const char what[])
+{
+  Image a, b;
+
+  PetscFunctionBegin;
+  PetscCall(ImageCreate(p, &a));
+  PetscCall(ImageCreate(q, &b));
+  PetscCheck(a.bytes == b.bytes && memcmp(a.data, b.data, a.bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ": state of rank %d %s is not what it was (%d and %d bytes)", which, p->rank, what, (int)a.bytes, (int)b.bytes);
+  PetscCall(PetscFree(a.data));
+  PetscCall(PetscFree(b.data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Steps(TestProblem *p, PetscInt steps)
+{
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < steps; s++) PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Something else to begin with: other weights, the same on all ranks */
+static PetscErrorCode Move(TestProblem *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < p->n; l++) {
+    const PetscInt d = TestEntries(&p->shape[l]);
+    PetscReal     *rows;
+
+    PetscCall(PetscMalloc1(d, &rows));
+    for (PetscInt e = 0; e < d; e++) rows[e] = TestNumber(l, e, 5, 5);
+    PetscCall(TestSetWeights(p, l, rows));
+    PetscCall(PetscFree(rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Saved after some steps; loaded where no step was taken, and where other steps were */
+static PetscErrorCode CheckExact(const Case *c, PetscInt which)
+{
+  TestProblem p, q, r;
+  char        folder[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "exact%" PetscInt_FMT, which));
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &p));
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &q));
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &r));
+  PetscCall(Move(&q));
+  PetscCall(Move(&r));
+  PetscCall(Steps(&p, STEPS));
+  PetscCall(MuonSaveCheckpoint(p.muon, folder, 2));
+  PetscCall(MuonLoadCheckpoint(q.muon, folder));
+  PetscCall(CheckSame(&p, &q, which, "loaded at once"));
+  PetscCall(Steps(&r, STEPS + 3));
+  PetscCall(MuonLoadCheckpoint(r.muon, folder));
+  PetscCall(CheckSame(&p, &r, which, "loaded in the middle"));
+  PetscCall(Steps(&p, STEPS));
+  PetscCall(Steps(&q, STEPS));
+  PetscCall(Steps(&r, STEPS));
+  PetscCall(CheckSame(&p, &q, which, "after more steps"));
+  PetscCall(CheckSame(&p, &r, which, "after more steps, loaded in the middle"));
+  PetscCall(TestDestroy(&p));
+  PetscCall(TestDestroy(&q));
+  PetscCall(TestDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums over the ranks of a communicator of what a state has in its entries, by layers, where it is kept; absolute values behind them */
+static PetscErrorCode SumState(TestProblem *p, const char name[], PetscReal sums[])
+{
+  const PetscInt d  = TestTotal(p);
+  PetscInt       at = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(sums, 2 * d));
+  for (PetscInt l = 0; l < p->n; at += TestEntries(&p->shape[l++])) {
+    Mat        A;
+    PetscReal *rows = sums + at;
+
+    PetscCall(TestGetState(p->muon, p->layer[l], name, &A));
+    if (A != NULL) PetscCall(TestMatGetRows(A, rows));
+  }
+  for (PetscInt e = 0; e < d; e++) sums[d + e] = PetscAbsReal(sums[e]);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(2 * d), MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From some of the ranks to some: weights and state of servers to the bit, means of the workers up to rounding of so many additions */
+static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt from, PetscMPIInt to)
+{
+  const char *const state[] = {"weights", "aggregate", "adamw.mean", "adamw.square", "momentum", "estimate"};
+  const PetscReal   eps     = c->single ? (PetscReal)1.2e-7 : PETSC_MACHINE_EPSILON;
+  const PetscInt    d       = 6 * 6 + 9 * 4 + 4 * 9 + 7 + 11 + 30;
+  PetscReal        *sums[6], *weights;
+  PetscMPIInt       rank;
+  MPI_Comm          comm;
+  TestProblem       p;
+  char              folder[64];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "elastic%" PetscInt_FMT "_%d_%d", which, from, to));
+  for (PetscInt k = 0; k < 6; k++) PetscCall(PetscCalloc1(2 * d, &sums[k]));
+  PetscCall(PetscMalloc1(d, &weights));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < from ? 0 : MPI_UNDEFINED, rank, &comm));
+  if (rank < from) {
+    PetscCall(Create(comm, c, 0, &p));
+    PetscCheck(TestTotal(&p) == d, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries", TestTotal(&p));
+    PetscCall(Steps(&p, STEPS));
+    PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
+    for (PetscInt k = 0; k < 6; k++) PetscCall(SumState(&p, state[k], sums[k]));
+    PetscCall(TestGetAllWeights(&p, weights));
+    PetscCall(TestDestroy(&p));
+    PetscCallMPI(MPI_Comm_free(&comm));
+  }
+  /* Rank 0 is in both */
+  for (PetscInt k = 0; k < 6; k++) PetscCallMPI(MPI_Bcast(sums[k], (PetscMPIInt)(2 * d), MPIU_REAL, 0, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Bcast(weights, (PetscMPIInt)d, MPIU_REAL, 0, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < to ? 0 : MPI_UNDEFINED, rank, &comm));
+  if (rank < to) {
+    PetscReal *loaded;
+    PetscInt   step;
+
+    PetscCall(PetscMalloc1(2 * d, &loaded));
+    PetscCall(Create(comm, c, 0, &p));
+    PetscCall(Move(&p));
+    PetscCall(MuonLoadCheckpoint(p.muon, folder));
+    PetscCall(MuonGetStepNumber(p.muon, &step));
+    PetscCheck(step == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+    PetscCall(TestGetAllWeights(&p, loaded));
+    PetscCheck(memcmp(loaded, weights, (size_t)d * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: other weights", which, from, to);
+    for (PetscInt k = 0; k < 6; k++) {
+      /* How many ranks keep a server's state depends on who serves: where all do, that many. Then the mean is compared, as that of the workers is */
+      const PetscBool all = c->exchange[0] == 'r' ? PETSC_TRUE : PETSC_FALSE, worker = k == 5 || (k == 4 && c->at == MUON_MOMENTUM_AT_WORKER) ? PETSC_TRUE : PETSC_FALSE;
+      const PetscReal n = worker || all ? from : 1, m = worker || all ? to : 1;
+
+      PetscCall(SumState(&p, state[k], loaded));
+      for (PetscInt e = 0; e < d; e++) {
+        const PetscReal bound = worker || all ? 2 * eps * (n + m + 2) * (sums[k][d + e] / n) : 0, error = PetscAbsReal(loaded[e] / m - sums[k][e] / n);
+
+        PetscCheck(error <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: entry %" PetscInt_FMT " of the mean %s differs by %g, allowed %g", which, from, to, e, state[k], (double)error, (double)bound);
+      }
+    }
+    PetscCall(Steps(&p, 2));
+    PetscCall(TestCheckReplicas(&p, "loaded on other ranks", STEPS + 2));
+    PetscCall(TestDestroy(&p));
+    PetscCall(PetscFree(loaded));
+    PetscCallMPI(MPI_Comm_free(&comm));
+  }
+  for (PetscInt k = 0; k < 6; k++) PetscCall(PetscFree(sums[k]));
+  PetscCall(PetscFree(weights));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char Said[4096];
+
+static PetscErrorCode Remember(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+{
+  PetscFunctionBegin;
+  if (type == PETSC_ERROR_INITIAL && message != NULL) (void)PetscStrncpy(Said, message, sizeof(Said));
+  PetscFunctionReturn(code);
+}
+
+/* A call that must fail on every rank, with these words, and changes nothing */
+static PetscErrorCode Refused(TestProblem *p, PetscBool load, const char folder[], const char words[])
+{
+  Image          a, b;
+  PetscErrorCode code;
+  char          *at;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSetUp(p->muon));
+  PetscCall(ImageCreate(p, &a));
+  Said[0] = '\0';
+  PetscCall(PetscPushErrorHandler(Remember, NULL));
+  code = load ? MuonLoadCheckpoint(p->muon, folder) : MuonSaveCheckpoint(p->muon, folder, 1);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no error, expected \"%s\"", folder, words);
+  PetscCall(PetscStrstr(Said, words, &at));
+  PetscCheck(at != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the error says \"%s\", expected \"%s\"", folder, Said, words);
+  PetscCall(ImageCreate(p, &b));
+  PetscCheck(a.bytes == b.bytes && memcmp(a.data, b.data, a.bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: what was refused changed something", folder);
+  PetscCall(PetscFree(a.data));
+  PetscCall(PetscFree(b.data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Flips a bit in the middle of a file */
+static PetscErrorCode Damage(const char path[])
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) {
+    FILE *file = fopen(path, "r+b");
+    int   byte;
+
+    PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
+    (void)fseek(file, 100, SEEK_SET);
+    byte = fgetc(file);
+    (void)fseek(file, 100, SEEK_SET);
+    (void)fputc(byte ^ 4, file);
+    (void)fclose(file);
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckRefused(void)
+{
+  const Case       *c       = &Cases[0];
+  const char *const words[] = {NULL,
+                               "another optimizer, with type ef21, momentum at the worker, expected type dense",
+                               "with layer \"embed\" of 10 x 3, rule lmo, up topk, down topk, expected no more layers",
+                               "with layer \"h0.attn\" of 6 x 6",
+                               "expected layer \"h0.attn\" of 6 x 6, rule lmo, no momentum, up topk, down topk",
+                               "momentum of layer \"h0.attn\" has 8 bytes an entry",
+                               "up topk, down topk, expected layer \"h0.attn\" of 6 x 6, rule lmo, up rankk, down topk",
+                               "with layer \"gain\" of 11 x 1, rule adamw"};
+  TestProblem       p, q, r;
+  PetscInt          step;
+
+  PetscFunctionBegin;
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &p));
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &q));
+  PetscCall(Refused(&p, PETSC_TRUE, "nowhere", "nowhere: cannot list the folder: No such file or directory"));
+  PetscCall(Refused(&p, PETSC_FALSE, "nowhere/else", "nowhere/else: cannot make the folder: No such file or directory"));
+  PetscCall(Steps(&p, 1));
+  PetscCall(MuonSaveCheckpoint(p.muon, "refused", 2));
+  for (PetscInt change = 1; change < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(words); change++) {
+    if (change == 5 && PetscDefined(USE_REAL_SINGLE)) continue;
+    PetscCall(Create(PETSC_COMM_WORLD, c, change, &r));
+    PetscCall(Refused(&r, PETSC_TRUE, "refused", words[change]));
+    PetscCall(TestDestroy(&r));
+  }
+  /* The folder is the first optimizer's until that is destroyed */
+  PetscCall(Refused(&q, PETSC_FALSE, "refused/", "refused/lock: the folder is in use by another job (host "));
+  PetscCall(Steps(&p, 1));
+  PetscCall(MuonSaveCheckpoint(p.muon, "refused//", 2));
+  PetscCall(Steps(&p, 1));
+  PetscCall(MuonSaveCheckpoint(p.muon, "refused", 2));
+  /* The latest is damaged, then the one before it too, which leaves none: the first of three was removed */
+  PetscCall(Damage("refused/step-000000000003-000003/rank-000000"));
+  PetscCall(MuonLoadCheckpoint(q.muon, "refused"));
+  PetscCall(MuonGetStepNumber(q.muon, &step));
+  PetscCheck(step == 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+  PetscCall(Damage("refused/step-000000000002-000002/manifest"));
+  PetscCall(Refused(&q, PETSC_TRUE, "refused", "refused/step-000000000002-000002/manifest: is damaged"));
+  PetscCall(TestDestroy(&p));
+  PetscCall(MuonSaveCheckpoint(q.muon, "refused", 1));
+  PetscCall(MuonLoadCheckpoint(q.muon, "refused"));
+  PetscCall(TestDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt k = 0; k < NCASES; k++) PetscCall(CheckExact(&Cases[k], k));
+  for (PetscInt k = 0; k < NCASES; k++) {
+    for (PetscMPIInt from = 1; from <= size && size > 2; from++) {
+      for (PetscMPIInt to = 1; to <= size; to++) PetscCall(CheckElastic(&Cases[k], k, from, to));
+    }
+  }
+  PetscCall(CheckRefused());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3}}
+    output_file: output/muon_checkpoint_1.out
+
+TEST*/
