@@ -43,6 +43,7 @@ static void MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyIt
 {
   const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, back), bytes = entry * MuonArrayEntries(X);
 
+  if (bytes == 0) return; /* there may be no memory */
   memset(to + bytes, 0, (bytes + 7) / 8 * 8 - bytes);
   if (entry > 2) {
     const MuonArray packed = MuonArrayLike(X, entry == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, to);
@@ -69,6 +70,7 @@ static void MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssembly
 {
   const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, PETSC_FALSE);
 
+  if (MuonArrayEntries(Y) == 0) return;
   if (entry > 2) {
     const MuonArray packed = MuonArrayLike(Y, entry == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, from);
 
