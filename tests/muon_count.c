@@ -260,7 +260,7 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
       ExpectCall(&audit, MPICOUNT_ALLGATHERV, own, packets);
     }
   }
-  ExpectCall(&audit, MPICOUNT_ALLGATHER, 11 * 8, 11 * 8 * p->size);
+  ExpectCall(&audit, MPICOUNT_ALLGATHER, 12 * 8, 12 * 8 * p->size);
   ExpectCall(&audit, MPICOUNT_VOTE, 8, 8);
 
   for (int k = 0; k < MPICOUNT_KINDS; k++) {

@@ -94,7 +94,7 @@ static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
    and a checksum, and a vote of 8 bytes.
 */
 enum {
-  AGREEMENT = 11 * 8 + 8
+  AGREEMENT = 12 * 8 + 8
 };
 
 static long long Message(long long entries, long long planes)

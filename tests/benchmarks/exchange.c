@@ -59,7 +59,7 @@ static long long Messages(const Task *task, PetscMPIInt owner)
 static long long AgreementBytes(long *calls)
 {
   *calls += 2;
-  return 80 + 8;
+  return 96 + 8;
 }
 
 static long long SumBytes(const Task *task, long *calls)

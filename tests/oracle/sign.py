@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ef21 import Rule, Run, blocks, compare, rate, shape_factor, steepest, weights
+from ef21 import Rule, Run, blocks, compare, penalized, rate, shape_factor, shortened, steepest, weights
 
 
 def majority(signs, tie):
@@ -37,19 +37,20 @@ class Adam:
 
 def sign(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
-    rules = [Rule(layer) for layer in run.layers]
+    rules = [Rule(s, layer) for layer in run.layers]
     adam = [[Adam(layer.momentum) for layer in run.layers] for j in workers]
     W, M = [x.copy() for x in run.start], [[0.0] * len(L) for j in workers]
     agreed = measured = 0.0
     for k in range(s.steps):
-        last, eta, agreed, measured, entries = run.loss(W), rate(s, k), 0.0, 0.0, 0
+        last, factor, agreed, measured, entries = run.loss(W), rate(s, k), 0.0, 0.0, 0
+        each = [shortened(s, run.layers, [run.gradient(j, i, W[i], k, shake) for i in L]) for j in workers]
         for i in L:
             layer = run.layers[i]
-            g = [run.gradient(j, i, W[i], k, shake) for j in workers]
+            eta, g = layer.lr * factor, [penalized(s, layer, each[j][i], W[i]) for j in workers]
             if layer.rule != 'lmo':
-                W[i] = rules[i].step(W[i], shake(sum(g) / s.workers), eta, shake)
+                W[i] = rules[i].step(W[i], shake(sum(g) / s.workers), factor, shake)
                 continue
-            previous, fresh = weights(s, layer)
+            previous, fresh = weights(s, layer, k)
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j])
             out = np.zeros(W[i].shape)
@@ -65,7 +66,7 @@ def sign(run, shake):
                 S, votes = majority(signs, s.tie)
                 agreed, entries = agreed + float(np.sum(np.abs(votes))) / s.workers, entries + votes.size
                 radius = eta * (layer.scale * shape_factor(layer, *S.shape))
-                out[block] = (1 - eta * layer.decay) * W[i][block] - radius * scaled(S.astype(float), s.update)
+                out[block] = (1 if s.decay_style == 'coupled' else 1 - eta * layer.decay) * W[i][block] - radius * scaled(S.astype(float), s.update)
             W[i] = out
     result = {'loss': last, 'dual': measured if s.measure else 0.0, 'agreement': agreed / entries}
     for i in L:

@@ -312,7 +312,7 @@ PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
 /* All state of an optimizer, piece by piece, in one order */
-PETSC_INTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
+PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 /* Votes: what the rest of the driver does of a group by messages of each piece */
 PETSC_INTERN PetscErrorCode MuonVotesCreate_Private(MuonGroup);
 PETSC_INTERN PetscErrorCode MuonVotesSetUp_Private(Muon, MuonGroup);

@@ -328,6 +328,7 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
 {
   const char    **names;
   PetscLogDouble *cost, *bytes;
+  PetscInt       *rows, *columns;
   PetscBool       summable     = PETSC_TRUE, assigns;
   char            culprit[256] = "";
   MuonArray       shape;
@@ -337,14 +338,16 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
     PetscCall(MuonVotesSetUp_Private(muon, group));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscMalloc3(group->npieces, &names, group->npieces, &cost, group->npieces, &bytes));
+  PetscCall(PetscMalloc5(group->npieces, &names, group->npieces, &cost, group->npieces, &bytes, group->npieces, &rows, group->npieces, &columns));
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[k];
 
     PetscCall(MuonPieceGetStateShape(muon, piece, &shape));
     /* Of the layer, not of the piece: all positions of a worker find the same owners */
-    names[k] = ((PetscObject)piece->layer)->name;
-    bytes[k] = (PetscLogDouble)piece->layer->m * (PetscLogDouble)piece->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
+    names[k]   = ((PetscObject)piece->layer)->name;
+    rows[k]    = piece->layer->m;
+    columns[k] = piece->layer->n;
+    bytes[k]   = (PetscLogDouble)piece->layer->m * (PetscLogDouble)piece->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
     PetscCall(MuonLayerGetFlops(piece->layer, &cost[k]));
     cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
     PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
@@ -352,6 +355,7 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
   }
   PetscCall(MuonExchangeSetItems(group->exchange, group->npieces, names, cost, bytes));
+  PetscCall(MuonExchangeSetItemShapes(group->exchange, rows, columns));
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonSetUpMaxBytes_Private(muon, group));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
@@ -365,7 +369,7 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
     PetscCall(MuonExchangeServes(group->exchange, piece->item, &piece->serves));
     if (piece->layer->owner >= 0 || (piece->downlink == MUON_DOWNLINK_WEIGHTS && piece->down_assigns == PETSC_FALSE)) group->direct = PETSC_FALSE;
   }
-  PetscCall(PetscFree3(names, cost, bytes));
+  PetscCall(PetscFree5(names, cost, bytes, rows, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
