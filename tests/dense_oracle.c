@@ -126,6 +126,11 @@ int main(int argc, char **argv)
       nsize: {{1 2 3}}
       args: -muon_preset {{moonlight motif}} -muon_assembly_precision native
     test:
+      suffix: preset_bf16
+      nsize: {{1 2 3}}
+      args: -muon_preset {{moonlight motif}}
+      oracle: dense.py bf16
+    test:
       suffix: preset_bucketed
       nsize: {{1 2 3}}
       args: -muon_preset algoperf-bucketed

@@ -29,8 +29,8 @@ typedef struct {
 } Task;
 
 /*
-   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three copies of 8 bytes; the agreement is nine
-   doubles and two checksums, and a vote of 8 bytes. Messages of an assembly are whole units of 64 bytes
+   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three copies of 8 bytes;
+   the agreement is nine doubles and two checksums, and a vote of 8 bytes. Messages of an assembly are whole units of 64 bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
 
