@@ -126,16 +126,18 @@ static long long AssemblyBytes(const Task *task, long *calls)
   const PetscMPIInt s = task->shard, me = task->position;
   const MuonGroup   group = task->muon->group[0];
   long long         bytes = 0, *to, *from;
+  PetscInt          chunk;
   PetscBool         owners;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
-  for (PetscInt k = 0; k < group->nitems; k += s) {
+  PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetChunk(group->assembly, &chunk));
+  for (PetscInt k = 0; k < group->nitems; k += chunk) {
     long long all = 0;
 
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(to, s));
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
     owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
-    for (PetscInt i = k; i < PetscMin(k + s, group->nitems); i++) {
+    for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
       PetscInt    l = 0;
       PetscMPIInt owner;
 
