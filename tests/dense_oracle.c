@@ -116,4 +116,23 @@ int main(int argc, char **argv)
       args: -muon_preset torch
       oracle: published.py torch
 
+  # What presets distribute changes nothing, with exact polar factors and rows that nobody rounds
+  testset:
+    requires: numpy
+    oracle: dense.py
+    args: -lmo_polar_type svd -muon_learning_rate 0.05
+    test:
+      suffix: preset_rows
+      nsize: {{1 2 3}}
+      args: -muon_preset {{moonlight motif}} -muon_assembly_precision native
+    test:
+      suffix: preset_bf16
+      nsize: {{1 2 3}}
+      args: -muon_preset {{moonlight motif}}
+      oracle: dense.py bf16
+    test:
+      suffix: preset_bucketed
+      nsize: {{1 2 3}}
+      args: -muon_preset algoperf-bucketed
+
 TEST*/

@@ -3,7 +3,7 @@ static char help[] = "What each way to distribute Muon hands to MPI, by formula 
                      "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_measure\n\n"
                      "Options of the optimizer hold for all rows that do not set them.\n\n";
 
-#include <petscmuon.h>
+#include <petscmuon/private/muonimpl.h>
 #include <petsctime.h>
 #include <muon/muoncost.h>
 #include "benchmark_common.h"
@@ -20,6 +20,8 @@ static const struct {
 typedef struct {
   Muon               muon;
   PetscOptions       options;
+  MPI_Comm           worker; /* of the ranks that have the rows of a matrix together */
+  PetscMPIInt        shard, position;
   PetscInt           n, width;
   Mat               *W;
   MuonLayer         *layer;
@@ -27,8 +29,8 @@ typedef struct {
 } Task;
 
 /*
-   Bytes that this rank hands to MPI in a step. A message is header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three copies of 8 bytes; the agreement is nine
-   doubles with a checksum, and a vote of 8 bytes
+   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three copies of 8 bytes;
+   the agreement is nine doubles and two checksums, and a vote of 8 bytes. Messages of an assembly are whole units of 64 bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
 
@@ -101,6 +103,86 @@ static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIIn
   return bytes + 24 + Packet(Messages(task, rank));
 }
 
+static long long Padded(long long bytes)
+{
+  return (bytes + 63) / 64 * 64;
+}
+
+static PetscInt LayerRows(const Task *task, PetscInt l, PetscMPIInt position)
+{
+  const PetscInt m = Shapes[l % BLOCK_LAYERS].m * task->width;
+
+  return m / task->shard + (position < m % task->shard ? 1 : 0);
+}
+
+static long long RowBytes(const Task *task, PetscInt l, PetscMPIInt position)
+{
+  return (long long)sizeof(PetscScalar) * LayerRows(task, l, position) * Shapes[l % BLOCK_LAYERS].n * task->width;
+}
+
+/* Rows of gradients to the owner of each layer and rows of its step back, or to all ranks of the worker, chunk by chunk */
+static long long AssemblyBytes(const Task *task, long *calls)
+{
+  const PetscMPIInt s = task->shard, me = task->position;
+  const MuonGroup   group = task->muon->group[0];
+  long long         bytes = 0, *to, *from;
+  PetscInt          chunk;
+  PetscBool         owners;
+
+  PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
+  PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetChunk(group->assembly, &chunk));
+  for (PetscInt k = 0; k < group->nitems; k += chunk) {
+    long long all = 0;
+
+    PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(to, s));
+    PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
+    owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
+    for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
+      PetscInt    l = 0;
+      PetscMPIInt owner;
+
+      while (task->layer[l] != group->item[i].piece->layer) l++;
+      PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetOwner(group->assembly, i, &owner));
+      if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
+      else if (owner != me) to[owner] += RowBytes(task, l, me);
+      for (PetscMPIInt r = 0; r < s && owners == PETSC_TRUE && owner == me; r++) from[r] += r == me ? 0 : RowBytes(task, l, r);
+    }
+    for (PetscMPIInt r = 0; r < s; r++) bytes += Padded(to[r]) + Padded(from[r]);
+    bytes += Padded(all);
+    *calls += owners == PETSC_TRUE ? 2 : 1;
+  }
+  PetscCallAbort(PETSC_COMM_SELF, PetscFree2(to, from));
+  return bytes;
+}
+
+/* Whole gradients are summed inside of a worker */
+static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+{
+  long long bytes = AgreementBytes(calls) + SumBytes(task, calls) + AssemblyBytes(task, calls), down = 0;
+
+  if (task->shard == size) return bytes;
+  /* Across workers the rows of a position are layers of their own, summed at the owner, who sends their weights */
+  *calls += 2 + (long)task->n;
+  for (PetscInt l = 0; l < task->n; l++) {
+    PetscMPIInt owner;
+
+    PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &owner));
+    bytes += RowBytes(task, l, task->position);
+    if (owner == rank / task->shard) down += (long long)TestMessageBytes((unsigned long long)(RowBytes(task, l, task->position) / (long long)sizeof(PetscScalar)), (unsigned long long)RowBytes(task, l, task->position));
+  }
+  return bytes + 24 + Packet(down);
+}
+
+/* And the rows of new weights are gathered */
+static long long RowsFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+{
+  long long bytes = ShardedFormula(task, rank, size, mode, calls);
+
+  *calls += (long)task->n;
+  for (PetscInt l = 0; l < task->n; l++) bytes += RowBytes(task, l, task->position);
+  return bytes;
+}
+
 /*
    The runs. A row is options; the formula may be missing. whole: MPI is expected to move whole messages along its trees, as Open MPI 4.1 does in
    broadcasts and nonblocking sums at one rank from 4 ranks on, and in nonblocking sums everywhere below 4 ranks
@@ -109,16 +191,23 @@ typedef struct {
   const char *name, *published, *options;
   Formula    *formula;
   int         whole; /* 1: from 4 ranks on, -1: below 4 ranks */
+  PetscMPIInt shard; /* ranks of a worker that has rows of matrices, or keeps rows of state; ALL of them; 0 where each has all */
 } Run;
-static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce", ReplicatedFormula, -1},
-                           {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0},
-                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1},
-                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1},
-                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1},
-                           {"layerwise reduce rr", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin", LayerwiseFormula, 1},
-                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0},
-                           {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1},
-                           {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0}};
+#define ALL -1
+static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce", ReplicatedFormula, -1, 0},
+                           {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0, 0},
+                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1, 0},
+                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1, 0},
+                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1, 0},
+                           {"layerwise reduce rr", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin", LayerwiseFormula, 1, 0},
+                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0, 0},
+                           {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1, 0},
+                           {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0, 0},
+                           {"rows allgather", "moonlight", "-muon_type dense -muon_exchange_type rows -muon_assembly allgather", RowsFormula, 0, ALL},
+                           {"rows owner", "motif", "-muon_type dense -muon_exchange_type rows -muon_assembly owner", RowsFormula, 0, ALL},
+                           {"sharded allgather", "", "-muon_type dense -muon_assembly allgather", ShardedFormula, 0, ALL},
+                           {"sharded owner", "", "-muon_type dense -muon_assembly owner", ShardedFormula, 0, ALL},
+                           {"hybrid 2 owner", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_assembly owner", ShardedFormula, 0, 2}};
 
 typedef enum {
   STEP,
@@ -150,7 +239,7 @@ static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
     PetscInt     m, n;
 
     PetscCall(MuonLayerGetGradient(task->layer[l], &G));
-    PetscCall(MatGetSize(G, &m, &n));
+    PetscCall(MatGetSize(G, &m, &n)); /* whole, also of sharded weights */
     PetscCall(MatDenseGetArrayWrite(G, &g));
     for (PetscInt e = 0; e < m * n; e++) {
       task->random = task->random * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -162,16 +251,20 @@ static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
 }
 
 /* Options of the row go before those of the command line */
-static PetscErrorCode TaskCreate(const char options[], PetscInt blocks, PetscInt width, Task *task)
+static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscInt blocks, PetscInt width, Task *task)
 {
-  PetscMPIInt rank;
+  PetscMPIInt rank, size;
+  PetscBool   rows;
   char       *all;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  task->n      = BLOCK_LAYERS * blocks;
-  task->width  = width;
-  task->random = (unsigned long long)rank + 1;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  task->shard    = shard == ALL ? size : PetscMax(shard, 1);
+  task->position = rank % task->shard;
+  task->n        = BLOCK_LAYERS * blocks;
+  task->width    = width;
+  task->random   = (unsigned long long)rank + 1;
   PetscCall(PetscMalloc2(task->n, &task->W, task->n, &task->layer));
   PetscCall(PetscOptionsGetAll(NULL, &all));
   PetscCall(PetscOptionsCreate(&task->options));
@@ -180,17 +273,23 @@ static PetscErrorCode TaskCreate(const char options[], PetscInt blocks, PetscInt
   PetscCall(PetscFree(all));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &task->muon));
   PetscCall(PetscObjectSetOptions((PetscObject)task->muon, task->options));
+  /* Of layers in rows the state alone is cut: each rank has the whole matrix */
+  PetscCall(PetscStrrstr(options, "_type rows", &all));
+  rows = all != NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rows == PETSC_TRUE ? rank : rank / task->shard, rank, &task->worker));
   for (PetscInt l = 0; l < task->n; l++) {
     char         name[32];
     PetscScalar *w;
     PetscInt     m = width * Shapes[l % BLOCK_LAYERS].m, n = width * Shapes[l % BLOCK_LAYERS].n;
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "h%" PetscInt_FMT ".%s", l / BLOCK_LAYERS, Shapes[l % BLOCK_LAYERS].name));
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &task->W[l]));
+    PetscCall(MatCreateDense(task->worker, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, &task->W[l]));
+    PetscCall(MatGetLocalSize(task->W[l], &m, NULL));
     PetscCall(MatDenseGetArrayWrite(task->W[l], &w));
     for (PetscInt e = 0; e < m * n; e++) w[e] = (PetscReal)(e % 17) / 17;
     PetscCall(MatDenseRestoreArrayWrite(task->W[l], &w));
     PetscCall(MuonAddLayer(task->muon, name, task->W[l], &task->layer[l]));
+    PetscCall(MuonLayerSetWholeGradient(task->layer[l], PETSC_TRUE));
   }
   PetscCall(MuonSetObjectiveAndGradient(task->muon, FillGradients, task));
   PetscCall(MuonSetFromOptions(task->muon));
@@ -204,6 +303,7 @@ static PetscErrorCode TaskDestroy(Task *task)
   for (PetscInt l = 0; l < task->n; l++) PetscCall(MatDestroy(&task->W[l]));
   PetscCall(PetscFree2(task->W, task->layer));
   PetscCall(PetscOptionsDestroy(&task->options));
+  PetscCallMPI(MPI_Comm_free(&task->worker));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,26 +325,30 @@ static PetscErrorCode ReadEvents(PetscLogDouble seconds[])
 /* Largest over mean of the oracles' work on the ranks */
 static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
 {
-  PetscLogDouble *work, most = 0, all = 0;
-  PetscMPIInt     size;
+  PetscLogDouble work = 0, most, all;
+  PetscMPIInt    rank, size, owner;
 
   PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscCalloc1(size, &work));
-  for (PetscInt l = 0; l < task->n; l++) {
+  for (PetscInt l = 0; l < task->n && task->shard == 1; l++) {
     PetscLogDouble flops;
-    PetscMPIInt    owner;
 
     PetscCall(MuonLayerGetOwner(task->layer[l], &owner));
     PetscCall(MuonLayerGetFlops(task->layer[l], &flops));
-    for (PetscMPIInt r = 0; r < size; r++) work[r] += owner == r || owner < 0 ? flops : 0;
+    if (owner == rank || owner < 0) work += flops;
   }
-  for (PetscMPIInt r = 0; r < size; r++) {
-    most = PetscMax(most, work[r]);
-    all += work[r];
+  for (PetscInt i = 0; task->shard > 1 && i < task->muon->group[0]->nitems; i++) {
+    const MuonItem *item = &task->muon->group[0]->item[i];
+    PetscLogDouble  flops;
+
+    PetscCall(MuonAssemblyGetOwner(task->muon->group[0]->assembly, i, &owner));
+    PetscCall(MuonLayerGetFlops(item->piece->layer, &flops));
+    if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }
+  PetscCallMPI(MPI_Allreduce(&work, &most, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Allreduce(&work, &all, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   *balance = all > 0 ? most * size / all : 1;
-  PetscCall(PetscFree(work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,7 +383,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCall(PetscMemzero(result, sizeof(*result)));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(TaskCreate(run->options, blocks, width, &task));
+  PetscCall(TaskCreate(run->options, run->shard, blocks, width, &task));
   PetscCall(MuonStep(task.muon));
   PetscCall(MuonGetExchange(task.muon, &exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
@@ -353,7 +457,7 @@ static PetscErrorCode PrintFormulas(PetscInt blocks, PetscInt width)
   Task             task;
 
   PetscFunctionBeginUser;
-  PetscCall(TaskCreate("-muon_type dense", 1, 16, &task));
+  PetscCall(TaskCreate("-muon_type dense", 0, 1, 16, &task));
   PetscCall(MuonSetUp(task.muon));
   PetscCall(PetscMalloc1(n, &layer));
   for (PetscInt l = 0; l < n; l++) {
@@ -396,6 +500,7 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "rows, sharded, hybrid: rounds, bytes on a link and predictions are of the exchange across workers alone\n"));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6s %12s %12s %7s %12s %9s %8s\n", "bytes", "is", "calls", "by formula", "counted", "rounds", "on a link", "state", "balance"));
   for (PetscInt r = 0; r < n; r++) {
     char formula[32] = "-";
@@ -450,7 +555,7 @@ int main(int argc, char **argv)
   PetscCheck(blocks >= 1 && width >= 1 && steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_blocks %" PetscInt_FMT " -benchmark_width %" PetscInt_FMT " -benchmark_steps %" PetscInt_FMT ": expected at least 1", blocks, width, steps);
   PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
   if (formulas == PETSC_TRUE) PetscCall(PrintFormulas(12, 768));
-  PetscCall(TaskCreate("-muon_type dense", 1, 1, &task));
+  PetscCall(TaskCreate("-muon_type dense", 0, 1, 1, &task));
   PetscCall(MuonGetCostLink_Private(task.muon, &link));
   PetscCall(TaskDestroy(&task));
   PetscCall(ReportBlas());
@@ -460,7 +565,7 @@ int main(int argc, char **argv)
     PetscBool wanted;
 
     PetscCall(PetscStrncmp(Runs[r].name, chosen, strlen(chosen), &wanted));
-    if (wanted == PETSC_FALSE) continue;
+    if (wanted == PETSC_FALSE || (Runs[r].shard > 0 && size % Runs[r].shard != 0)) continue;
     run[n] = &Runs[r];
     PetscCall(Measure(run[n], blocks, width, steps, &result[n]));
     n++;

@@ -1,13 +1,22 @@
 """Muon without compression a second time: one machine that has the mean of all gradients, in numpy.
 
-    dense.py DIR    do the run that tests/dense_oracle.c wrote into DIR again and compare where it ends
+    dense.py DIR         do the run that tests/dense_oracle.c wrote into DIR again and compare where it ends
+    dense.py DIR bf16    the same, with what oracles are given rounded to bfloat16 where several ranks assemble it
 """
 import sys
+
+import numpy as np
 
 from ef21 import Rule, Run, compare, penalized, rate, shortened, weights
 
 
-def muon(run, shake):
+def bf16(x):
+    """To the nearest number of 8 binary digits, to an even last digit from the middle."""
+    digits, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(digits, 8)), exponent - 8)
+
+
+def muon(run, shake, rounded=lambda u: u):
     s, L, J = run.all, range(len(run.layers)), range(run.all.workers)
     rules = [Rule(s, layer) for layer in run.layers]
     W, M = [x.copy() for x in run.start], [0.0] * len(L)
@@ -26,6 +35,7 @@ def muon(run, shake):
                 mu, fresh = weights(s, layer, k)
                 M[i] = shake(mu * M[i] + fresh * h)
                 u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
+                u = rounded(u)
             W[i] = rules[i].step(W[i], u, rate(s, k), shake)
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
     for i in L:
@@ -37,6 +47,7 @@ if __name__ == '__main__':
     try:
         run = Run(sys.argv[1])
         assert run.all.type == 'dense'
-        compare(run, muon, run.all.workers * len(run.layers))
+        rounds = sys.argv[2:] == ['bf16'] and run.all.workers > 1
+        compare(run, lambda run, shake: muon(run, shake, bf16) if rounds else muon(run, shake), run.all.workers * len(run.layers))
     except AssertionError as error:
         sys.exit('dense.py: %s' % error)

@@ -56,6 +56,8 @@ struct _n_GPT {
   PetscInt       chunk;         /* tokens whose logits exist at once */
   PetscScalar   *cosine, *sine; /* (D/2,T) */
   PetscLogDouble bytes;
+  GPTFetchFn    *fetch;
+  void          *fetchctx;
 };
 
 /* C (m,n) = alpha op(A) op(B) + beta C, k the inner size */
@@ -293,6 +295,16 @@ static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const PetscScalar E[], const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The embedding for block -1, else the matrices of a block, before they are read and behind */
+static PetscErrorCode Fetch(GPT gpt, PetscInt block, PetscBool begin)
+{
+  const PetscInt first = block < 0 ? 0 : 1 + block * GPT_MATRICES, last = block < 0 ? 0 : first + GPT_MATRICES - 1;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = first; i <= last && gpt->fetch != NULL; i++) PetscCall((*gpt->fetch)(gpt->fetchctx, i, begin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up n)^2, n = norm(x) */
 static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
 {
@@ -300,11 +312,14 @@ static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B,
   PetscScalar   *x = gpt->x;
 
   PetscFunctionBeginUser;
+  PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   EmbedForward(V, C, N, W[0], tokens, x);
+  PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   for (PetscInt l = 0; l < gpt->shape.blocks; l++) {
     const PetscScalar *const *Wl    = W + 1 + l * GPT_MATRICES;
     const GPTBlock           *block = &gpt->block[l];
 
+    PetscCall(Fetch(gpt, l, PETSC_TRUE));
     RMSNormForward(C, N, x, block->n1, block->r1);
     PetscCall(LinearForward(C, C, N, Wl[GPT_Q], block->n1, 0.0, block->q));
     PetscCall(LinearForward(C, C, N, Wl[GPT_K], block->n1, 0.0, block->k));
@@ -318,6 +333,7 @@ static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B,
     PetscCall(LinearForward(4 * C, C, N, Wl[GPT_UP], block->n2, 0.0, block->h));
     SquaredReLUForward(4 * C * N, block->h, gpt->s);
     PetscCall(LinearForward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, 1.0, x));
+    PetscCall(Fetch(gpt, l, PETSC_FALSE));
   }
   RMSNormForward(C, N, x, gpt->nf, gpt->rf);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -337,6 +353,7 @@ static PetscErrorCode Backward(GPT gpt, const PetscScalar *const W[], PetscInt B
     PetscScalar *const       *dWl   = dW + 1 + l * GPT_MATRICES;
     const GPTBlock           *block = &gpt->block[l];
 
+    PetscCall(Fetch(gpt, l, PETSC_TRUE));
     SquaredReLUForward(4 * C * N, block->h, gpt->s);
     PetscCall(LinearBackward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, dx, 0.0, gpt->ds, dWl[GPT_DOWN]));
     SquaredReLUBackward(4 * C * N, block->h, gpt->ds);
@@ -351,6 +368,7 @@ static PetscErrorCode Backward(GPT gpt, const PetscScalar *const W[], PetscInt B
     PetscCall(LinearBackward(C, C, N, Wl[GPT_K], block->n1, gpt->dk, 1.0, gpt->dn, dWl[GPT_K]));
     PetscCall(LinearBackward(C, C, N, Wl[GPT_V], block->n1, gpt->dv, 1.0, gpt->dn, dWl[GPT_V]));
     RMSNormBackward(C, N, block->n1, block->r1, gpt->dn, dx);
+    PetscCall(Fetch(gpt, l, PETSC_FALSE));
   }
   EmbedBackward(V, C, N, tokens, dx, dW[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,7 +392,9 @@ PetscErrorCode GPTLoss(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscI
   PetscCall(CheckInput(gpt, B, T, tokens));
   PetscCall(CheckInput(gpt, B, T, targets));
   PetscCall(Forward(gpt, W, B, T, tokens));
+  PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, 1.0, loss, NULL, NULL));
+  PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,7 +404,9 @@ PetscErrorCode GPTLossAndGradient(GPT gpt, const PetscScalar *const W[], PetscIn
   PetscCall(CheckInput(gpt, B, T, tokens));
   PetscCall(CheckInput(gpt, B, T, targets));
   PetscCall(Forward(gpt, W, B, T, tokens));
+  PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, weight, loss, gpt->dn, dW[0]));
+  PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   PetscCall(Backward(gpt, W, B, T, tokens, dW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,7 +421,9 @@ PetscErrorCode GPTNextToken(GPT gpt, const PetscScalar *const W[], PetscInt T, c
   PetscCheck(temperature > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Temperature %g must be positive", (double)temperature);
   PetscCall(CheckInput(gpt, 1, T, tokens));
   PetscCall(Forward(gpt, W, 1, T, tokens));
+  PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   PetscCall(LinearForward(V, C, 1, W[0], gpt->nf + (T - 1) * C, 0.0, p));
+  PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   for (PetscInt i = 0; i < V; i++) p[i] /= temperature;
   SoftmaxForward(V, V, p);
   *next = V - 1;
@@ -453,6 +477,14 @@ PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, PetscScal
   PetscCall(PetscRandomSeed(random));
   for (PetscInt e = 0; e < rows * columns; e++) PetscCall(PetscRandomGetValue(random, &W[e]));
   PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GPTSetFetch(GPT gpt, GPTFetchFn *fetch, void *ctx)
+{
+  PetscFunctionBeginUser;
+  gpt->fetch    = fetch;
+  gpt->fetchctx = ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

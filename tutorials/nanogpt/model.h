@@ -29,6 +29,13 @@ PetscErrorCode GPTGetNumMatrices(GPT, PetscInt *);
 PetscErrorCode GPTGetMatrix(GPT, PetscInt, const char *name[], PetscInt *rows, PetscInt *columns);
 PetscErrorCode GPTInitializeMatrix(GPT, PetscInt, PetscInt seed, PetscScalar[]);
 
+/*
+   For weights that are not all in memory: a pass calls the function before it reads a matrix, which puts its array into W, and behind it, when the array may go. A block's matrices are there together, and the order of calls does not
+   depend on the sequences. NULL where all arrays are there
+*/
+typedef PetscErrorCode GPTFetchFn(void *ctx, PetscInt matrix, PetscBool begin);
+PetscErrorCode         GPTSetFetch(GPT, GPTFetchFn *, void *ctx);
+
 /* Mean cross entropy in nats a token; the second adds weight times its gradient to the arrays of the caller */
 PetscErrorCode GPTLoss(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss);
 PetscErrorCode GPTLossAndGradient(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[]);

@@ -47,6 +47,7 @@ typedef struct {
   PetscReal     temperature;
   char          prompt[1024];
   PetscInt      seed;
+  PetscInt      shard; /* ranks over which the rows of the weights are spread */
   PetscBool     check; /* of the controls */
   char          residuals[PETSC_MAX_PATH_LEN];
   PetscInt     *residuals_steps, nresiduals;
@@ -59,6 +60,7 @@ typedef struct {
   GPT       gpt;
   PetscInt  first, count; /* this process's sequences of a batch */
   PetscInt *tokens, *targets;
+  MPI_Comm  worker; /* the ranks that have the weights together */
 } Task;
 
 /* One training: an optimizer and the weights that it moves */
@@ -69,7 +71,8 @@ typedef struct {
   PetscInt            n;
   Mat                *W;
   MuonLayer          *layer;
-  const PetscScalar **w;             /* arrays of W */
+  Mat                *full;          /* W on one rank, while the model reads it, where its rows are spread */
+  const PetscScalar **w;             /* arrays of W, or of full */
   PetscScalar       **dw;            /* and of the gradients */
   PetscReal           before, after; /* validation losses */
   PetscReal           up, down;      /* bits sent, over those of dense messages in single precision */
@@ -132,9 +135,10 @@ static PetscErrorCode ApplyPreset(char preset[], size_t length)
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  PetscInt  holdout = CORPUS_HOLDOUT_BLOCKS;
-  PetscBool given, saved;
-  char      steps[256];
+  PetscInt    holdout = CORPUS_HOLDOUT_BLOCKS;
+  PetscBool   given, saved;
+  PetscMPIInt size;
+  char        steps[256];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(o, sizeof(*o)));
@@ -148,6 +152,7 @@ static PetscErrorCode GetOptions(Options *o)
   o->sample                   = 200;
   o->temperature              = (PetscReal)0.7;
   o->seed                     = 1;
+  o->shard                    = 1;
   PetscCall(PetscStrncpy(o->prompt, "\n", sizeof(o->prompt)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
   PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart or 124M", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
@@ -166,6 +171,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsReal("-nanogpt_temperature", "Temperature of what it writes", NULL, o->temperature, &o->temperature, NULL));
   PetscCall(PetscOptionsString("-nanogpt_prompt", "Text that it goes on from", NULL, o->prompt, o->prompt, sizeof(o->prompt), NULL));
   PetscCall(PetscOptionsInt("-nanogpt_seed", "Seed of the weights, of the order of the data and of the sample", NULL, o->seed, &o->seed, NULL));
+  PetscCall(PetscOptionsInt("-nanogpt_shard", "Processes over which the rows of each matrix are spread", NULL, o->shard, &o->shard, NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_runs", "Runs, of ef21, dense, frozen, sign", NULL, o->runs, &o->nruns, &given));
   if (given == PETSC_FALSE) {
     o->nruns = 1;
@@ -185,6 +191,9 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCheck(o->interval > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_interval %" PetscInt_FMT " must be positive", o->interval);
   PetscCheck(o->shape.batch >= 0 && o->validation >= 0 && o->validation_end >= 0 && o->sample >= 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-nanogpt_microbatch, -nanogpt_validation, -nanogpt_validation_end and -nanogpt_sample must not be negative");
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(o->shard >= 1 && size % o->shard == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_shard %" PetscInt_FMT " must be positive and divide the %d processes", o->shard, size);
+  PetscCheck(o->shard == 1 || o->residuals[0] == '\0', PETSC_COMM_WORLD, PETSC_ERR_SUP, "-nanogpt_residuals %s needs whole weights on each process, got -nanogpt_shard %" PetscInt_FMT, o->residuals, o->shard);
   PetscCheck(o->temperature > 0.0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_temperature %g must be positive", (double)o->temperature);
   /* As many as the run has, and one more to see that there are too many */
   o->nresiduals = o->steps + 1;
@@ -236,6 +245,42 @@ static PetscErrorCode InheritOptions(const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix whose rows are spread, whole while the model reads it */
+static PetscErrorCode FetchMatrix(void *ctx, PetscInt i, PetscBool begin)
+{
+  Run     *run = (Run *)ctx;
+  PetscInt rows, columns;
+
+  PetscFunctionBeginUser;
+  if (begin == PETSC_TRUE) {
+    PetscCall(MatGetSize(run->W[i], &rows, &columns));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, &run->full[i]));
+    PetscCall(MuonLayerGetFullWeights(run->layer[i], run->full[i]));
+    PetscCall(MatDenseGetArrayRead(run->full[i], &run->w[i]));
+  } else {
+    PetscCall(MatDenseRestoreArrayRead(run->full[i], &run->w[i]));
+    PetscCall(MatDestroy(&run->full[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the two the model reads the weights. The processes that have them together make equally many passes */
+static PetscErrorCode ReadBegin(Run *run)
+{
+  PetscFunctionBeginUser;
+  if (run->task->options.shard > 1) PetscCall(GPTSetFetch(run->task->gpt, FetchMatrix, run));
+  for (PetscInt i = 0; i < run->n && run->task->options.shard == 1; i++) PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadEnd(Run *run)
+{
+  PetscFunctionBeginUser;
+  PetscCall(GPTSetFetch(run->task->gpt, NULL, NULL));
+  for (PetscInt i = 0; i < run->n && run->task->options.shard == 1; i++) PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* This process's mean loss over its sequences of the step's batch, and the gradient */
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
@@ -254,9 +299,9 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(MatGetSize(G, &rows, &columns));
     PetscCall(MatDenseGetArrayWrite(G, &run->dw[i]));
     PetscCall(PetscArrayzero(run->dw[i], rows * columns));
-    PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
   }
   *loss = 0.0;
+  PetscCall(ReadBegin(run));
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt  B      = PetscMin(shape->batch, task->count - start);
     const PetscReal weight = (PetscReal)B / (PetscReal)task->count;
@@ -271,10 +316,10 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(GPTLossAndGradient(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, weight, &part, run->dw));
     *loss += weight * part;
   }
+  PetscCall(ReadEnd(run));
   for (PetscInt i = 0; i < run->n; i++) {
     Mat G;
 
-    PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
     PetscCall(MuonLayerGetGradient(run->layer[i], &G));
     PetscCall(MatDenseRestoreArrayWrite(G, &run->dw[i]));
   }
@@ -297,26 +342,27 @@ static PetscErrorCode Validate(Run *run, PetscInt sequences, PetscReal *loss)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(CorpusGetSize(task->corpus, CORPUS_VALIDATION, &files, &tokens, &all));
   count = sequences == 0 ? all : PetscMin(all, sequences);
-  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
-  for (PetscInt64 start = rank; start < count; start += (PetscInt64)size * shape->batch) {
-    PetscInt  B = 0;
-    PetscReal part;
+  PetscCall(ReadBegin(run));
+  for (PetscInt64 first = 0; first < count; first += (PetscInt64)size * shape->batch) {
+    const PetscInt64 start = first + rank, mine = start < count ? (count - 1 - start) / size + 1 : 0;
+    const PetscInt   B = (PetscInt)PetscMax(PetscMin((PetscInt64)shape->batch, mine), 1); /* who has no sequence left takes part with one that does not count */
+    PetscReal        part;
 
-    for (; B < shape->batch && start + (PetscInt64)B * size < count; B++) {
-      const PetscInt64 i = (start + (PetscInt64)B * size) * all / count;
+    for (PetscInt b = 0; b < B; b++) {
+      const PetscInt64 i = PetscMin(start + (PetscInt64)b * size, count - 1) * all / count;
 
-      PetscCall(CorpusRead(task->corpus, CORPUS_VALIDATION, i, task->tokens + B * shape->sequence, task->targets + B * shape->sequence));
+      PetscCall(CorpusRead(task->corpus, CORPUS_VALIDATION, i, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
     }
     PetscCall(GPTLoss(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, &part));
-    sum += (double)B * (double)part;
+    if (mine > 0) sum += (double)B * (double)part;
   }
-  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
+  PetscCall(ReadEnd(run));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   *loss = (PetscReal)(sum / (double)count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints what the model writes. Bytes that are no ASCII text are shown as a question mark, tokens of shards as their numbers */
+/* Prints what the model writes, which all processes that have its weights find together. Bytes that are no ASCII text are shown as a question mark, tokens of shards as their numbers */
 static PetscErrorCode Write(Run *run)
 {
   Task           *task = run->task;
@@ -329,7 +375,7 @@ static PetscErrorCode Write(Run *run)
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (o->sample == 0 || rank != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (o->sample == 0 || rank >= o->shard) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetType(random, PETSCRANDER48));
   PetscCall(PetscRandomSetSeed(random, (unsigned long)o->seed));
@@ -342,19 +388,19 @@ static PetscErrorCode Write(Run *run)
     }
   }
   if (n == 0) tokens[n++] = 0;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s wrote:\n", run->name));
-  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseGetArrayRead(run->W[i], &run->w[i]));
+  PetscCall(PetscPrintf(task->worker, "%s wrote:\n", run->name));
+  PetscCall(ReadBegin(run));
   for (PetscInt i = 0; i < o->sample; i++, n++) {
     const PetscInt context = PetscMin(n, T);
     PetscReal      u;
 
     PetscCall(PetscRandomGetValueReal(random, &u));
     PetscCall(GPTNextToken(task->gpt, run->w, context, tokens + n - context, o->temperature, u, &tokens[n]));
-    if (text == PETSC_FALSE) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " ", tokens[n]));
-    else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%c", tokens[n] == '\n' || tokens[n] == '\t' || (tokens[n] >= 32 && tokens[n] < 127) ? (int)tokens[n] : '?'));
+    if (text == PETSC_FALSE) PetscCall(PetscPrintf(task->worker, "%" PetscInt_FMT " ", tokens[n]));
+    else PetscCall(PetscPrintf(task->worker, "%c", tokens[n] == '\n' || tokens[n] == '\t' || (tokens[n] >= 32 && tokens[n] < 127) ? (int)tokens[n] : '?'));
   }
-  for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDenseRestoreArrayRead(run->W[i], &run->w[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n\n"));
+  PetscCall(ReadEnd(run));
+  PetscCall(PetscPrintf(task->worker, "\n\n"));
   PetscCall(PetscFree(tokens));
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -405,6 +451,25 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Start weights of a matrix, whose rows are spread over the processes of the communicator */
+static PetscErrorCode CreateMatrix(Task *task, PetscInt i, PetscInt rows, PetscInt columns, Mat *W)
+{
+  PetscScalar *all, *w;
+  PetscInt     first, last, lda;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateDense(task->worker, PETSC_DECIDE, PETSC_DECIDE, rows, columns, NULL, W));
+  PetscCall(MatGetOwnershipRange(*W, &first, &last));
+  PetscCall(PetscMalloc1(rows * columns, &all));
+  PetscCall(GPTInitializeMatrix(task->gpt, i, task->options.seed, all));
+  PetscCall(MatDenseGetLDA(*W, &lda));
+  PetscCall(MatDenseGetArrayWrite(*W, &w));
+  for (PetscInt j = 0; j < columns; j++) PetscCall(PetscArraycpy(w + j * lda, all + j * rows + first, last - first));
+  PetscCall(MatDenseRestoreArrayWrite(*W, &w));
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both embedding and head */
 static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
 {
@@ -429,19 +494,16 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
   PetscCall(MuonSetType(run->muon, dense == PETSC_TRUE ? MUONDENSE : sign == PETSC_TRUE ? MUONSIGN : MUONEF21));
   PetscCall(MuonSetMaxSteps(run->muon, task->options.steps));
   PetscCall(GPTGetNumMatrices(task->gpt, &run->n));
-  PetscCall(PetscMalloc4(run->n, &run->W, run->n, &run->layer, run->n, &run->w, run->n, &run->dw));
+  PetscCall(PetscMalloc5(run->n, &run->W, run->n, &run->full, run->n, &run->layer, run->n, &run->w, run->n, &run->dw));
   for (PetscInt i = 0; i < run->n; i++) {
-    const char  *layer;
-    PetscInt     rows, columns;
-    PetscScalar *w;
-    MuonLMO      lmo;
+    const char *layer;
+    PetscInt    rows, columns;
+    MuonLMO     lmo;
 
     PetscCall(GPTGetMatrix(task->gpt, i, &layer, &rows, &columns));
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, &run->W[i]));
-    PetscCall(MatDenseGetArrayWrite(run->W[i], &w));
-    PetscCall(GPTInitializeMatrix(task->gpt, i, task->options.seed, w));
-    PetscCall(MatDenseRestoreArrayWrite(run->W[i], &w));
+    PetscCall(CreateMatrix(task, i, rows, columns, &run->W[i]));
     PetscCall(MuonAddLayer(run->muon, layer, run->W[i], &run->layer[i]));
+    PetscCall(MuonLayerSetWholeGradient(run->layer[i], PETSC_TRUE));
     /* A layer that votes moves each entry by the rate itself */
     PetscCall(MuonLayerSetScale(run->layer[i], sign == PETSC_TRUE ? 1.0 : i == 0 ? 3000.0 : 50.0));
     PetscCall(MuonLayerGetLMO(run->layer[i], &lmo));
@@ -461,7 +523,7 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscCall(ResidualsDestroy(&run->residuals));
   PetscCall(MuonDestroy(&run->muon));
   for (PetscInt i = 0; i < run->n; i++) PetscCall(MatDestroy(&run->W[i]));
-  PetscCall(PetscFree4(run->W, run->layer, run->w, run->dw));
+  PetscCall(PetscFree5(run->W, run->full, run->layer, run->w, run->dw));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,15 +661,18 @@ static PetscErrorCode CheckRuns(const Options *o)
 
 int main(int argc, char **argv)
 {
-  Task      task;
-  Options  *o = &task.options;
-  Run       runs[MAX_RUNS];
-  PetscReal bigram = 0.0;
+  Task        task;
+  Options    *o = &task.options;
+  Run         runs[MAX_RUNS];
+  PetscReal   bigram = 0.0;
+  PetscMPIInt rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(GetOptions(o));
   PetscCall(CheckRuns(o));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / (PetscMPIInt)o->shard, rank, &task.worker));
   PetscCall(CorpusCreate(PETSC_COMM_WORLD, &o->corpus, &task.corpus));
   PetscCall(CorpusGetShare(task.corpus, o->batch, &task.first, &task.count));
   o->shape.batch = o->shape.batch == 0 ? task.count : PetscMin(o->shape.batch, task.count);
@@ -629,6 +694,7 @@ int main(int argc, char **argv)
   PetscCall(PetscFree2(task.tokens, task.targets));
   PetscCall(GPTDestroy(&task.gpt));
   PetscCall(CorpusDestroy(&task.corpus));
+  PetscCallMPI(MPI_Comm_free(&task.worker));
   PetscCall(PetscMuonFinalize());
   return 0;
 }
@@ -655,6 +721,33 @@ int main(int argc, char **argv)
       output_file: output/nanogpt_ranks.out
       tolerance: 1e-3
       requires: double
+
+    # Rows of the weights on some processes, or whole weights on all, give the same run; a process repeats a sequence where the others have one more to validate
+    testset:
+      args: -nanogpt_runs ef21,dense -nanogpt_steps 6 -nanogpt_interval 3 -muon_momentum 0.8 -muon_learning_rate 5e-4 -nanogpt_validation 7
+      output_file: output/nanogpt_shard.out
+      tolerance: 1e-4
+      requires: double
+      test:
+        suffix: shard
+        nsize: 2
+        args: -nanogpt_shard {{1 2}shared output}
+      test:
+        suffix: shard_4
+        nsize: 4
+        args: -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
+
+    test:
+      suffix: bad_shard
+      nsize: 2
+      args: -nanogpt_shard 3
+      error: -nanogpt_shard 3 must be positive and divide the 2 processes
+
+    test:
+      suffix: bad_shard_residuals
+      nsize: 2
+      args: -nanogpt_shard 2 -nanogpt_residuals residuals.bin
+      error: -nanogpt_residuals residuals.bin needs whole weights on each process, got -nanogpt_shard 2
 
     # Each run with options of its own and those of the optimizer
     test:

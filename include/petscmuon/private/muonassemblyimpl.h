@@ -43,4 +43,5 @@ PETSC_EXTERN PetscErrorCode MuonAssemblySetWorkspace(MuonAssembly, MuonWorkspace
 PETSC_EXTERN PetscErrorCode MuonAssemblySetItems(MuonAssembly, PetscInt n, const MuonAssemblyItem[]);
 PETSC_EXTERN PetscErrorCode MuonAssemblyRun(MuonAssembly, const MuonAssemblyClient *);
 PETSC_EXTERN PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonAssemblyCopyChoices(MuonAssembly from, MuonAssembly to);
 PETSC_EXTERN PetscErrorCode MuonAssemblyGetMemory(MuonAssembly, PetscLogDouble *);

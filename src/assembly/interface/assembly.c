@@ -242,6 +242,17 @@ PetscErrorCode MuonAssemblyGetAssignment(MuonAssembly assembly, MuonExchangeAssi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A chunk that nobody chose is that of the other's own ranks */
+PetscErrorCode MuonAssemblyCopyChoices(MuonAssembly from, MuonAssembly to)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblySetPrecision(to, from->precision));
+  PetscCall(MuonAssemblySetAssignment(to, from->assignment));
+  PetscCall(MuonAssemblySetWarmup(to, from->warmup));
+  if (from->chunkset) PetscCall(MuonAssemblySetChunk(to, from->chunk));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonAssemblySetChunk - Sets how many matrices travel together
 
@@ -268,7 +279,8 @@ PetscErrorCode MuonAssemblySetChunk(MuonAssembly assembly, PetscInt chunk)
   PetscValidLogicalCollectiveInt(assembly, chunk, 2);
   PetscCheck(chunk >= 1, PetscObjectComm((PetscObject)assembly), PETSC_ERR_ARG_OUTOFRANGE, "Option -%smuon_assembly_chunk is %" PetscInt_FMT ", expected at least 1", MuonAssemblyPrefix_Private(assembly), chunk);
   if (chunk != assembly->chunk) assembly->setupcalled = PETSC_FALSE;
-  assembly->chunk = chunk;
+  assembly->chunk    = chunk;
+  assembly->chunkset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

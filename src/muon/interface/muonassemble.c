@@ -193,12 +193,10 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
 
 PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 {
-  const PetscInt        *order;
-  MuonAssembly           all;
-  MuonAssemblyItem      *assembled;
-  MuonAssemblyPrecision  precision;
-  MuonExchangeAssignment assignment;
-  PetscInt               most = 0, chunk, warmup, *ranges;
+  const PetscInt   *order;
+  MuonAssembly      all;
+  MuonAssemblyItem *assembled;
+  PetscInt          most = 0, *ranges;
 
   PetscFunctionBegin;
   if (group->partition->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,14 +212,7 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
   PetscCall(MuonAssemblyCreate(group->partition->inside, &group->assembly));
   PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
   PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
-  PetscCall(MuonAssemblyGetPrecision(all, &precision));
-  PetscCall(MuonAssemblySetPrecision(group->assembly, precision));
-  PetscCall(MuonAssemblyGetAssignment(all, &assignment));
-  PetscCall(MuonAssemblySetAssignment(group->assembly, assignment));
-  PetscCall(MuonAssemblyGetChunk(all, &chunk));
-  if (chunk != PETSC_DETERMINE) PetscCall(MuonAssemblySetChunk(group->assembly, chunk));
-  PetscCall(MuonAssemblyGetWarmup(all, &warmup));
-  PetscCall(MuonAssemblySetWarmup(group->assembly, warmup));
+  PetscCall(MuonAssemblyCopyChoices(all, group->assembly));
   PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
   PetscCall(MuonAssemblySetUp(group->assembly));
   PetscCall(PetscFree2(assembled, ranges));

@@ -126,6 +126,10 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   algoperf             dense  0.9 ema, ema         kj         kj 5                0           replicated allreduce              0.01; 0.01, 0.9 0.999, 1e-8, 0
   algoperf-kj          the same                                                               layerwise allreduce roundrobin
   algoperf-kj-rs       the same                                                               layerwise reduce roundrobin
+  algoperf-bucketed    the same                                                               layerwise allreduce bucketed
+  moonlight            dense  0.95 sgd, sgd        moonlight  kj 5                0.1         rows, allgather in bf16           1e-3; 1e-3, 0.9 0.95, 1e-8, 0.1
+  motif                the same                               you                             rows, owner roundrobin in bf16,
+                                                                                              5 chunks of warm-up
   modded-nanogpt       dense  0.85 to 0.95 in      kj         modded              cautious    layerwise reduce roundrobin
                               300 steps, ema, ema
   dmuon                dense  0.95 sgd, sgd        moonlight  gram pe105 5,       decoupled   layerwise reduce lpt
