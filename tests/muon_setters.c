@@ -165,7 +165,7 @@ ILLEGAL(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 0))
 ILLEGAL(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), (MuonCompressorBlockNorm)2))
 ILLEGAL(ExchangeType, MuonExchangeSetType(RunExchange(run), "nosuch"))
 ILLEGAL(ExchangeMode, MuonExchangeSetMode(RunExchange(run), (MuonExchangeMode)3))
-ILLEGAL(Assignment, MuonExchangeSetAssignment(RunExchange(run), (MuonExchangeAssignment)2))
+ILLEGAL(Assignment, MuonExchangeSetAssignment(RunExchange(run), (MuonExchangeAssignment)3))
 
 #define REFUSED(options, name) \
   { \

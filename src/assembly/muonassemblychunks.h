@@ -29,6 +29,7 @@ struct _p_MuonAssembly {
   MuonAssemblyPrecision  precision;
   MuonExchangeAssignment assignment;
   PetscInt               chunk, warmup;
+  PetscBool              chunkset;
   /* the items */
   PetscInt          nitems;
   MuonAssemblyItem *item;

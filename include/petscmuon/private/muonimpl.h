@@ -273,6 +273,7 @@ PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
 /* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
 PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
 /* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message */
