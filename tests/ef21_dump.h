@@ -245,7 +245,7 @@ static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
 {
   const TestShape *shape   = &p->shape[l];
   const char      *names[] = {"X", "M", "Gj", "G"}, *states[] = {NULL, "momentum", "estimate", "aggregate"};
-  const PetscInt   here    = shape->m / p->shards + (p->position < shape->m % p->shards ? 1 : 0);
+  const PetscInt   here = shape->m / p->shards + (p->position < shape->m % p->shards ? 1 : 0);
   PetscReal       *rows;
   Mat              A;
 

@@ -103,7 +103,8 @@ int main(int argc, char **argv)
     test:
       suffix: shards
       nsize: 4
-      args: -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
+      args: -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
       args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
     test:
       suffix: shards_gradient

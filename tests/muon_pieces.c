@@ -366,7 +366,8 @@ int main(int argc, char **argv)
     nsize: {{2 3 4}}
     args: -a_muon_type ef21 -a_ef21_compressor topk -a_ef21_compressor_ratio 0.3 -a_lmo_type max -a_muon_learning_rate 0.1
     test:
-      args: -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -b_lmo_type spectral -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -a_ef21_server_compressor columntopk -a_muon_exchange_type {{star layerwise replicated}}
+      args: -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -b_lmo_type spectral -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows
+      args: -a_ef21_server_compressor columntopk -a_muon_exchange_type {{star layerwise replicated}}
     test:
       suffix: lowrank
       args: -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -b_lmo_type spectral -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -a_ef21_server_compressor rankk -a_ef21_compressor_values single

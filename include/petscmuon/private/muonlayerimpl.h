@@ -81,8 +81,8 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;                                        /* -1: every rank */
   PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;                                       /* set by the driver: the server's weights, without data where this rank does not serve the layer */
-  PetscErrorCode (*ready)(void *);                               /* set by the driver: takes the gradient that is ready, with readyctx */
+  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */

@@ -77,8 +77,8 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
     }
     if (piece->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(piece->layer, sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason,
-               MuonPrefix(muon), name);
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
+               name);
     PetscCheck(piece->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
                "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, piece->group->partition->size,
                MuonPrefix(muon), name);
