@@ -258,6 +258,7 @@ static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt f
   Run            run, good;
   MuonTraffic    traffic;
   Mat            G, full;
+  long long      before;
 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &run));
@@ -285,7 +286,9 @@ static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt f
       PetscCall(MuonLayerGetGradient(run.layer, &G));
       for (PetscInt again = 0; again < 2; again++) {
         PetscCall(Fill(G, 0, M, again ? k : 77, worker));
+        before = mpicount.sent;
         PetscCall(MuonLayerGradientReady(run.layer));
+        PetscCheck(mpicount.sent == before + (long long)sizeof(PetscScalar) * M * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes when a gradient was ready", mpicount.sent - before);
       }
       PetscCall(MatDestroy(&full));
     }

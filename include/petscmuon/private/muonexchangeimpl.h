@@ -77,8 +77,8 @@ typedef enum {
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
    sees is seen before MPI is asked for a packet.
 
-   MuonExchangeReduce() is the way up in the modes reduce and allreduce: in[i] is this worker's contribution, an array without gaps, out[i] the sum over the workers where this one serves item i (else its data may be NULL). ReduceTyped
-   does the same with length[i] entries of a type that MPI sums. in[] is not modified.
+   MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's contribution, an array without gaps, out the sum over the workers where this one serves the item (else its data may be NULL). It is
+   there after ReduceEnd, which waits for all items that were begun; all workers begin them in one order, before or after Begin. ReduceTyped does both with length[i] entries of a type that MPI sums. in is not modified.
 
    MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...]. intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to
    one of them at least, and nobody may use what came.
@@ -96,7 +96,8 @@ PETSC_EXTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, 
 PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
 PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
 PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeReduce(MuonExchange, const MuonArray in[], const MuonArray out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact);
 /* Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets' buffers in bytes */

@@ -244,6 +244,10 @@ PetscErrorCode MuonPieceDropSum_Private(MuonPiece *piece)
 {
   PetscFunctionBegin;
   if (piece->summing != MPI_REQUEST_NULL) PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+  if (piece->begun) {
+    PetscCall(MuonExchangeReduceEnd(piece->group->exchange));
+    for (PetscInt k = 0; k < piece->group->npieces; k++) piece->group->piece[k].begun = PETSC_FALSE; /* the others begin again in the step */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,6 +259,10 @@ PetscErrorCode MuonPieceReady_Private(void *ctx)
 
   PetscFunctionBegin;
   PetscCall(MuonPieceDropSum_Private(piece)); /* said again, of another gradient: its step never came */
+  if (piece->mean.data == NULL) {
+    PetscCall(MuonWorkerBeginSum_Private(piece->muon, piece));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (piece->packed.data == NULL) {
     PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
     PetscCall(MuonArrayCreate(&whole, whole.precision, &piece->packed));

@@ -127,6 +127,7 @@ static PetscErrorCode MuonSetUpPiece_Private(Muon muon, MuonPiece *piece, MuonGr
   char                name[192];
 
   PetscFunctionBegin;
+  piece->muon    = muon;
   piece->layer   = layer;
   piece->group   = group;
   piece->item    = item;
@@ -355,6 +356,9 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonLayerGetShape(layer, &whole));
     W = MuonPiecePart(piece, &whole);
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->mean));
+  }
+  /* A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers where nothing comes before */
+  if (piece->mean.data != NULL || (at_server && piece->group->mode != MUON_EXCHANGE_MODE_GATHER && (piece->ranges == NULL || piece->group->partition->nworkers > 1))) {
     layer->ready    = MuonPieceReady_Private;
     layer->readyctx = piece;
   }
