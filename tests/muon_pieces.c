@@ -16,6 +16,7 @@ typedef struct {
   PetscInt    first, rows;
   PetscMPIInt worker;
   PetscInt    badstep;
+  PetscInt    zerostep;     /* in which an entry is zero that is NaN in badstep */
   PetscBool   ready, fails; /* the routine says that the gradient is ready; it then fails, or leaves this to the others */
 } Run;
 
@@ -51,9 +52,9 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscCall(MuonLayerGetGradient(run->layer, &G));
   PetscCall(MatGetLocalSize(G, &rows, NULL));
   PetscCall(Fill(G, rows == run->rows ? run->first : 0, rows, step, run->worker));
-  if (step == run->badstep && rows > 0) {
+  if ((step == run->badstep || step == run->zerostep) && rows > 0) {
     PetscCall(MatDenseGetArray(G, &g));
-    g[0] = (PetscScalar)NAN;
+    g[0] = step == run->badstep ? (PetscScalar)NAN : 0;
     PetscCall(MatDenseRestoreArray(G, &g));
   }
   *loss = 0;
@@ -69,7 +70,7 @@ static PetscErrorCode RunCreate(MPI_Comm all, MPI_Comm comm, const char prefix[]
   run->first   = first;
   run->rows    = rows;
   run->worker  = worker;
-  run->badstep = -1;
+  run->badstep = run->zerostep = -1;
   run->ready = run->fails = PETSC_FALSE;
   PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, PETSC_DETERMINE, N, NULL, &run->W));
   PetscCall(Fill(run->W, first, rows, -1, 0));
@@ -307,6 +308,46 @@ static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* NaN on one rank in a whole gradient: the entry of the mean is left out, as if it were zero on all ranks of the worker, or the step is */
+static PetscErrorCode CheckPolicies(MPI_Comm inside, PetscMPIInt worker, PetscMPIInt nworkers, PetscInt first, PetscInt rows)
+{
+  PetscMPIInt rank, size;
+  PetscInt64  count;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int single = 0; single < 2; single++) {
+    for (int policy = (int)MUON_NAN_SKIP; policy <= (int)MUON_NAN_ZERO; policy++) {
+      Run bad, good;
+
+      PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &bad));
+      PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &good));
+      for (int k = 0; k < 2; k++) {
+        const Run *run = k == 0 ? &bad : &good;
+
+        PetscCall(MuonLayerSetWholeGradient(run->layer, PETSC_TRUE));
+        PetscCall(MuonSetNaNPolicy(run->muon, (MuonNaNPolicy)policy));
+        if (single) PetscCall(MuonSetStatePrecision(run->muon, MUON_STATE_PRECISION_SINGLE));
+      }
+      bad.ready    = PETSC_TRUE;
+      bad.badstep  = rank == size - 1 ? 1 : -1;
+      good.badstep = policy == (int)MUON_NAN_SKIP ? bad.badstep : -1;
+      if (policy == (int)MUON_NAN_ZERO && worker == nworkers - 1) good.zerostep = 1;
+      for (PetscInt k = 0; k < 3; k++) {
+        PetscCall(MuonStep(bad.muon));
+        PetscCall(MuonStep(good.muon));
+        PetscCall(CheckSame("A policy on NaN", &bad, &good));
+      }
+      PetscCall(MuonGetNaNCount(bad.muon, &count));
+      PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " entries or steps were left out, expected one", count);
+      PetscCall(RunDestroy(&bad));
+      PetscCall(RunDestroy(&good));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What was chosen for a layer stays when something else of it is set */
 static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt rows)
 {
@@ -349,6 +390,7 @@ int main(int argc, char **argv)
     PetscCall(CheckNaN(inside, rank / s, first, rows));
     PetscCall(CheckReady(inside, rank / s, first, rows));
     PetscCall(CheckOwnChoices(inside, first, rows));
+    PetscCall(CheckPolicies(inside, rank / s, size / s, first, rows));
     if (s == size && s > 1) {
       for (PetscInt kind = (PetscInt)MUON_ASSEMBLY_ALLGATHER; kind <= (PetscInt)MUON_ASSEMBLY_OWNER; kind++) {
         PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_FALSE, PETSC_FALSE, kind));
