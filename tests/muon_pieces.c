@@ -232,6 +232,7 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
     PetscCall(MatDenseRestoreArrayRead(full, &f));
   }
   PetscCall(MatDestroy(&full));
+  PetscCall(MuonViewFromOptions(run.muon, NULL, "-muon_view"));
   PetscCall(RunDestroy(&run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -416,5 +417,12 @@ int main(int argc, char **argv)
     test:
       suffix: lowrank
       args: -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -b_lmo_type spectral -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -a_ef21_server_compressor rankk -a_ef21_compressor_values single
+
+  # What a user sees of layers in rows: the choices for all workers, the ranks of a worker, who assembles
+  test:
+    suffix: view
+    nsize: 2
+    requires: double
+    args: -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -c_muon_view -d_muon_view -c_lmo_type frobenius -d_lmo_type frobenius -b_muon_type ef21 -a_muon_type ef21 -a_ef21_compressor topk -a_lmo_type max
 
 TEST*/
