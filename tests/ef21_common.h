@@ -32,6 +32,7 @@ typedef struct {
   PetscReal        scale;                           /* of the loss and all gradients */
   PetscInt         noise;                           /* 0, or the denominator of what each step adds to the gradient's entries, which are then between -1/noise and 1/noise */
   PetscMPIInt      rank, size, worker;              /* worker: whose gradients this rank has */
+  PetscMPIInt      shards, position;                /* ranks of a worker, and the place of this one among them */
 } TestProblem;
 
 /* A multiple of 2^-10 in [-1, 1) that depends on its arguments alone */
@@ -167,14 +168,32 @@ static inline PetscErrorCode TestObjective(Muon muon, PetscReal *loss, void *ctx
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* worker < 0: each rank its own gradients. Polar factors are exact, so that D can be told from a wrong one */
+/* Polar factors are exact, so that D can be told from a wrong one */
+static inline PetscErrorCode TestSetNorm(TestProblem *p, PetscInt l)
+{
+  MuonLMO   lmo;
+  MuonPolar polar;
+  PetscBool spectral;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
+  PetscCall(MuonLMOSetType(lmo, p->shape[l].norm));
+  PetscCall(PetscStrcmp(p->shape[l].norm, MUONLMOSPECTRAL, &spectral));
+  if (spectral == PETSC_TRUE) {
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* worker < 0: each rank its own gradients */
 static inline PetscErrorCode TestCreate(MPI_Comm comm, MuonType type, PetscInt n, const TestShape shape[], PetscInt worker, TestProblem *p)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
   p->n     = n;
   p->shape = shape;
-  p->scale = 1;
+  p->scale = p->shards = 1;
   PetscCallMPI(MPI_Comm_rank(comm, &p->rank));
   PetscCallMPI(MPI_Comm_size(comm, &p->size));
   p->worker = worker < 0 ? p->rank : (PetscMPIInt)worker;
@@ -182,9 +201,6 @@ static inline PetscErrorCode TestCreate(MPI_Comm comm, MuonType type, PetscInt n
   PetscCall(MuonSetType(p->muon, type));
   for (PetscInt l = 0; l < n; l++) {
     const PetscInt d = TestEntries(&shape[l]);
-    MuonLMO        lmo;
-    MuonPolar      polar;
-    PetscBool      spectral;
 
     if (shape[l].vec == PETSC_TRUE) {
       PetscCall(VecCreateSeq(PETSC_COMM_SELF, shape[l].m, &p->w[l]));
@@ -197,13 +213,7 @@ static inline PetscErrorCode TestCreate(MPI_Comm comm, MuonType type, PetscInt n
       PetscCall(MatSeqDenseSetPreallocation(p->W[l], NULL));
       PetscCall(MuonAddLayer(p->muon, shape[l].name, p->W[l], &p->layer[l]));
     }
-    PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
-    PetscCall(MuonLMOSetType(lmo, shape[l].norm));
-    PetscCall(PetscStrcmp(shape[l].norm, MUONLMOSPECTRAL, &spectral));
-    if (spectral == PETSC_TRUE) {
-      PetscCall(MuonLMOGetPolar(lmo, &polar));
-      PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
-    }
+    PetscCall(TestSetNorm(p, l));
     PetscCall(PetscMalloc2(d, &p->H[l], d, &p->B[l]));
     for (PetscInt e = 0; e < d; e++) {
       p->H[l][e] = (PetscReal)(1 + (e + p->worker) % 3) / 2;

@@ -100,6 +100,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(MuonGetMomentum(p->muon, &momentum));
   fprintf(dump->file, "minimum=%.17g momentum=%.17g momentum_warmup=%d momentum_start=%.17g decay_style=%s clip=%.17g clip_layers=%s ", (double)minimum, (double)momentum, (int)momentumwarmup, (double)start, MuonWeightDecayStyles[decaystyle],
           (double)clip, MuonClipLayersTypes[clipped]);
+  fprintf(dump->file, "shards=%d ", (int)p->shards);
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
@@ -173,6 +174,115 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The whole weights, which the ranks of a worker have rows of, come into the problem's own */
+static PetscErrorCode DumpGather(TestProblem *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < p->n && p->shards > 1; l++) {
+    PetscReal *rows;
+    Mat        full;
+
+    PetscCall(PetscMalloc1(TestEntries(&p->shape[l]), &rows));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, p->shape[l].m, p->shape[l].n, NULL, &full));
+    PetscCall(MuonLayerGetFullWeights(p->layer[l], full));
+    PetscCall(TestMatGetRows(full, rows));
+    PetscCall(TestSetWeights(p, l, rows));
+    PetscCall(MatDestroy(&full));
+    PetscCall(PetscFree(rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DumpObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(DumpGather((TestProblem *)ctx));
+  PetscCall(TestObjective(muon, loss, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another optimizer takes the place of the problem's, with the rows of all layers on the ranks of workers. Each of these has the worker's gradient whole */
+static PetscErrorCode DumpSpread(TestProblem *p, MuonType type, PetscMPIInt shards)
+{
+  MPI_Comm comm;
+
+  PetscFunctionBegin;
+  PetscCall(MuonDestroy(&p->muon));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / shards, p->rank, &comm));
+  p->shards   = shards;
+  p->position = p->rank % shards;
+  p->rank     = p->worker;
+  p->size     = p->size / shards;
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &p->muon));
+  PetscCall(MuonSetType(p->muon, type));
+  for (PetscInt l = 0; l < p->n; l++) {
+    const TestShape *shape = &p->shape[l];
+    PetscInt         first, last;
+    PetscScalar     *array;
+    PetscReal       *rows;
+    Mat              W;
+    Vec              w;
+
+    PetscCall(PetscMalloc1(TestEntries(shape), &rows));
+    PetscCall(TestGetWeights(p, l, rows));
+    if (shape->vec == PETSC_TRUE) {
+      PetscCall(VecCreateMPI(comm, PETSC_DECIDE, shape->m, &w));
+      PetscCall(VecGetOwnershipRange(w, &first, &last));
+      PetscCall(VecGetArray(w, &array));
+    } else {
+      PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, shape->m, shape->n, NULL, &W));
+      PetscCall(MatGetOwnershipRange(W, &first, &last));
+      PetscCall(MatDenseGetArray(W, &array));
+    }
+    for (PetscInt i = first; i < last; i++) {
+      for (PetscInt j = 0; j < shape->n; j++) array[i - first + j * (last - first)] = rows[i * shape->n + j];
+    }
+    if (shape->vec == PETSC_TRUE) {
+      PetscCall(VecRestoreArray(w, &array));
+      PetscCall(MuonAddVecLayer(p->muon, shape->name, w, &p->layer[l]));
+      PetscCall(VecDestroy(&w));
+    } else {
+      PetscCall(MatDenseRestoreArray(W, &array));
+      PetscCall(MuonAddLayer(p->muon, shape->name, W, &p->layer[l]));
+      PetscCall(MatDestroy(&W));
+    }
+    PetscCall(MuonLayerSetWholeGradient(p->layer[l], PETSC_TRUE));
+    PetscCall(TestSetNorm(p, l));
+    PetscCall(PetscFree(rows));
+  }
+  PetscCallMPI(MPI_Comm_free(&comm));
+  PetscCall(MuonSetObjectiveAndGradient(p->muon, DumpObjective, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows that each rank of a worker has of its state are a file each */
+static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
+{
+  const TestShape *shape   = &p->shape[l];
+  const char      *names[] = {"X", "M", "Gj", "G"}, *states[] = {NULL, "momentum", "estimate", "aggregate"};
+  const PetscInt   here = shape->m / p->shards + (p->position < shape->m % p->shards ? 1 : 0);
+  PetscReal       *rows;
+  Mat              A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(TestEntries(shape), &rows));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, here, shape->n, NULL, &A));
+  for (PetscInt k = 0; k < 4; k++) {
+    char      name[16];
+    PetscBool kept;
+
+    if (k == 0) PetscCall(MuonLayerGetServerWeights(p->layer[l], A, &kept));
+    else PetscCall(MuonGetLayerState(p->muon, p->layer[l], states[k], A, &kept));
+    if (kept == PETSC_FALSE) continue;
+    PetscCall(TestMatGetRows(A, rows));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s.%d", names[k], p->position));
+    PetscCall(DumpRows(dump, p->rank, l, name, here * shape->n, rows));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
 {
   MuonType  type;
@@ -181,6 +291,7 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  PetscCall(DumpGather(p));
   for (PetscInt l = 0; l < p->n; l++) {
     const char    *names[] = {"X", "M", "Gj", "G"};
     const PetscInt d       = TestEntries(&p->shape[l]);
@@ -194,8 +305,9 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
     PetscCall(DumpRows(dump, p->rank, l, "W", d, rows));
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
-    if (frozen == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
-    if (frozen == PETSC_FALSE && ef21 == PETSC_TRUE) PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
+    if (frozen == PETSC_FALSE && p->shards > 1) PetscCall(DumpShards(dump, p, l));
+    else if (frozen == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
+    if (frozen == PETSC_FALSE && p->shards == 1 && ef21 == PETSC_TRUE) PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
     for (PetscInt k = 0; k < 4; k++) {
       if (A[k] == NULL) continue;
       PetscCall(TestMatGetRows(A[k], rows));
@@ -206,20 +318,24 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large they are */
+/* The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large they are; -shards on how many ranks the rows of layers are */
 static PetscErrorCode DumpRun(MuonType type)
 {
   char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
-  PetscInt    steps                   = 30;
+  PetscInt    steps = 30, shards = 1;
+  PetscMPIInt rank;
   Dump        dump;
   TestProblem p;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-shards", &shards, NULL));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   dump.dir  = dir;
   dump.file = NULL;
-  PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, &p));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, rank / shards, &p));
+  if (shards > 1) PetscCall(DumpSpread(&p, type, (PetscMPIInt)shards));
   p.noise = 2;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &p.scale, NULL));
@@ -241,7 +357,7 @@ static PetscErrorCode DumpRun(MuonType type)
   }
   PetscCall(MuonSolve(p.muon));
   PetscCall(DumpState(&dump, &p));
-  if (p.rank == 0) {
+  if (rank == 0) {
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s/settings", dir));
     dump.file = fopen(path, "w");
     PetscCheck(dump.file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);

@@ -99,6 +99,28 @@ int main(int argc, char **argv)
       args: -ef21_compressor damping -ef21_compressor_ratio 0.7 -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values double -muon_momentum 0.5 -muon_seed 3
       args: -muon_layer_h0.up_ef21_compressor bf16 -muon_layer_h0.down_ef21_compressor dropout -muon_layer_embed_ef21_server_compressor damping -muon_layer_embed_ef21_server_compressor_values bf16
       args: -muon_layer_row_ef21_compressor nearest -muon_layer_gain_ef21_compressor truncated -muon_layer_row_ef21_server_compressor_ratio 0.9 -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius
+    # The rows of all layers on the ranks of workers, two or all of them: each rank's rows are compressed as a matrix of their own, norms and radii are of the whole layer
+    test:
+      suffix: shards
+      nsize: 4
+      args: -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
+      args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
+    test:
+      suffix: shards_gradient
+      nsize: 4
+      args: -shards {{2 4}} -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -muon_momentum 0.5 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_exchange_type replicated -muon_seed 11
+    test:
+      suffix: shards_clip
+      nsize: 4
+      args: -shards 2 -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values double -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
+      args: -muon_layer_row_lmo_type frobenius -muon_exchange_type {{star replicated}} -muon_momentum 0.5
+    test:
+      suffix: shards_rankk
+      nsize: 4
+      args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
+      args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
       suffix: sgd

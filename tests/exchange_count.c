@@ -113,7 +113,8 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     PetscCall(MuonExchangeUp(exchange, audit.rank == poisoner ? MUON_STATUS_LMO : MUON_STATUS_OK));
   } else {
     PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, step));
-    PetscCall(MuonExchangeReduce(exchange, in, out));
+    for (PetscInt i = 0; i < n; i++) PetscCall(MuonExchangeReduceBegin(exchange, i, &in[i], &out[i]));
+    PetscCall(MuonExchangeReduceEnd(exchange));
   }
   PetscCall(MessagesPutDown(exchange, n, step));
   PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));

@@ -188,13 +188,13 @@ static PetscErrorCode CheckSizes(void)
   out[0].data = data[1];
   out[1].data = NULL;
   in[0].ld    = 4;
-  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_SIZ, "gaps", ItemNames[0], "");
+  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_SIZ, "gaps", ItemNames[0], "");
   in[0].ld         = 2;
   out[0].precision = MUON_SINGLE;
-  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_SIZ, "precision", ItemNames[0], "");
+  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_SIZ, "precision", ItemNames[0], "");
   out[0]      = in[0];
   out[0].data = NULL;
-  Fails(MuonExchangeReduce(exchange, in, out), PETSC_ERR_ARG_NULL, "no room", ItemNames[0], "");
+  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_NULL, "no room", ItemNames[0], "");
 
   /* Any type that MPI sums */
   PetscCall(MuonExchangeReduceTyped(exchange, length, type, from, to));

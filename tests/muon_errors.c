@@ -17,6 +17,21 @@ static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of zeros on the ranks of workers of so many; rows here, or PETSC_DECIDE */
+static PetscErrorCode AddSpread(Problem *p, const char name[], PetscMPIInt ranks, PetscInt rows, PetscInt m, MuonLayer *layer)
+{
+  MPI_Comm comm;
+  Mat      W;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks, p->rank, &comm));
+  PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, m, 2, NULL, &W));
+  PetscCallMPI(MPI_Comm_free(&comm));
+  PetscCall(MuonAddLayer(p->muon, name, W, layer));
+  PetscCall(MatDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscBool Is(const char a[], const char b[])
 {
   return strcmp(a, b) == 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -168,6 +183,47 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     array.rows  = 2;
     array.w     = rows;
     PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
+  }
+  if (Is(wrong, "workers_layout")) PetscCall(AddSpread(p, "more", 2, p->rank % 2 == p->rank / 2 ? 4 : 2, 6, NULL));
+  if (Is(wrong, "workers_storage")) {
+    static double  rows[2];
+    MuonLayerArray array;
+
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 2, 6, &v));
+    PetscCall(MuonLayerArrayInitialize(&array));
+    array.comm  = PETSC_COMM_WORLD;
+    array.type  = PETSC_DOUBLE;
+    array.M     = 6;
+    array.N     = 1;
+    array.first = 2 * p->rank;
+    array.rows  = 2;
+    array.w     = rows;
+    if (last) PetscCall(MuonAddVecLayer(p->muon, "more", v, NULL));
+    else PetscCall(MuonAddLayerArray(p->muon, "more", &array, NULL));
+    PetscCall(VecDestroy(&v));
+  }
+  /* On the second rank alone: what it has of them is kjna@2 and zagef@3 */
+  if (Is(wrong, "same_hash_of_rows")) {
+    PetscCall(AddSpread(p, "kjna", 3, 2, 6, NULL));
+    PetscCall(AddSpread(p, "zagef", 3, 3, 9, NULL));
+  }
+  if (Is(wrong, "gram_oracle") || Is(wrong, "gram_blocks") || Is(wrong, "gram_frobenius")) {
+    PetscCall(AddSpread(p, "more", 2, PETSC_DECIDE, 6, &layer));
+    PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_GRAM));
+    PetscCall(MuonLayerGetLMO(layer, &lmo));
+    PetscCall(MuonLMOSetType(lmo, Is(wrong, "gram_oracle") ? MUONLMONUCLEAR : MUONLMOFROBENIUS));
+    if (Is(wrong, "gram_blocks")) PetscCall(MuonLayerSetBlocks(layer, 2, NULL, 1, NULL));
+  }
+  if (Is(wrong, "spread") || Is(wrong, "rank_assembly") || Is(wrong, "rank_whole") || Is(wrong, "rank_chunk")) {
+    PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
+    if (Is(wrong, "rank_assembly") && last) PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
+    if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    if (Is(wrong, "rank_chunk") && last) {
+      MuonAssembly assembly;
+
+      PetscCall(MuonGetAssembly(p->muon, &assembly));
+      PetscCall(MuonAssemblySetChunk(assembly, 2));
+    }
   }
   if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
@@ -641,6 +697,58 @@ int main(int argc, char **argv)
       suffix: workers_rows
       args: -wrong workers_rows
       error: do not hold its 6 rows one behind the other
+    test:
+      suffix: workers_layout
+      nsize: 4
+      args: -wrong workers_layout
+      error: Layer "more": its rows on the ranks of a worker differs between the ranks
+    test:
+      suffix: workers_storage
+      args: -wrong workers_storage
+      error: Layer "more": its name, or what holds its weights, differs between the ranks
+    test:
+      suffix: same_hash_of_rows
+      args: -wrong same_hash_of_rows
+      error: Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
+    test:
+      suffix: gram_oracle
+      nsize: 4
+      args: -wrong gram_oracle
+      error: -muon_assembly gram of layer "more": its oracle gathers the matrix on one rank
+    test:
+      suffix: gram_blocks
+      nsize: 4
+      args: -wrong gram_blocks
+      error: -muon_assembly gram of layer "more": it is cut into blocks
+    test:
+      suffix: gram_replicated
+      nsize: 4
+      args: -wrong gram_frobenius -muon_exchange_type replicated
+      error: -muon_assembly gram of layer "more": with -muon_exchange_type replicated every worker computes the step
+    test:
+      suffix: rank_assembly
+      args: -wrong rank_assembly
+      error: Layer "more": its options differs
+    test:
+      suffix: rank_whole
+      args: -wrong rank_whole
+      error: Layer "more": its options differs
+    test:
+      suffix: rank_chunk
+      args: -wrong rank_chunk
+      error: The options of the optimizer differ between the ranks
+    test:
+      suffix: chunk
+      args: -wrong spread -muon_assembly_chunk {{0 -2}}
+      error: -muon_assembly_chunk
+    test:
+      suffix: warmup
+      args: -wrong spread -muon_assembly_warmup {{0 -2}}
+      error: -muon_assembly_warmup
+    test:
+      suffix: step_spread
+      args: -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step
+      error: -ef21_downlink step of layer "more": its rows are spread over 3 ranks
     test:
       suffix: parallel_norm
       args: -wrong {{parallel_norm parallel_blocks}}

@@ -16,6 +16,8 @@ typedef struct {
   PetscInt    first, rows;
   PetscMPIInt worker;
   PetscInt    badstep;
+  PetscInt    zerostep;     /* in which an entry is zero that is NaN in badstep */
+  PetscBool   ready, fails; /* the routine says that the gradient is ready; it then fails, or leaves this to the others */
 } Run;
 
 static PetscScalar Number(PetscInt i, PetscInt j, PetscInt step, PetscInt worker)
@@ -50,12 +52,14 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscCall(MuonLayerGetGradient(run->layer, &G));
   PetscCall(MatGetLocalSize(G, &rows, NULL));
   PetscCall(Fill(G, rows == run->rows ? run->first : 0, rows, step, run->worker));
-  if (step == run->badstep && rows > 0) {
+  if ((step == run->badstep || step == run->zerostep) && rows > 0) {
     PetscCall(MatDenseGetArray(G, &g));
-    g[0] = (PetscScalar)NAN;
+    g[0] = step == run->badstep ? (PetscScalar)NAN : 0;
     PetscCall(MatDenseRestoreArray(G, &g));
   }
   *loss = 0;
+  if (run->ready) PetscCall(MuonLayerGradientReady(run->layer));
+  if (run->fails) PetscFunctionReturn(PETSC_ERR_USER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,7 +70,8 @@ static PetscErrorCode RunCreate(MPI_Comm all, MPI_Comm comm, const char prefix[]
   run->first   = first;
   run->rows    = rows;
   run->worker  = worker;
-  run->badstep = -1;
+  run->badstep = run->zerostep = -1;
+  run->ready = run->fails = PETSC_FALSE;
   PetscCall(MatCreateDense(comm, rows, PETSC_DECIDE, PETSC_DETERMINE, N, NULL, &run->W));
   PetscCall(Fill(run->W, first, rows, -1, 0));
   PetscCall(MuonCreate(all, &run->muon));
@@ -227,6 +232,141 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
     PetscCall(MatDenseRestoreArrayRead(full, &f));
   }
   PetscCall(MatDestroy(&full));
+  PetscCall(MuonViewFromOptions(run.muon, NULL, "-muon_view"));
+  PetscCall(RunDestroy(&run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSame(const char what[], Run *a, Run *b)
+{
+  const PetscScalar *x, *y;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayRead(a->W, &x));
+  PetscCall(MatDenseGetArrayRead(b->W, &y));
+  for (PetscInt e = 0; e < a->rows * N; e++) PetscCheck(x[e] == y[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, expected %g", what, e, (double)PetscRealPart(x[e]), (double)PetscRealPart(y[e]));
+  PetscCall(MatDenseRestoreArrayRead(b->W, &y));
+  PetscCall(MatDenseRestoreArrayRead(a->W, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A routine that fails when gradients were ready, on all ranks, leaves nothing behind: the next step is that of the gradients that come then, whether they are said to be ready or not. Without a routine gradients are ready
+   before the step, whose bytes their sum and the whole weights that were gathered belong to
+*/
+static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt first, PetscInt rows)
+{
+  PetscErrorCode code;
+  Run            run, good;
+  MuonTraffic    traffic;
+  Mat            G, full;
+  long long      before;
+
+  PetscFunctionBegin;
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &run));
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &good));
+  PetscCall(MuonLayerSetWholeGradient(run.layer, PETSC_TRUE));
+  PetscCall(MuonLayerSetWholeGradient(good.layer, PETSC_TRUE));
+  for (PetscInt k = 0; k < 4; k++) {
+    mpicount_reset();
+    run.ready = PETSC_TRUE;
+    if (k > 0) {
+      run.worker += 100; /* other gradients */
+      run.fails = PETSC_TRUE;
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      code = MuonStep(run.muon);
+      PetscCall(PetscPopErrorHandler());
+      PetscCheck(code == PETSC_ERR_USER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d, expected that of the routine", (int)code);
+      run.worker -= 100;
+      run.fails = PETSC_FALSE;
+      run.ready = k == 1 ? PETSC_TRUE : PETSC_FALSE;
+    }
+    if (k == 3) {
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, M, N, NULL, &full));
+      PetscCall(MuonSetObjectiveAndGradient(run.muon, NULL, NULL));
+      PetscCall(MuonLayerGetFullWeights(run.layer, full));
+      PetscCall(MuonLayerGetGradient(run.layer, &G));
+      for (PetscInt again = 0; again < 2; again++) {
+        PetscCall(Fill(G, 0, M, again ? k : 77, worker));
+        before = mpicount.sent;
+        PetscCall(MuonLayerGradientReady(run.layer));
+        PetscCheck(mpicount.sent == before + (long long)sizeof(PetscScalar) * M * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%lld bytes when a gradient was ready", mpicount.sent - before);
+      }
+      PetscCall(MatDestroy(&full));
+    }
+    PetscCall(MuonStep(run.muon));
+    PetscCall(MuonGetTraffic(run.muon, &traffic));
+    PetscCheck(k == 0 || (long long)traffic.mpi == mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes in the traffic, %lld counted", traffic.mpi, mpicount.sent);
+    PetscCall(MuonStep(good.muon));
+    PetscCall(CheckSame("After a routine that failed", &run, &good));
+  }
+  /* A sum under way when the optimizer is reset */
+  PetscCall(MuonLayerGetGradient(run.layer, &G));
+  PetscCall(MuonLayerGradientReady(run.layer));
+  PetscCall(MuonReset(run.muon));
+  PetscCall(RunDestroy(&run));
+  PetscCall(RunDestroy(&good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* NaN on one rank in a whole gradient: the entry of the mean is left out, as if it were zero on all ranks of the worker, or the step is */
+static PetscErrorCode CheckPolicies(MPI_Comm inside, PetscMPIInt worker, PetscMPIInt nworkers, PetscInt first, PetscInt rows)
+{
+  PetscMPIInt rank, size;
+  PetscInt64  count;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int single = 0; single < 2; single++) {
+    for (int policy = (int)MUON_NAN_SKIP; policy <= (int)MUON_NAN_ZERO; policy++) {
+      Run bad, good;
+
+      PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &bad));
+      PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "c_", first, rows, worker, &good));
+      for (int k = 0; k < 2; k++) {
+        const Run *run = k == 0 ? &bad : &good;
+
+        PetscCall(MuonLayerSetWholeGradient(run->layer, PETSC_TRUE));
+        PetscCall(MuonSetNaNPolicy(run->muon, (MuonNaNPolicy)policy));
+        if (single) PetscCall(MuonSetStatePrecision(run->muon, MUON_STATE_PRECISION_SINGLE));
+      }
+      bad.ready    = PETSC_TRUE;
+      bad.badstep  = rank == size - 1 ? 1 : -1;
+      good.badstep = policy == (int)MUON_NAN_SKIP ? bad.badstep : -1;
+      if (policy == (int)MUON_NAN_ZERO && worker == nworkers - 1) good.zerostep = 1;
+      for (PetscInt k = 0; k < 3; k++) {
+        PetscCall(MuonStep(bad.muon));
+        PetscCall(MuonStep(good.muon));
+        PetscCall(CheckSame("A policy on NaN", &bad, &good));
+      }
+      PetscCall(MuonGetNaNCount(bad.muon, &count));
+      PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " entries or steps were left out, expected one", count);
+      PetscCall(RunDestroy(&bad));
+      PetscCall(RunDestroy(&good));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was chosen for a layer stays when something else of it is set */
+static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt rows)
+{
+  Run          run;
+  PetscInt     kind;
+  MuonDownlink downlink;
+
+  PetscFunctionBegin;
+  PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
+  PetscCall(MuonLayerSetRule(run.layer, MUONLAYERADAMW));
+  PetscCall(MuonEF21SetDownlink(run.muon, MUON_DOWNLINK_STEP));
+  PetscCall(MuonEF21SetLayerDownlink(run.muon, run.layer, MUON_DOWNLINK_WEIGHTS));
+  PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
+  PetscCall(MuonLayerAdamWSetBetas(run.layer, (PetscReal)0.5, (PetscReal)0.5));
+  PetscCall(MuonSetUp(run.muon));
+  PetscCall(MuonGetLayerAssemblyKind(run.muon, run.layer, &kind));
+  PetscCall(MuonEF21GetLayerDownlink(run.muon, run.layer, &downlink));
+  PetscCheck(kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER && downlink == MUON_DOWNLINK_WEIGHTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %" PetscInt_FMT ", downlink %d", kind, (int)downlink);
   PetscCall(RunDestroy(&run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -249,6 +389,9 @@ int main(int argc, char **argv)
     PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, position, rank, &across));
     PetscCall(CheckCompressors(inside, across, rank / s, first, rows));
     PetscCall(CheckNaN(inside, rank / s, first, rows));
+    PetscCall(CheckReady(inside, rank / s, first, rows));
+    PetscCall(CheckOwnChoices(inside, first, rows));
+    PetscCall(CheckPolicies(inside, rank / s, size / s, first, rows));
     if (s == size && s > 1) {
       for (PetscInt kind = (PetscInt)MUON_ASSEMBLY_ALLGATHER; kind <= (PetscInt)MUON_ASSEMBLY_OWNER; kind++) {
         PetscCall(CheckBytes(inside, "c_", first, rows, PETSC_FALSE, PETSC_FALSE, kind));
@@ -273,5 +416,12 @@ int main(int argc, char **argv)
     test:
       suffix: lowrank
       args: -b_muon_type ef21 -b_ef21_compressor topk -b_ef21_server_compressor columntopk -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -a_ef21_server_compressor rankk -a_ef21_compressor_values single
+
+  # What a user sees of layers in rows: the choices for all workers, the ranks of a worker, who assembles
+  test:
+    suffix: view
+    nsize: 2
+    requires: double
+    args: -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -c_muon_view -d_muon_view -c_lmo_type frobenius -d_lmo_type frobenius -b_muon_type ef21 -a_muon_type ef21 -a_ef21_compressor topk -a_lmo_type max
 
 TEST*/

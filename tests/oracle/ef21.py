@@ -48,8 +48,10 @@ class Run:
         self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.all.workers)]
 
     def read(self, rank, i, name):
+        """Where a layer is spread over the ranks of a worker each has a file of its rows."""
         path = os.path.join(self.folder, '%d.%d.%s' % (rank, i, name))
-        return np.fromfile(path).reshape(self.layers[i].m, self.layers[i].n) if os.path.exists(path) else None
+        paths = [path] if os.path.exists(path) else ['%s.%d' % (path, position) for position in range(self.all.shards)]
+        return np.concatenate([np.fromfile(one) for one in paths]).reshape(self.layers[i].m, self.layers[i].n) if os.path.exists(paths[0]) else None
 
     def gradient(self, j, i, W, step, shake):
         """Of worker j for layer i, which only depends on that layer, with this step's noise."""
@@ -242,12 +244,23 @@ def rounded(values, x):
     return np.array([bf16(v) for v in x.ravel()]).reshape(x.shape)
 
 
-def compress(layer, way, x, seed, step, sender, direction):
-    """Each block by itself; the number of a block is part of the name that its random numbers follow from."""
-    out, grid = np.zeros(x.shape), blocks(layer)
-    for k, block in enumerate(grid):
-        name = layer.name if len(grid) == 1 else '%s[%d]' % (layer.name, k)
-        out[block] = compress_block(layer, name, way, x[block], seed, step, sender, direction)
+def pieces(layer, shards):
+    """What is encoded and sent as one: the layer, or the rows of it on each rank of a worker, with what of its blocks is there."""
+    if shards == 1:
+        return [(layer.name, blocks(layer))]
+    ends, out = np.cumsum([layer.m // shards + (r < layer.m % shards) for r in range(shards)]), []
+    for first, end in zip([0, *ends], ends):
+        cut = [(slice(max(rows.start, first), min(rows.stop, end)), columns) for rows, columns in blocks(layer)]
+        out.append(('%s@%d' % (layer.name, first), [block for block in cut if block[0].start < block[0].stop]))
+    return out
+
+
+def compress(shards, layer, way, x, seed, step, sender, direction):
+    """Each piece and each block by itself; the number of a block is part of the name that its random numbers follow from."""
+    out = np.zeros(x.shape)
+    for name, grid in pieces(layer, shards):
+        for k, block in enumerate(grid):
+            out[block] = compress_block(layer, name if len(grid) == 1 else '%s[%d]' % (name, k), way, x[block], seed, step, sender, direction)
     return out
 
 
@@ -313,7 +326,7 @@ def ef21(run, shake):
                 Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
                 M[j][i] = weights(s, layer, 0)[1] * g[j][i]
-                Gj[j][i] = compress(layer, 'up', M[j][i], s.seed, 0, j, 0)
+                Gj[j][i] = compress(s.shards, layer, 'up', M[j][i], s.seed, 0, j, 0)
         G[i] = mean([Gj[j][i] for j in workers])
     for k in range(s.steps):
         eta = rate(s, k)
@@ -327,7 +340,7 @@ def ef21(run, shake):
                 W[i] = X[i]
                 down = down + rules[i].bits
             else:
-                W[i] = W[i] + compress(layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
+                W[i] = W[i] + compress(s.shards, layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
         if k == s.steps - 1:
             break
         g = gradients(k + 1)
@@ -339,7 +352,7 @@ def ef21(run, shake):
                 if layer.up == 'identity':
                     Gj[j][i] = M[j][i]
                 else:
-                    received.append(compress(layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
+                    received.append(compress(s.shards, layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
                     Gj[j][i] = Gj[j][i] + received[-1]
             G[i] = mean([Gj[j][i] for j in workers]) if layer.up == 'identity' else G[i] + mean(received)
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}

@@ -32,11 +32,11 @@ class Layer(Settings):
 
     def compress(self, way, x, step, sender, direction):
         if not self.rowmajor:
-            return compress(self, way, x.astype(float), 0, step, sender, direction)
+            return compress(1, self, way, x.astype(float), 0, step, sender, direction)
         # The memory is that of the transpose by columns
         turned = Settings('')
         turned.update(self, m=self.n, n=self.m)
-        return compress(turned, way, x.T.astype(float), 0, step, sender, direction).T
+        return compress(1, turned, way, x.T.astype(float), 0, step, sender, direction).T
 
 
 def gradient(s, layer, i, j, W, step):

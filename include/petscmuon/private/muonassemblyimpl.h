@@ -35,13 +35,16 @@ typedef struct {
 } MuonAssemblyClient;
 
 /*
+   CopyChoices takes over what was chosen, and Choices says it in text: a chunk that nobody set has as many items as there are ranks.
+
    SetItems says what there is, alike on all ranks; the names and ranges are copied. SetWorkspace has the whole matrices in scratch memory that others use as well, when this object does not run.
 
    Run is collective and does all items. Bytes are those handed to MPI in the last run. Memory is that of the messages in flight, and of the whole matrices where there is no workspace of others.
 */
+PETSC_EXTERN PetscErrorCode MuonAssemblyCopyChoices_Private(MuonAssembly from, MuonAssembly to);
+PETSC_EXTERN PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonAssemblySetWorkspace(MuonAssembly, MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonAssemblySetItems(MuonAssembly, PetscInt n, const MuonAssemblyItem[]);
 PETSC_EXTERN PetscErrorCode MuonAssemblyRun(MuonAssembly, const MuonAssemblyClient *);
 PETSC_EXTERN PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly, PetscLogDouble *);
-PETSC_EXTERN PetscErrorCode MuonAssemblyCopyChoices(MuonAssembly from, MuonAssembly to);
 PETSC_EXTERN PetscErrorCode MuonAssemblyGetMemory(MuonAssembly, PetscLogDouble *);

@@ -86,8 +86,8 @@ typedef enum {
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
    sees is seen before MPI is asked for a packet.
 
-   MuonExchangeReduce() is the way up in the modes reduce and allreduce: in[i] is this worker's contribution, an array without gaps, out[i] the sum over the workers where this one serves item i (else its data may be NULL). ReduceTyped
-   does the same with length[i] entries of a type that MPI sums. in[] is not modified.
+   MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's contribution, an array without gaps, out the sum over the workers where this one serves the item (else its data may be NULL). It is
+   there after ReduceEnd, which waits for all items that were begun; all workers begin them in one order, before or after Begin. ReduceTyped does both with length[i] entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1], into as many items
    as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by messages about the only item; a
@@ -109,7 +109,8 @@ PETSC_EXTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, 
 PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
 PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
 PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeReduce(MuonExchange, const MuonArray in[], const MuonArray out[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);

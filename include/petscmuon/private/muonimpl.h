@@ -39,6 +39,7 @@ struct _n_MuonPartition {
    Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data are not kept. State has the precision of -muon_state_precision, weights and their difference that of the layer
 */
 typedef struct {
+  Muon      muon;
   MuonLayer layer;
   MuonGroup group;
   PetscInt  item;      /* its number in the group's exchange */
@@ -64,6 +65,7 @@ typedef struct {
   MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
   MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
   MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
+  PetscBool      begun;    /* the sum of T over the workers is under way already, in the exchange */
   MuonArray      T, Tnew;  /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
   PetscBool      in_place; /* T is the layer's own gradient */
   MuonCompressor sent;     /* what T was sent with in this step */
@@ -289,8 +291,11 @@ PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
 /* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
+/* Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its beginning */
+PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonPiece *);
 /* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
 PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
 /* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message */

@@ -79,8 +79,10 @@ struct _p_MuonLayer {
   PetscBool        fixed;                                        /* set by the driver: the optimizer was set up with the rule and the blocks */
   PetscBool        keepsmomentum;                                /* set by the driver at its set-up: somebody keeps a momentum of this layer */
   PetscMPIInt      owner;                                        /* -1: every rank */
-  const MuonArray *server;                                       /* set by the driver: the server's weights, without data where this rank does not serve the layer */
-  PetscErrorCode (*ready)(void *);                               /* set by the driver: takes the gradient that is ready, with readyctx */
+  PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
+  PetscBool        assemblyset, downlinkset;
+  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */

@@ -129,6 +129,23 @@ PetscErrorCode MuonAssemblySetFromOptions(MuonAssembly assembly)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonAssemblyCopyChoices_Private(MuonAssembly from, MuonAssembly to)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblySetPrecision(to, from->precision));
+  PetscCall(MuonAssemblySetAssignment(to, from->assignment));
+  if (from->chunkset == PETSC_TRUE) PetscCall(MuonAssemblySetChunk(to, from->chunk));
+  PetscCall(MuonAssemblySetWarmup(to, from->warmup));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly assembly, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, length, "%s %s %" PetscInt_FMT " %" PetscInt_FMT, MuonAssemblyPrecisions[assembly->precision], MuonExchangeAssignments[assembly->assignment], assembly->chunk, assembly->warmup));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const char *MuonAssemblyPrefix_Private(MuonAssembly assembly)
 {
   return ((PetscObject)assembly)->prefix != NULL ? ((PetscObject)assembly)->prefix : "";
@@ -239,17 +256,6 @@ PetscErrorCode MuonAssemblyGetAssignment(MuonAssembly assembly, MuonExchangeAssi
 {
   PetscFunctionBegin;
   MuonGet(assembly, MUONASSEMBLY_CLASSID, assignment, assembly->assignment);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A chunk that nobody chose is that of the other's own ranks */
-PetscErrorCode MuonAssemblyCopyChoices(MuonAssembly from, MuonAssembly to)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonAssemblySetPrecision(to, from->precision));
-  PetscCall(MuonAssemblySetAssignment(to, from->assignment));
-  PetscCall(MuonAssemblySetWarmup(to, from->warmup));
-  if (from->chunkset) PetscCall(MuonAssemblySetChunk(to, from->chunk));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -553,6 +559,7 @@ PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
   PetscBool           isascii;
   PetscLogDouble      memory;
   double              local, sum, largest;
+  char                chunk[64];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(assembly, MUONASSEMBLY_CLASSID, 1);
@@ -564,13 +571,16 @@ PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s Object:%s%s%s %d MPI process%s\n", ((PetscObject)assembly)->class_name, prefix[0] != '\0' ? " (" : "", prefix, prefix[0] != '\0' ? ")" : "", assembly->size, assembly->size == 1 ? "" : "es"));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   for (PetscInt k = 0; k < assembly->nitems; k++) count[assembly->item[k].kind]++;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "matrices:"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  for (int kind = 0; kind < 4; kind++) PetscCall(PetscViewerASCIIPrintf(viewer, "%s %" PetscInt_FMT " %s", kind == 0 ? "" : ",", count[kind], MuonAssemblyKinds[kind]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscCall(PetscSNPrintf(chunk, sizeof(chunk), "%" PetscInt_FMT " matrices in a chunk", assembly->chunk));
+  if (assembly->itemsset == PETSC_TRUE) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "matrices:"));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    for (int kind = 0; kind < 4; kind++) PetscCall(PetscViewerASCIIPrintf(viewer, "%s %" PetscInt_FMT " %s", kind == 0 ? "" : ",", count[kind], MuonAssemblyKinds[kind]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  } else if (assembly->chunkset == PETSC_FALSE) PetscCall(PetscStrncpy(chunk, "as many matrices in a chunk as a worker has ranks", sizeof(chunk)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s\n", MuonAssemblyPrecisions[assembly->precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "pipeline: %" PetscInt_FMT " matrices in a chunk, %" PetscInt_FMT " chunks of warm-up\n", assembly->chunk, assembly->warmup));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "pipeline: %s, %" PetscInt_FMT " chunks of warm-up\n", chunk, assembly->warmup));
   PetscCall(PetscViewerASCIIPrintf(viewer, "assignment: %s\n", MuonExchangeAssignments[assembly->assignment]));
   if (assembly->setupcalled == PETSC_TRUE && count[MUON_ASSEMBLY_OWNER] > 0) {
     PetscCall(MuonAssemblyGetOwned_Private(assembly, &owned, &number));
@@ -580,11 +590,13 @@ PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
     PetscCall(PetscFree(owner));
     PetscCall(MuonAssemblyRestoreOwned_Private(&owned, &number));
   }
-  PetscCall(MuonAssemblyGetMemory(assembly, &memory));
-  local = (double)memory;
-  PetscCallMPI(MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)assembly)));
-  PetscCallMPI(MPI_Allreduce(&local, &largest, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)assembly)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.0f bytes, %.0f of them on the rank that has most\n", sum, largest));
+  if (assembly->itemsset == PETSC_TRUE) {
+    PetscCall(MuonAssemblyGetMemory(assembly, &memory));
+    local = (double)memory;
+    PetscCallMPI(MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)assembly)));
+    PetscCallMPI(MPI_Allreduce(&local, &largest, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)assembly)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.0f bytes, %.0f of them on the rank that has most\n", sum, largest));
+  }
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -429,18 +429,22 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeReduce(MuonExchange exchange, const MuonArray in[], const MuonArray out[])
+PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
 {
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
+  PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
+  PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  for (PetscInt i = 0; i < exchange->nitems; i++) {
-    const MuonArray *X = &in[i], *Y = &out[i];
+  PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCheck((X->n < 2 || X->ld == X->m) && (Y->data == NULL || Y->n < 2 || Y->ld == Y->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[i]);
-    PetscCheck(Y->data == NULL || (Y->precision == X->precision && Y->m == X->m && Y->n == X->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[i]);
-    PetscCall(MuonExchangeSumStart_Private(exchange, i, (uint64_t)MuonArrayEntries(X), X->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, X->data, Y->data));
-  }
+PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -367,7 +367,8 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   Level: intermediate
 
   Notes:
-  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`, `-muon_exchange_type rows`).
+  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`, `-muon_exchange_type rows`),
+  else gradients whose momentum is at the server, in the modes reduce and allreduce of the exchange, but with `-muon_nan zero`.
   Elsewhere nothing happens before the step. All ranks must call it for the same layers in the same order, and must not touch the gradient afterwards.
 
   The results do not depend on it. Layers for which it is not called are summed when the step begins.

@@ -430,7 +430,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
   Level: intermediate
 
   Notes:
-  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step. A matrix that is all on one rank is copied.
+  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step that is taken, or of the next one. A matrix that is all on one rank is copied.
 
   A forward pass may gather one layer after the other into the same memory.
 

@@ -196,11 +196,16 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
   const PetscInt   *order;
   MuonAssembly      all;
   MuonAssemblyItem *assembled;
+  MuonAssemblyKind  kind;
+  PetscLogDouble    flops;
   PetscInt          most = 0, *ranges;
 
   PetscFunctionBegin;
   if (group->partition->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < group->npieces; k++) most += MuonBlocksCount_Private(&group->piece[k].layer->blocks);
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    most += MuonBlocksCount_Private(&group->piece[k].layer->blocks);
+    PetscCall(MuonPieceGetAssembly_Private(muon, &group->piece[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that serve it */
+  }
   PetscCall(PetscMalloc1(most, &group->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->partition->size + 1), &ranges));
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
@@ -212,7 +217,7 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
   PetscCall(MuonAssemblyCreate(group->partition->inside, &group->assembly));
   PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
   PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
-  PetscCall(MuonAssemblyCopyChoices(all, group->assembly));
+  PetscCall(MuonAssemblyCopyChoices_Private(all, group->assembly));
   PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
   PetscCall(MuonAssemblySetUp(group->assembly));
   PetscCall(PetscFree2(assembled, ranges));
@@ -248,8 +253,6 @@ PetscErrorCode MuonGetAssembly(Muon muon, MuonAssembly *assembly)
   *assembly = muon->assembly;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static PetscInt MuonLayerAssemblyId = -1; /* of a layer's own kind, composed with the layer, which knows nothing of it */
 
 static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 {
@@ -339,8 +342,8 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscValidLogicalCollectiveInt(muon, kind, 3);
   PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
-  if (MuonLayerAssemblyId < 0) PetscCall(PetscObjectComposedDataRegister(&MuonLayerAssemblyId));
-  PetscCall(PetscObjectComposedDataSetInt((PetscObject)layer, MuonLayerAssemblyId, kind));
+  layer->assembly    = kind;
+  layer->assemblyset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,15 +365,11 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 @*/
 PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
 {
-  PetscInt  own = 0;
-  PetscBool has = PETSC_FALSE;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(kind, 3);
-  if (MuonLayerAssemblyId >= 0) PetscCall(PetscObjectComposedDataGetInt((PetscObject)layer, MuonLayerAssemblyId, own, has));
-  *kind = has ? own : muon->assembly_kind;
+  *kind = layer->assemblyset ? layer->assembly : muon->assembly_kind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

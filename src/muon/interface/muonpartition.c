@@ -9,7 +9,7 @@
 
 /* What every rank tells of a layer: its name, ranks of its worker, their hash, the first of them, and the position of this one among them */
 enum {
-  TOLD_NAME,
+  TOLD_NAME, /* and what holds the weights */
   TOLD_RANKS,
   TOLD_HASH,
   TOLD_FIRST,
@@ -35,7 +35,7 @@ static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMP
     PetscCallMPI(MPI_Group_free(&all));
     PetscCall(PetscFree(ranks));
   }
-  told[TOLD_NAME]     = (PetscMPIInt)(layer->hash >> 1); /* fits an int */
+  told[TOLD_NAME]     = (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage; /* fits an int */
   told[TOLD_RANKS]    = layer->ranks;
   told[TOLD_HASH]     = (PetscMPIInt)(MuonWireCRC32C(0, (const unsigned char *)members, (size_t)size * sizeof(*members)) >> 1);
   told[TOLD_FIRST]    = muon->size;
@@ -170,7 +170,8 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon)
     if (MuonIsWorker_Private(muon, l, all, members) == PETSC_FALSE) bad[1] = l;
   }
   PetscCallMPI(MPI_Allreduce(bad, first, 2, MPIU_INT, MPI_MIN, comm));
-  PetscCheck(first[0] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
+  if (first[0] < muon->nlayers || first[1] < muon->nlayers) PetscCall(PetscFree3(told, all, members));
+  PetscCheck(first[0] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name, or what holds its weights, differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
   PetscCheck(first[1] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap",
              ((PetscObject)muon->layer[first[1]])->name, muon->layer[first[1]]->ranks, muon->size);
   for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -239,6 +240,17 @@ static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPieceDropSum_Private(MuonPiece *piece)
+{
+  PetscFunctionBegin;
+  if (piece->summing != MPI_REQUEST_NULL) PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+  if (piece->begun) {
+    PetscCall(MuonExchangeReduceEnd(piece->group->exchange));
+    for (PetscInt k = 0; k < piece->group->npieces; k++) piece->group->piece[k].begun = PETSC_FALSE; /* the others begin again in the step */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPieceReady_Private(void *ctx)
 {
   MuonPiece *piece = (MuonPiece *)ctx;
@@ -246,7 +258,11 @@ PetscErrorCode MuonPieceReady_Private(void *ctx)
   PetscBool  ours;
 
   PetscFunctionBegin;
-  if (piece->summing != MPI_REQUEST_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPieceDropSum_Private(piece)); /* said again, of another gradient: its step never came */
+  if (piece->mean.data == NULL) {
+    PetscCall(MuonWorkerBeginSum_Private(piece->muon, piece));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (piece->packed.data == NULL) {
     PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
     PetscCall(MuonArrayCreate(&whole, whole.precision, &piece->packed));

@@ -70,6 +70,8 @@ static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, Mu
   piece->previous = layer->workermomentum ? (double)layer->momentum : 0;
   piece->fresh    = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - piece->previous : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
   PetscTryTypeMethod(muon, momentum, piece);
+  piece->sent = piece->up;
+  if (piece->begun) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   if (piece->mean.data != NULL) {
     ours = PETSC_FALSE;
@@ -85,7 +87,6 @@ static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, Mu
   usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.m || piece->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
   piece->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   piece->T        = G;
-  piece->sent     = piece->up;
   if (at_worker == PETSC_FALSE) M.data = NULL;
   if (usable && M.data == NULL && fresh == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
   if (piece->in_place == PETSC_FALSE) {
@@ -153,22 +154,44 @@ static PetscErrorCode MuonFollowOwn_Private(MuonPiece *piece)
 /* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
-  MuonArray *in, *out;
+  const PetscBool alone = group->partition->size > 1 && group->partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(group->npieces, &in, group->npieces, &out));
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece               *piece = &group->piece[k];
     const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&piece->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&piece->T);
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
 
-    if (group->partition->size > 1 && group->partition->nworkers == 1) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
-    in[piece->item]  = piece->T;
-    out[piece->item] = piece->sum;
+    if (alone) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
+    else if (piece->begun == PETSC_FALSE) PetscCall(MuonExchangeReduceBegin(group->exchange, piece->item, &piece->T, &piece->sum));
+    piece->begun = PETSC_FALSE;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
-  if (group->partition->size == 1 || group->partition->nworkers > 1) PetscCall(MuonExchangeReduce(group->exchange, in, out));
-  PetscCall(PetscFree2(in, out));
+  if (alone == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
+{
+  MuonArray state, G, M;
+  PetscBool ours;
+  int       finite; /* who sums looks at the sum */
+
+  PetscFunctionBegin;
+  if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* a gradient is mended before it is sent */
+  PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+  PetscCall(MuonLayerGetGradientMemory(piece->layer, &G, &ours));
+  M        = MuonArrayLike(&state, state.precision, NULL);
+  piece->T = G;
+  if (G.data == NULL || G.precision != state.precision || G.ld != G.m) {
+    if (piece->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Tnew));
+    piece->T = piece->Tnew;
+    PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &piece->T, &finite));
+  }
+  PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &G));
+  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, &piece->T, &piece->sum));
+  piece->group->bytes += (PetscLogDouble)MuonArrayBytes(&piece->T);
+  piece->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

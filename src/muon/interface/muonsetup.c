@@ -4,8 +4,11 @@
 /* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
 static PetscErrorCode MuonCheckHashes_Private(Muon muon)
 {
+  MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
   PetscInt64 *hash;
   PetscInt    count = 0, all = 0, bits = 0;
+  PetscMPIInt finder       = muon->size;
+  char        same[2][512] = {"", ""};
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->npieces; p++) {
@@ -14,7 +17,7 @@ static PetscErrorCode MuonCheckHashes_Private(Muon muon)
     all += 1 + (blocks > 1 ? blocks : 0);
   }
   while (all >> bits > 0) bits++;
-  PetscCheck(bits <= 31, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "%" PetscInt_FMT " layers and blocks, expected less than 2^31", all);
+  PetscCheck(bits <= 31, comm, PETSC_ERR_SUP, "%" PetscInt_FMT " layers and blocks, expected less than 2^31", all);
   PetscCall(PetscMalloc1(all, &hash));
   for (PetscInt p = 0; p < muon->npieces; p++) {
     const PetscInt blocks = MuonBlocksCount_Private(&muon->piece[p].layer->blocks);
@@ -31,27 +34,29 @@ static PetscErrorCode MuonCheckHashes_Private(Muon muon)
     }
   }
   PetscCall(PetscSortInt64(all, hash));
-  for (PetscInt k = 1; k < all; k++) {
-    char     name[2][512];
+  for (PetscInt k = 1; k < all && finder == muon->size; k++) {
     PetscInt first = 0;
 
     if (hash[k - 1] >> bits != hash[k] >> bits) continue;
+    finder = muon->rank;
     for (PetscInt p = 0; p < muon->npieces; p++) {
       const PetscInt blocks = MuonBlocksCount_Private(&muon->piece[p].layer->blocks), behind = first + 1 + (blocks > 1 ? blocks : 0);
 
       for (PetscInt j = 0; j < 2; j++) {
         const PetscInt number = (PetscInt)(hash[k - 1 + j] & (((PetscInt64)1 << bits) - 1));
 
-        if (number == first) PetscCall(PetscStrncpy(name[j], muon->piece[p].name, sizeof(name[j])));
-        else if (number > first && number < behind) PetscCall(MuonBlockName_Private(muon->piece[p].name, number - first - 1, sizeof(name[j]), name[j]));
+        if (number == first) PetscCall(PetscStrncpy(same[j], muon->piece[p].name, sizeof(same[j])));
+        else if (number > first && number < behind) PetscCall(MuonBlockName_Private(muon->piece[p].name, number - first - 1, sizeof(same[j]), same[j]));
       }
       first = behind;
     }
-    PetscCall(PetscFree(hash));
-    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layers or blocks of layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change the name of a layer", name[0], name[1]);
   }
   PetscCall(PetscFree(hash));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  /* Pieces have other names at other positions in their workers: the first rank that found a pair tells all */
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
+  if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Bcast(same, (PetscMPIInt)sizeof(same), MPI_CHAR, finder, comm));
+  SETERRQ(comm, PETSC_ERR_ARG_WRONG, "Layers or blocks of layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change the name of a layer", same[0], same[1]);
 }
 
 /* Longest-job-first needs one number a piece: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
@@ -122,6 +127,7 @@ static PetscErrorCode MuonSetUpPiece_Private(Muon muon, MuonPiece *piece, MuonGr
   char                name[192];
 
   PetscFunctionBegin;
+  piece->muon    = muon;
   piece->layer   = layer;
   piece->group   = group;
   piece->item    = item;
@@ -188,6 +194,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool v
     if (muon->partition_of[l] != p || muon->layer[l]->frozen) continue;
     PetscTryTypeMethod(muon, votes, muon->layer[l], &does);
     if (does != votes) continue;
+    muon->npieces++;
     PetscCall(MuonSetUpPiece_Private(muon, &group->piece[group->npieces], group, group->npieces, muon->layer[l]));
     group->npieces++;
   }
@@ -202,7 +209,6 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool v
     group->exchange = all;
   } else PetscCall(MuonCreateExchange_Private(muon, partition, votes, &group->exchange));
   if (votes) PetscCall(MuonVotesCreate_Private(group));
-  muon->npieces += group->npieces;
   muon->group[muon->ngroups++] = group;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,7 +251,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     piece->layer->server          = NULL;
     piece->layer->serverisweights = PETSC_FALSE;
     piece->layer->ready           = NULL;
-    if (piece->summing != MPI_REQUEST_NULL) PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+    PetscCall(MuonPieceDropSum_Private(piece));
     PetscCall(MuonCompressorDestroy(&piece->up));
     PetscCall(MuonCompressorDestroy(&piece->down));
     PetscCall(MuonOpenedDestroy(&piece->up_own));
@@ -351,7 +357,7 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
     PetscCall(MuonLayerGetFlops(piece->layer, &cost[k]));
     cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
     PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
-    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", piece->up_type, piece->name));
+    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", piece->up_type, names[k]));
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
   }
   PetscCall(MuonExchangeSetItems(group->exchange, group->npieces, names, cost, bytes));
@@ -386,6 +392,9 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonLayerGetShape(layer, &whole));
     W = MuonPiecePart(piece, &whole);
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->mean));
+  }
+  /* A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers where nothing comes before */
+  if (piece->mean.data != NULL || (at_server && piece->group->mode != MUON_EXCHANGE_MODE_GATHER && (piece->ranges == NULL || piece->group->partition->nworkers > 1))) {
     layer->ready    = MuonPieceReady_Private;
     layer->readyctx = piece;
   }

@@ -65,24 +65,28 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->npieces; p++) {
     const MuonPiece *piece = &muon->piece[p];
+    const char      *name  = ((PetscObject)piece->layer)->name;
 
     for (int down = 0; down < 2; down++) {
       PetscBool   same;
       const char *now = ((PetscObject)(down ? piece->down : piece->up))->type_name, *before = down ? piece->down_type : piece->up_type;
 
       PetscCall(PetscStrcmp(now, before, &same));
-      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", piece->name, down ? "from its server" : "to its server",
+      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
                  before, now);
     }
     if (piece->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(piece->layer, sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), piece->name, reason,
-               MuonPrefix(muon), piece->name);
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
+               name);
+    PetscCheck(piece->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, piece->group->partition->size,
+               MuonPrefix(muon), name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all that is sent in a step: between workers, inside them, the agreement, and what the caller gathered of weights */
+/* Of all that was sent since the last step ended: between workers, inside them, the agreement, and what the caller gathered of weights */
 static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 {
   PetscLogDouble bytes;
@@ -93,6 +97,7 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     const MuonGroup group = muon->group[g];
 
     muon->traffic.mpi += group->bytes;
+    group->bytes = 0;
     if (group->exchange != muon->exchange) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes));
       muon->traffic.mpi += bytes;
@@ -101,7 +106,10 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));
     muon->traffic.mpi += bytes;
   }
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->traffic.mpi += muon->layer[l]->gathered;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    muon->traffic.mpi += muon->layer[l]->gathered;
+    muon->layer[l]->gathered = 0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,9 +152,9 @@ PetscErrorCode MuonStep(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason = MUON_CONVERGED_ITERATING;
-  for (PetscInt g = 0; g < muon->ngroups; g++) muon->group[g]->bytes = 0;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->gathered = 0;
   if (muon->objective != NULL) {
+    /* Sums that a routine began which then failed are of no use */
+    for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceDropSum_Private(&muon->piece[p]));
     PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
     PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));

@@ -129,7 +129,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
   for (PetscInt p = 0; p < muon->npartitions; p++) spread = muon->partition[p]->size > 1 ? PETSC_TRUE : spread;
-  if (spread) PetscCall(MuonAssemblyView(muon->assembly, viewer));
+  if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;

@@ -1,7 +1,5 @@
 #include "ef21compression.h" /*I "petscmuon.h" I*/
 
-static PetscInt EF21DownlinkId = -1; /* of a layer's own downlink, composed with the layer */
-
 const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
 
 static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
@@ -433,7 +431,6 @@ PetscErrorCode MuonEF21GetInit(Muon muon, MuonEF21Init *init)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A layer's own choice is composed with the layer, which knows nothing of it */
 static PetscErrorCode MuonEF21SetDownlink_Private(Muon muon, MuonLayer layer, MuonDownlink downlink)
 {
   PetscFunctionBegin;
@@ -441,19 +438,18 @@ static PetscErrorCode MuonEF21SetDownlink_Private(Muon muon, MuonLayer layer, Mu
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_downlink must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   PetscCheck(downlink == MUON_DOWNLINK_WEIGHTS || downlink == MUON_DOWNLINK_STEP, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_downlink %d is no MuonDownlink", MuonPrefix(muon), (int)downlink);
   if (layer == NULL) ((Muon_EF21 *)muon->data)->downlink = downlink;
-  else PetscCall(PetscObjectComposedDataSetInt((PetscObject)layer, EF21DownlinkId, (PetscInt)downlink));
+  else {
+    layer->downlink    = (PetscInt)downlink;
+    layer->downlinkset = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, MuonDownlink *downlink)
 {
-  PetscInt  own = 0;
-  PetscBool has = PETSC_FALSE;
-
   PetscFunctionBegin;
   MuonCheckType(muon, MUONEF21);
-  if (layer != NULL) PetscCall(PetscObjectComposedDataGetInt((PetscObject)layer, EF21DownlinkId, own, has));
-  *downlink = has ? (MuonDownlink)own : ((Muon_EF21 *)muon->data)->downlink;
+  *downlink = layer != NULL && layer->downlinkset ? (MuonDownlink)layer->downlink : ((Muon_EF21 *)muon->data)->downlink;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -666,7 +662,6 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
-  if (EF21DownlinkId < 0) PetscCall(PetscObjectComposedDataRegister(&EF21DownlinkId));
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
