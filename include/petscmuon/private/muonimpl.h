@@ -75,8 +75,8 @@ typedef struct {
   MuonArray      X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
   void          *data;     /* the type's */
 
-  /* Set by the type in configure(): workers keep no momentum of this piece */
-  PetscBool no_momentum;
+  /* Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by, what is made of whole blocks */
+  PetscBool no_momentum, whole_vote, whole_majority;
 } MuonPiece;
 
 /* What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves each entry by itself */
@@ -119,12 +119,14 @@ typedef struct {
    count, into what momentum and oracle of the server see (the mean where it is NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.
 
-   Layers of which votes() says so vote by the signs of the T that worker() gives, and every worker applies the majority S. length() tells of a block of a piece, given by its number in MuonVotesCount(), the number that S is divided
-   by before it is multiplied with the radius, 1 where it is NULL; MuonVotesExpand() has S for it. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient.
+   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, block by block. Every worker applies the majority S. length() tells of a block the number that S is divided by
+   before it is multiplied with the radius, 1 where it is NULL; it gets S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient. Blocks are whole, in
+   one memory or with their rows on the ranks of the worker.
 */
 struct _MuonOps {
   PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
-  PetscErrorCode (*length)(Muon, MuonPiece *, PetscInt, double *, MuonStatus *);
+  PetscErrorCode (*direction)(Muon, MuonPiece *, const MuonMatrix *T, const MuonMatrix *U, MuonStatus *);
+  PetscErrorCode (*length)(Muon, MuonPiece *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*setup)(Muon, MuonPiece *);
   PetscErrorCode (*momentum)(Muon, MuonPiece *);
@@ -309,6 +311,8 @@ PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonSetUpAssembly_Private(Muon, MuonGroup);
 PETSC_INTERN PetscErrorCode MuonPieceGetAssembly_Private(Muon, MuonPiece *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 PETSC_INTERN PetscErrorCode MuonServeAssembled_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVoteAssembled_Private(Muon, MuonGroup, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonStatus *);
 /* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
@@ -326,10 +330,13 @@ PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord
 PETSC_INTERN PetscErrorCode MuonVotesCommit_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonVotesDestroy_Private(MuonVotes *);
 PETSC_INTERN PetscErrorCode MuonVotesGetMemory_Private(MuonVotes, PetscLogDouble *);
-/* Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it is of; the majority in it, +1, -1 or 0, until the next call */
+/* Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it is of */
 PETSC_EXTERN PetscInt       MuonVotesCount(const MuonPiece *);
 PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
-PETSC_EXTERN PetscErrorCode MuonVotesExpand(Muon, MuonPiece *, PetscInt, MuonArray *);
+/* The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the majority in it, +1, -1 or 0, until the next call; the number that it is divided by */
+PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
 /* Lets go of the folder of checkpoints */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);

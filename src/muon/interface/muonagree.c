@@ -23,7 +23,8 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     asked = PETSC_TRUE;
   }
   muon->meanup = muon->meandown = 0;
-  muon->agreement               = 0;
+  muon->agreement               = -1;
+  for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->votes != NULL ? 0 : muon->agreement;
   for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
     const double     *one   = theirs + (size_t)count * (size_t)r;
     const MuonRecord *other = (const MuonRecord *)one, *first = (const MuonRecord *)theirs;
@@ -34,7 +35,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     loss += (PetscReal)other->loss;
     dual += (PetscReal)other->dual;
     nans += other->nans;
-    muon->agreement += (PetscReal)other->votes;
+    if (muon->agreement >= 0) muon->agreement += (PetscReal)other->votes;
     muon->meanup += other->up / muon->size;
     muon->meandown += other->down / muon->size;
     if (other->choices != first->choices) chosen = PETSC_FALSE;
@@ -52,7 +53,6 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCall(PetscFree2(mine, theirs));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
-  if (muon->ngroups == 0 || muon->group[0]->votes == NULL) muon->agreement = -1;
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
   /* In the first step, which would be one of nothing */
   PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");

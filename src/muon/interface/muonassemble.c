@@ -11,6 +11,7 @@ typedef struct {
   MuonGroup   group;
   MuonRecord *record;
   MuonStatus *status;
+  double     *length; /* of majorities, by items */
 } MuonServing;
 
 /* The rows here of the item's block, in an array of the rows of its piece */
@@ -78,20 +79,116 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
 
 PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  MuonServing        serving;
-  MuonAssemblyClient client;
+  MuonServing              serving = {muon, group, record, status, NULL};
+  const MuonAssemblyClient client  = {MuonServeInput_Private, MuonServeOracle_Private, MuonServeOutput_Private, &serving};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&serving, sizeof(serving)));
-  serving.muon   = muon;
-  serving.group  = group;
-  serving.record = record;
-  serving.status = status;
-  client.input   = MuonServeInput_Private;
-  client.oracle  = MuonServeOracle_Private;
-  client.output  = MuonServeOutput_Private;
-  client.ctx     = &serving;
   PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Votes with what is made of whole blocks: rows of T go in, and rows of U become signs where they come out */
+static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  *G = MuonItemPart(item, &item->piece->T);
+  if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetArray(serving->muon->work, MUON_WORK_STEP_A, G, G->precision, G)); /* the momentum may be the caller's memory */
+  PetscCall(PetscMemzero(G->data, MuonArrayBytes(G)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+  Muon            muon    = serving->muon;
+  MuonStatus      applied = MUON_STATUS_OK;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(muon, direction, item->piece, G, D, &applied);
+  MuonStatusMerge(applied, serving->status);
+  if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  if (*serving->status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(serving->muon, item->piece, item->number, D, serving->status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  MuonServing              serving = {muon, group, NULL, status, NULL};
+  const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteOracle_Private, MuonVoteOutput_Private, &serving};
+  PetscLogDouble           bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  if (group->piece[0].whole_majority == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes)); /* which knows the last run only */
+  group->bytes += bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step, or the length, of whole blocks of the majority */
+static PetscErrorCode MuonMajorityInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  PetscCall(MuonVotesExpand_Private(serving->muon, item->piece, item->number, G));
+  if (*serving->status != MUON_STATUS_OK) PetscCall(PetscMemzero(G->data, MuonArrayBytes(G)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMajorityOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+  Muon            muon    = serving->muon;
+  double          length  = 1;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(muon, length, item->piece, &item->block, G, &length, serving->status);
+  if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0) serving->length[i] = length;
+  MuonArrayAxpby(0, &D->here, 0, &D->here);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMajorityOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  const PetscBool          steps = group->piece[0].Xnew.data != NULL ? PETSC_TRUE : PETSC_FALSE;
+  MuonRecord               unused;
+  MuonServing              serving = {muon, group, &unused, status, NULL};
+  const MuonAssemblyClient lengths = {MuonMajorityInput_Private, MuonMajorityOracle_Private, MuonMajorityOutput_Private, &serving};
+  const MuonAssemblyClient moves   = {MuonMajorityInput_Private, MuonServeOracle_Private, MuonServeOutput_Private, &serving};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&unused, sizeof(unused)));
+  PetscCall(PetscCalloc1(group->nitems, &serving.length));
+  PetscCall(MuonAssemblyRun(group->assembly, steps ? &moves : &lengths));
+  if (steps == PETSC_FALSE) {
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->nitems, MPI_DOUBLE, MPI_SUM, group->partition->inside));
+    group->bytes += (PetscLogDouble)group->nitems * sizeof(*serving.length);
+    for (PetscInt i = 0; i < group->nitems; i++) PetscCall(MuonVotesSetLength_Private(group->item[i].piece, group->item[i].number, serving.length[i]));
+  }
+  PetscCall(PetscFree(serving.length));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,8 +219,10 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonPiece *piece, Pe
   PetscCall(MuonLMOGathers(lmo, &gathers));
   PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&piece->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
-  PetscCheck(piece->layer->owner >= 0 || group->partition->nworkers == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather or owner, or star or layerwise",
+  /* Each worker has a vote of its own, and all have the same majority */
+  PetscCheck(group->partition->nworkers == 1 || (group->votes != NULL ? piece->whole_majority == PETSC_FALSE : piece->layer->owner >= 0), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "
+             "or owner",
              MuonPrefix(muon), name, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,6 +237,7 @@ PetscErrorCode MuonPieceGetAssembly_Private(Muon muon, MuonPiece *piece, PetscIn
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
   if (piece->ranges == NULL || piece->layer->ops->oracle == NULL || muon->ops->apply != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (piece->group->votes != NULL && piece->whole_vote == PETSC_FALSE && piece->whole_majority == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &block));
@@ -193,7 +293,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
 
 PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 {
-  const PetscInt   *order;
+  const PetscInt   *order = NULL; /* of votes, whose items are not layers, that of the pieces */
   MuonAssembly      all;
   MuonAssemblyItem *assembled;
   MuonAssemblyKind  kind;
@@ -202,16 +302,19 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 
   PetscFunctionBegin;
   if (group->partition->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->votes != NULL && group->piece[0].whole_vote == PETSC_FALSE && group->piece[0].whole_majority == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->npieces; k++) {
     most += MuonBlocksCount_Private(&group->piece[k].layer->blocks);
     PetscCall(MuonPieceGetAssembly_Private(muon, &group->piece[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that serve it */
   }
   PetscCall(PetscMalloc1(most, &group->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->partition->size + 1), &ranges));
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  if (group->votes == NULL) PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   group->nitems = 0;
   for (PetscInt k = 0; k < group->npieces; k++) {
-    if (group->piece[order[k]].serves) PetscCall(MuonAddItems_Private(muon, &group->piece[order[k]], group->item, assembled, ranges, &group->nitems));
+    MuonPiece *piece = &group->piece[order != NULL ? order[k] : k];
+
+    if (piece->serves || group->votes != NULL) PetscCall(MuonAddItems_Private(muon, piece, group->item, assembled, ranges, &group->nitems));
   }
   PetscCall(MuonGetAssembly(muon, &all));
   PetscCall(MuonAssemblyCreate(group->partition->inside, &group->assembly));
@@ -280,9 +383,9 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 
   Notes:
   `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`, and so are layers
-  whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`).
+  whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`, and the updates spectral and polar of `MUONSIGN`).
 
-  Layers that are all on one rank, and rules that move each entry by itself, need no assembly.
+  Layers that are all on one rank, rules that move each entry by itself, and votes of `MUONSIGN` without polar factor and norm need no assembly.
 
 .seealso: `Muon`, `MuonAssemblyKind`, `MuonGetAssemblyKind()`, `MuonSetLayerAssemblyKind()`, `MuonGetAssembly()`, `MuonAddLayer()`
 @*/

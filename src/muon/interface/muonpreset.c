@@ -138,10 +138,17 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   scion-unconstrained  the same                                                   0
   ef21                 ef21   0.9 ema, none        none       kj 5                0           star; up topk 0.15 natural,       3.6e-4, trapezoid 0.4
                                                                                               down identity
+  signmuon             sign                                   cubic 7, frobenius
+  signmuon-1step       sign                                   cubic 1, spectral                                                 1e-3
+                                                              by 2 iterations
+  signadam             sign   0.9
+  signsgd              sign   0
 .ve
 
   kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW` beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for PyTorch, its variants those that
-  were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and natural values up. The learning rate of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user.
+  were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and natural values up.
+  signmuon and signmuon-1step vote with polar factors, the latter of gradients of all layers that are clipped at the norm 1 (Table 1 of its paper), signadam and signsgd with the directions adam and gradient of `MUONSIGN`; the update is that
+  of `MuonSignSetUpdate()`. The learning rate of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what is blank is the library's own.
 
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take AdamW is said by
   `MuonSetRuleMatch()`.
@@ -149,7 +156,8 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   References:
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024
 . * - T. Pethick et al., Training deep learning models with norm-constrained LMOs, 2025
-- * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
+. * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
+- * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
 .seealso: `Muon`, `MuonGetPreset()`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
 @*/

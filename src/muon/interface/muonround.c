@@ -305,7 +305,7 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonA
   unsigned char *to;
 
   PetscFunctionBegin;
-  if (piece->group->direct) {
+  if (piece->group->direct || piece->group->votes != NULL) {
     MuonHashReplica_Private(piece, MuonArrayBytes(Xnew), Xnew->data);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -230,9 +230,6 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->exchange == exchange) carries = PETSC_TRUE;
-    PetscCheck(muon->group[g]->votes == NULL || muon->group[g]->partition->size == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%smuon_type %s: layer \"%s\" votes, and its rows or those of its state are spread over %d ranks; expected whole layers on every rank, and another exchange than rows", MuonPrefix(muon), ((PetscObject)muon)->type_name,
-               ((PetscObject)muon->group[g]->piece[0].layer)->name, muon->group[g]->partition->size);
   }
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetVotes(exchange, PETSC_FALSE));
@@ -400,7 +397,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   }
   layer->keepsmomentum = MuonNeedsMomentum_Private(muon, layer) && piece->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || piece->serves)) PetscCall(MuonArrayCreate(&state, state.precision, &piece->M));
-  if (piece->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE || (piece->serves && (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
+  if ((piece->group->votes == NULL && piece->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) || (piece->serves && (piece->keep_sum || piece->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
   if (piece->serves == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &piece->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));

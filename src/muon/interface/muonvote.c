@@ -6,7 +6,8 @@
 
 /*
    The round of a group that votes. The signs of all its pieces are one row of bits, a piece behind the other and a block behind the other in a piece; the exchange cuts it into items of its own. A worker fills the row, items are
-   voted on where the exchange says, and then every worker has the row of the majority, from which it makes its new weights at the commit. Nothing here asks whether a piece is all of a layer.
+   voted on where the exchange says, and then every worker has the row of the majority, from which it makes its new weights at the commit. Where a worker is several ranks the row is of the pieces at one position, and what is made of
+   whole blocks goes through the group's assembly (muonassemble.c).
 */
 
 /* A block of a layer, or the rows of it that are in a piece */
@@ -14,7 +15,7 @@ typedef struct {
   MuonBlock block; /* in the piece */
   PetscInt  number;
   size_t    at, entries;
-  double    by; /* what the majority is multiplied with in this step */
+  double    length, by; /* what the majority is divided by in this step, and what it is multiplied with in all */
 } MuonVotesBlock;
 
 struct _n_MuonVotes {
@@ -45,6 +46,21 @@ PetscInt MuonVotesCount(const MuonPiece *piece)
 static MuonVotesBlock *MuonVotesBlockOf(const MuonPiece *piece, PetscInt b)
 {
   return &piece->group->votes->block[piece->group->votes->first[piece - piece->group->piece] + b];
+}
+
+/* NULL where none of its rows are here */
+static MuonVotesBlock *MuonVotesFind(const MuonPiece *piece, PetscInt number)
+{
+  for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
+    if (MuonVotesBlockOf(piece, b)->number == number) return MuonVotesBlockOf(piece, b);
+  }
+  return NULL;
+}
+
+/* There is nobody to vote with */
+static PetscBool MuonVotesAlone(const MuonGroup group)
+{
+  return group->partition->size > 1 && group->partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static MuonArray MuonVotesPart(const MuonVotesBlock *one, const MuonArray *whole)
@@ -181,6 +197,7 @@ PetscErrorCode MuonVotesSetUp_Private(Muon muon, MuonGroup group)
   PetscCall(MuonVotesSetItems_Private(group, start));
   PetscCall(PetscFree(start));
   PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
+  if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
   if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
     PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
     votes->size = votes->workers > 127 ? 2 : 1;
@@ -265,26 +282,43 @@ static const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned 
   return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
-/* A worker's signs, one block behind the other */
-static PetscErrorCode MuonVotesFill_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
+PetscErrorCode MuonVotesFill_Private(Muon muon, MuonPiece *piece, PetscInt number, const MuonArray *U, MuonStatus *status)
 {
-  MuonVotes  votes  = piece->group->votes;
-  MuonUpload upload = {piece->up, &piece->T, NULL, MUON_STATUS_OK};
+  MuonVotes             votes   = piece->group->votes;
+  const MuonVotesBlock *one     = MuonVotesFind(piece, number);
+  const MuonKernels    *kernels = MuonArrayKernels(U);
+  unsigned char        *to;
+  double                sum;
 
   PetscFunctionBegin;
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscTryTypeMethod(muon, worker, piece, &upload);
-  MuonStatusMerge(upload.status, status);
+  if (one == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  to = votes->own + one->at / 8;
+  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, MUON_WORK_STEP_D, (one->entries + 7) / 8, &to));
+  if (kernels->Signs(U->m, U->n, U->data, U->ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A worker's signs, one block behind the other */
+static PetscErrorCode MuonVotesFillPiece_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
+{
+  PetscFunctionBegin;
   for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) {
     const MuonVotesBlock *one     = MuonVotesBlockOf(piece, b);
-    const MuonArray       part    = MuonVotesPart(one, upload.T);
-    const MuonKernels    *kernels = MuonArrayKernels(&part);
-    unsigned char        *to      = votes->own + one->at / 8;
-    double                sum;
+    const MuonArray       part    = MuonVotesPart(one, &piece->T);
+    MuonArray             U       = part;
+    MuonStatus            applied = MUON_STATUS_OK;
 
-    if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, MUON_WORK_STEP_D, (one->entries + 7) / 8, &to));
-    if (kernels->Signs(part.m, part.n, part.data, part.ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
-    if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
+    if (piece->whole_vote) {
+      MuonMatrix from, to;
+
+      PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, part.precision, &U));
+      from = MuonMatrixOfArray(&part);
+      to   = MuonMatrixOfArray(&U);
+      PetscUseTypeMethod(muon, direction, piece, &from, &to, &applied);
+      MuonStatusMerge(applied, status);
+    }
+    if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, piece, one->number, &U, status));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -390,7 +424,11 @@ static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonSt
 PetscErrorCode MuonVotesWorkers_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonVotesFill_Private(muon, &group->piece[k], status));
+  if (group->assembly != NULL && group->piece[0].whole_vote) PetscCall(MuonVoteAssembled_Private(muon, group, status));
+  else {
+    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonVotesFillPiece_Private(muon, &group->piece[k], status));
+  }
+  if (MuonVotesAlone(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
   else PetscCall(MuonVotesUpSum_Private(muon, group));
@@ -405,7 +443,8 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
   const MuonKernelTie tie = muon->tieminus ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
 
   PetscFunctionBegin;
-  for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER; w++) {
+  if (MuonVotesAlone(group)) votes->plane[0] = votes->own;
+  for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER && MuonVotesAlone(group) == PETSC_FALSE; w++) {
     const unsigned char *message;
     size_t               bytes;
     MuonStatus           received;
@@ -484,11 +523,9 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
 }
 
 /* Y = keep X + by S on a block */
-static PetscErrorCode MuonVotesMove_Private(Muon muon, const MuonPiece *piece, PetscInt b, double keep, const MuonArray *X, double by, const MuonArray *Y)
+static PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double by, const MuonArray *Y)
 {
-  MuonVotes             votes = piece->group->votes;
-  const MuonVotesBlock *one   = MuonVotesBlockOf(piece, b);
-  const unsigned char  *bits, *ties;
+  const unsigned char *bits, *ties;
 
   PetscFunctionBegin;
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
@@ -498,22 +535,33 @@ static PetscErrorCode MuonVotesMove_Private(Muon muon, const MuonPiece *piece, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonVotesExpand(Muon muon, MuonPiece *piece, PetscInt b, MuonArray *S)
+PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonPiece *piece, PetscInt number, MuonArray *S)
 {
-  const MuonVotesBlock *one = MuonVotesBlockOf(piece, b);
+  const MuonVotesBlock *one = MuonVotesFind(piece, number);
   MuonArray             state, part;
+  MuonBlock             block;
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
-  part = MuonVotesPart(one, &state);
+  PetscCall(MuonLayerGetBlock_Private(piece->layer, number, &block));
+  part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
   PetscCall(PetscMemzero(S->data, MuonArrayBytes(S)));
-  PetscCall(MuonVotesMove_Private(muon, piece, b, 1, S, 1, S));
+  if (one != NULL) PetscCall(MuonVotesMove_Private(muon, piece->group->votes, one, 1, S, 1, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesSetLength_Private(MuonPiece *piece, PetscInt number, double length)
+{
+  MuonVotesBlock *one = MuonVotesFind(piece, number);
+
+  PetscFunctionBegin;
+  if (one != NULL) one->length = length;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The step of the rule to S of the whole piece, which all workers compute */
-static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *W, MuonStatus *status)
 {
   MuonArray  state, S;
   MuonStatus stepped = MUON_STATUS_OK;
@@ -523,36 +571,46 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLa
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
   PetscCall(PetscMemzero(S.data, MuonArrayBytes(&S)));
   for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
-    const MuonArray part = MuonVotesPart(MuonVotesBlockOf(piece, b), &S);
+    const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
+    const MuonArray       part = MuonVotesPart(one, &S);
 
-    PetscCall(MuonVotesMove_Private(muon, piece, b, 1, &part, 1, &part));
+    PetscCall(MuonVotesMove_Private(muon, piece->group->votes, one, 1, &part, 1, &part));
   }
   PetscCall(MuonLayerStep(piece->layer, info, &S, W, &piece->Xnew, &stepped));
   MuonStatusMerge(stepped, status);
-  if (stepped == MUON_STATUS_OK) piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)piece->Xnew.data, MuonArrayBytes(&piece->Xnew));
+  if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece, &piece->Xnew, W, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before they are there */
-static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscInt b, const MuonLayerStepInfo *info, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscInt b, const MuonLayerStepInfo *info, const MuonArray *W, MuonStatus *status)
 {
-  MuonVotesBlock *one    = MuonVotesBlockOf(piece, b);
-  const MuonArray part   = MuonVotesPart(one, W);
-  double          length = 1;
+  MuonVotesBlock *one       = MuonVotesBlockOf(piece, b);
+  const MuonArray part      = MuonVotesPart(one, W);
+  const PetscBool assembled = piece->group->assembly != NULL && piece->whole_majority ? PETSC_TRUE : PETSC_FALSE;
   PetscReal       factor;
   MuonBlock       block;
+  MuonArray       S;
+  MuonMatrix      matrix;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetBlock_Private(piece->layer, one->number, &block));
   PetscCall(MuonLayerGetBlockFactor_Private(piece->layer, &block, &factor));
-  PetscTryTypeMethod(muon, length, piece, b, &length, status);
-  one->by               = length > 0 ? -(info->rate * (double)factor) / length : 0;
+  if (assembled == PETSC_FALSE) {
+    one->length = 1;
+    if (piece->whole_majority) {
+      PetscCall(MuonVotesExpand_Private(muon, piece, one->number, &S));
+      matrix = MuonMatrixOfArray(&S);
+    }
+    PetscTryTypeMethod(muon, length, piece, &block, piece->whole_majority ? &matrix : NULL, &one->length, status);
+  }
+  one->by               = one->length > 0 ? -(info->rate * (double)factor) / one->length : 0;
   piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)&one->by, sizeof(one->by));
   if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.m, part.n, part.data, part.ld) + fabs(one->by) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
 {
   MuonLayerStepInfo info;
   MuonArray         whole, W;
@@ -563,9 +621,9 @@ static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, Muon
              MuonPrefix(muon), piece->name);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  if (piece->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, piece, &info, &W, record, status));
+  if (piece->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, piece, &info, &W, status));
   else {
-    for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) PetscCall(MuonVotesScale_Private(muon, piece, b, &info, &W, record, status));
+    for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) PetscCall(MuonVotesScale_Private(muon, piece, b, &info, &W, status));
   }
   PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -602,7 +660,10 @@ PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *
     PetscCall(MuonExchangeDown(group->exchange, *status));
     for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
   }
-  for (PetscInt k = 0; k < group->npieces && *status == MUON_STATUS_OK; k++) PetscCall(MuonVotesPrepare_Private(muon, &group->piece[k], record, status));
+  if (group->assembly != NULL && group->piece[0].whole_majority) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
+  for (PetscInt k = 0; k < group->npieces && *status == MUON_STATUS_OK; k++) {
+    if (group->assembly == NULL || group->piece[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->piece[k], status));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -621,9 +682,10 @@ PetscErrorCode MuonVotesCommit_Private(Muon muon, MuonPiece *piece)
       const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
       const MuonArray       part = MuonVotesPart(one, &W);
 
-      PetscCall(MuonVotesMove_Private(muon, piece, b, 1 - info.rate * info.decay, &part, one->by, &part));
+      PetscCall(MuonVotesMove_Private(muon, piece->group->votes, one, 1 - info.rate * info.decay, &part, one->by, &part));
     }
   }
+  if (piece->cut) PetscCall(MuonPieceGather_Private(muon, piece, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,6 @@ typedef struct {
   MuonSignTie       tie;
   PetscBool         measure;
   MuonRecord       *record; /* of the step that is being taken */
-  MuonArray         U;      /* polar factor that the worker votes with */
 } Muon_Sign;
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
@@ -52,9 +51,9 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
     MuonLayerCheck(piece->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
-    MuonLayerCheck(piece->layer, piece->rows == piece->layer->m || (sign->direction != MUON_SIGN_DIRECTION_POLAR && sign->update != MUON_SIGN_UPDATE_POLAR && sign->update != MUON_SIGN_UPDATE_SPECTRAL), PETSC_ERR_SUP,
-                   "sign_direction %s and -sign_update %s: a polar factor and a norm are of whole matrices, and this layer is cut", MuonSignDirections[sign->direction], MuonSignUpdates[sign->update]);
-    piece->no_momentum = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+    piece->no_momentum    = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+    piece->whole_vote     = sign->direction == MUON_SIGN_DIRECTION_POLAR ? PETSC_TRUE : PETSC_FALSE;
+    piece->whole_majority = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,7 +92,7 @@ static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonPiece *piece)
   PetscCall(MuonExchangeGetWorkers(piece->group->exchange, &workers, &worker));
   PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(piece) && whole.data != NULL; b++) {
-    MuonArray part, G = MuonPiecePart(piece, &whole);
+    MuonArray part, G = piece->mean.data != NULL ? piece->mean : MuonPiecePart(piece, &whole);
     MuonBlock block;
 
     PetscCall(MuonVotesGetBlock(piece, b, &G, &part, &block));
@@ -117,53 +116,32 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A worker votes with T, or with its polar factor, block by block */
-static PetscErrorCode MuonWorker_Sign(Muon muon, MuonPiece *piece, MuonUpload *upload)
+/* A worker votes with the polar factor of T */
+static PetscErrorCode MuonDirection_Sign(Muon muon, MuonPiece *piece, const MuonMatrix *T, const MuonMatrix *U, MuonStatus *status)
 {
-  Muon_Sign *sign = (Muon_Sign *)muon->data;
-  MuonPolar  polar;
-  MuonLMO    lmo;
+  MuonPolar polar;
+  MuonLMO   lmo;
 
   PetscFunctionBegin;
-  if (piece->group->votes == NULL || sign->direction != MUON_SIGN_DIRECTION_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
   PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, upload->T, upload->T->precision, &sign->U));
-  for (PetscInt b = 0; b < MuonVotesCount(piece) && upload->status == MUON_STATUS_OK; b++) {
-    MuonArray  g, u;
-    MuonMatrix from, to;
-    MuonBlock  block;
-
-    PetscCall(MuonVotesGetBlock(piece, b, upload->T, &g, &block));
-    PetscCall(MuonVotesGetBlock(piece, b, &sign->U, &u, &block));
-    from = MuonMatrixOfArray(&g);
-    to   = MuonMatrixOfArray(&u);
-    PetscCall(MuonPolarApplyMatrix(polar, &from, &to));
-    PetscCall(MuonPolarGetStatus(polar, &upload->status));
-  }
-  upload->T = &sign->U;
+  PetscCall(MuonPolarApplyMatrix(polar, T, U));
+  PetscCall(MuonPolarGetStatus(polar, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLength_Sign(Muon muon, MuonPiece *piece, PetscInt b, double *length, MuonStatus *status)
+static PetscErrorCode MuonLength_Sign(Muon muon, MuonPiece *piece, const MuonBlock *block, const MuonMatrix *S, double *length, MuonStatus *status)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
-  MuonArray        S;
-  MuonMatrix       matrix;
-  MuonBlock        block;
   MuonLMO          lmo;
   MuonStatus       computed;
   PetscReal        norm;
 
   PetscFunctionBegin;
-  if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) {
-    PetscCall(MuonVotesGetBlock(piece, b, NULL, NULL, &block));
-    *length = sqrt((double)block.m * (double)block.n);
-  } else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
+  if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) *length = sqrt((double)block->m * (double)block->n);
+  else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
     PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
-    PetscCall(MuonVotesExpand(muon, piece, b, &S));
-    matrix = MuonMatrixOfArray(&S);
-    PetscCall(MuonLMOComputeNormMatrix(lmo, &matrix, &norm));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, S, &norm));
     PetscCall(MuonLMOGetStatus(lmo, &computed));
     MuonStatusMerge(computed, status);
     *length = (double)norm;
@@ -500,6 +478,9 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce sums integers, its Algorithm 2), by the owners of the layers (`MUONEXCHANGELAYERWISE`), or by one worker (`MUONEXCHANGESTAR`; gather is the
   parameter server, reduce the tree of its appendix). The table of `MuonExchangeSetMode()` says what is legal.
 
+  Where the rows of a layer are on the ranks of a worker, those at one position vote among themselves on their rows, and the majority is that of whole layers. Polar factors and norms, of a direction or an update, are of whole blocks,
+  which the `MuonAssembly` makes of rows inside each worker. With `MUONEXCHANGEROWS` all ranks are one worker, whose signs are the majority\: nothing is sent for it.
+
   The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1, and the second moment is
   not kept.
 
@@ -529,7 +510,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
   muon->ops->setup          = MuonSetUp_Sign;
   muon->ops->begin          = MuonBegin_Sign;
   muon->ops->momentum       = MuonMomentum_Sign;
-  muon->ops->worker         = MuonWorker_Sign;
+  muon->ops->direction      = MuonDirection_Sign;
   muon->ops->length         = MuonLength_Sign;
   muon->ops->choices        = MuonChoices_Sign;
   muon->ops->setfromoptions = MuonSetFromOptions_Sign;
