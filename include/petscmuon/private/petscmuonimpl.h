@@ -125,8 +125,8 @@ typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
-  /* Not NULL where state is about to be restored. Who makes an array at the first step only has it made now, where there is a state of this name: of the shape and precision of another, or of its own where that is NULL */
-  PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], const MuonArray *like, MuonArray *);
+  /* Not NULL where state is about to be restored. Who makes an array at the first step only has it made now, where there is a state of this name: of the shape and precision that state of the layer has here where it is entrywise, else of its own */
+  PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
   void *ctx;
 } MuonStateVisitor;
 

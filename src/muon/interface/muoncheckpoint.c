@@ -8,8 +8,8 @@
 /*
    Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and reads them; here the ranks agree.
 
-   What a server has is written by who serves, and what everybody has once, its rows cut over the ranks: weights, and the state of servers where every rank serves. Whoever reads goes over all files and takes the rows that it has, by
-   their numbers in the layer.
+   What a server has is written by who serves, and what several ranks have once, its rows cut over these: weights, and the state of servers where every rank serves. Whoever reads goes over all files and takes the rows that it has, by
+   their numbers in the layer, whatever ranks had them. What is no rows of a layer is of a piece, and has a place where there is such a piece.
 */
 
 #define MUON_CHECKPOINT_WEIGHTS "weights"
@@ -32,8 +32,9 @@ struct _n_MuonCheckpoints {
   MuonFileIdentity id;
 };
 
-/* A load goes over all files three times: to make the state that a first step would make, to look whether all is there and nothing else, and to take it */
+/* A load goes over all files four times: to count workers, to make the state that a first step would make, to look whether all is there and nothing else, and to take it */
 typedef enum {
+  LOAD_COUNT,
   LOAD_MAKE,
   LOAD_LOOK,
   LOAD_TAKE
@@ -47,6 +48,7 @@ typedef struct {
   MuonFileReader     *reader; /* of the file at hand */
   MuonCheckpointPhase phase;
   PetscBool           first;         /* of the files */
+  uint32_t           *workers;       /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
   PetscInt            count, states; /* states so far in this walk, and room for them */
   PetscInt64         *covered;       /* entries of each that were found */
   PetscInt            nmade, makeable;
@@ -83,65 +85,103 @@ static MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateH
   return holder == MUON_STATE_EVERYONE && strcmp(name, MUON_CHECKPOINT_WEIGHTS) == 0 ? MUON_FILE_EVERYONE : MUON_FILE_SERVER;
 }
 
-/* What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone. everywhere: every rank has it */
-static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, PetscBool *everywhere)
+/* What a state belongs to, by its name: a layer or a piece of it, or -1 for what the optimizer has beside layers; piece is NULL where the layer is frozen */
+static PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], PetscInt *layer, const MuonPiece **piece)
 {
-  MuonLayer layer = NULL;
-  PetscInt  row   = 0;
-  PetscBool same;
+  PetscFunctionBegin;
+  *layer = -1;
+  *piece = NULL;
+  for (PetscInt l = 0; l < muon->nlayers && *layer < 0; l++) {
+    if (strcmp(((PetscObject)muon->layer[l])->name, name) == 0) *layer = l;
+  }
+  for (PetscInt p = 0; p < muon->npieces && *piece == NULL; p++) {
+    if (*layer >= 0 ? muon->piece[p].layer == muon->layer[*layer] : strcmp(muon->piece[p].name, name) == 0) *piece = &muon->piece[p];
+  }
+  for (PetscInt l = 0; l < muon->nlayers && *layer < 0 && *piece != NULL; l++) {
+    if (muon->layer[l] == (*piece)->layer) *layer = l;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many ranks have the same of a state, this one among them */
+typedef struct {
+  PetscInt    layer;
+  PetscMPIInt copies, copy;
+  PetscBool   leads; /* what has no rows, of a layer whose rows are spread, is written with the first of them */
+} MuonCheckpointPlace;
+
+/* What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone, whose rows are then those of a layer of its own */
+static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, MuonCheckpointPlace *place)
+{
+  const PetscBool  weights = state->holder == MUON_STATE_EVERYONE && strcmp(state->name, MUON_CHECKPOINT_WEIGHTS) == 0 ? PETSC_TRUE : PETSC_FALSE; /* the caller's, not a server's */
+  const MuonPiece *piece;
+  MuonPartition    partition;
+  MuonLayer        layer;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces && layer == NULL; p++) {
-    PetscCall(PetscStrcmp(muon->piece[p].name, state->layer, &same));
-    if (same == PETSC_FALSE) continue;
-    layer = muon->piece[p].layer;
-    row   = muon->piece[p].row;
-  }
-  for (PetscInt l = 0; l < muon->nlayers && layer == NULL; l++) {
-    PetscCall(PetscStrcmp(((PetscObject)muon->layer[l])->name, state->layer, &same));
-    if (same) layer = muon->layer[l];
-  }
-  PetscCheck(layer != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
   PetscCall(PetscMemzero(record, sizeof(*record)));
-  record->state     = state->name;
-  record->entrywise = state->entrywise ? 1 : 0;
-  record->layer     = state->entrywise ? ((PetscObject)layer)->name : state->layer;
-  record->holder    = MuonCheckpointHolder_Private(state->name, state->holder);
-  record->whose     = state->holder == MUON_STATE_WORKER ? (uint32_t)muon->rank : 0;
-  record->rows      = state->bytes;
-  record->columns   = 1;
+  record->layer   = state->layer;
+  record->state   = state->name;
+  record->holder  = MuonCheckpointHolder_Private(state->name, state->holder);
+  record->rows    = state->bytes;
+  record->columns = 1;
   if (state->array != NULL) {
     record->precision = state->array->precision == MUON_SINGLE ? MUON_FILE_SINGLE : MUON_FILE_DOUBLE;
     record->rowmajor  = state->array->rowmajor;
     record->rows      = MuonArrayRows(state->array);
     record->columns   = MuonArrayColumns(state->array);
   }
+  place->copies = muon->size;
+  place->copy   = muon->rank;
+  place->leads  = PETSC_TRUE;
+  PetscCall(MuonCheckpointFindLayer_Private(muon, state->layer, &place->layer, &piece));
+  PetscCheck(place->layer >= 0 || state->layer[0] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
+  if (place->layer < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  layer                 = muon->layer[place->layer];
+  partition             = muon->partition[muon->partition_of[place->layer]];
+  record->entrywise     = state->entrywise ? 1 : 0;
+  record->whose         = state->holder == MUON_STATE_WORKER ? (uint32_t)partition->worker : 0;
   record->layer_rows    = (uint64_t)layer->m;
   record->layer_columns = (uint64_t)layer->n;
-  record->row           = state->entrywise ? (uint64_t)row : 0;
-  *everywhere           = state->holder == MUON_STATE_EVERYONE || (state->holder == MUON_STATE_SERVER && layer->owner < 0) ? PETSC_TRUE : PETSC_FALSE;
+  if (state->entrywise) {
+    record->layer = ((PetscObject)layer)->name;
+    record->row   = (uint64_t)(weights ? layer->first : piece->row);
+  } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)piece->rows;
+  else place->leads = piece->row == 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
+    place->copies = 1;
+    place->copy   = 0;
+  } else if (weights == PETSC_FALSE || layer->ranks > 1) {
+    place->copies = partition->nworkers;
+    place->copy   = partition->worker;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there were as many workers as there are: then each has its own, else all have means */
+static PetscBool MuonCheckpointSameWorkers_Private(const MuonCheckpointWalk *walk, PetscInt layer)
+{
+  return layer < 0 || walk->workers[layer] == (uint32_t)walk->muon->partition[walk->muon->partition_of[layer]]->nworkers ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
-  const Muon          muon = walk->muon;
   MuonFileRecord      record;
+  MuonCheckpointPlace place;
   MuonArray           part;
-  PetscBool           everywhere;
 
   PetscFunctionBegin;
   if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointRecord_Private(muon, state, &record, &everywhere));
-  if (everywhere && state->entrywise) {
-    const uint64_t first = record.rows * (uint64_t)muon->rank / (uint64_t)muon->size, last = record.rows * (uint64_t)(muon->rank + 1) / (uint64_t)muon->size;
+  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &record, &place));
+  if (state->entrywise) {
+    const uint64_t first = record.rows * (uint64_t)place.copy / (uint64_t)place.copies, last = record.rows * (uint64_t)(place.copy + 1) / (uint64_t)place.copies;
 
     part = MuonArrayPart(state->array, (size_t)first, 0, (size_t)(last - first), (size_t)record.columns);
     record.row += first;
     record.rows = last - first;
     (void)MuonFileWriterAdd(walk->writer, &record, part.data, part.ld);
-  } else if (everywhere == PETSC_FALSE || muon->rank == 0) (void)MuonFileWriterAdd(walk->writer, &record, state->data, state->array != NULL ? state->array->ld : record.rows);
+  } else if (place.copy == 0 && place.leads) (void)MuonFileWriterAdd(walk->writer, &record, state->data, state->array != NULL ? state->array->ld : record.rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,10 +203,8 @@ static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const
 }
 
 /* One record for a state: its rows that are here, or all of it */
-static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonFileRecord *want, const MuonFileRecord *from, PetscInt64 *covered)
+static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonFileRecord *want, const MuonFileRecord *from, double weight, PetscInt64 *covered)
 {
-  const uint32_t ranks  = walk->reader->id.ranks;
-  const double   weight = want->holder == MUON_FILE_WORKER && ranks != (uint32_t)walk->muon->size ? 1 / (double)ranks : 1;
   const uint64_t first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
   MuonArray      to;
 
@@ -191,76 +229,83 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const
 
 static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
-  MuonCheckpointWalk *walk  = (MuonCheckpointWalk *)visitor->ctx;
-  const PetscBool     other = walk->reader->id.ranks != (uint32_t)walk->muon->size ? PETSC_TRUE : PETSC_FALSE;
+  MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
   MuonFileRecord      want;
-  PetscBool           everywhere;
+  MuonCheckpointPlace place;
+  PetscBool           mean; /* of the workers that there were */
   PetscInt64         *covered;
 
   PetscFunctionBegin;
   if (state->scratch || walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &everywhere));
+  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &place));
   if (walk->count == walk->states) {
     walk->states = 2 * walk->states + 16;
     PetscCall(PetscRealloc((size_t)walk->states * sizeof(*walk->covered), &walk->covered));
   }
   covered = &walk->covered[walk->count++];
+  mean    = want.holder == MUON_FILE_WORKER && MuonCheckpointSameWorkers_Private(walk, place.layer) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (walk->first) *covered = 0;
-  /* It starts anew where there are other workers */
-  if (want.holder == MUON_FILE_WORKER && want.entrywise == 0 && other) *covered = (PetscInt64)(want.rows * want.columns);
-  if (want.holder == MUON_FILE_WORKER && other && walk->first && walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
+  if (mean && want.entrywise && walk->first && walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
   for (size_t k = 0; k < walk->reader->records && walk->result == MUON_FILE_OK; k++) {
     const MuonFileRecord *from = &walk->reader->record[k];
-    PetscBool             layer, name;
 
-    PetscCall(PetscStrcmp(from->layer, want.layer, &layer));
-    PetscCall(PetscStrcmp(from->state, want.state, &name));
-    if (layer == PETSC_FALSE || name == PETSC_FALSE || from->holder != want.holder || (other == PETSC_FALSE && from->whose != want.whose)) continue;
+    if (strcmp(from->layer, want.layer) != 0 || strcmp(from->state, want.state) != 0 || from->holder != want.holder || (mean == PETSC_FALSE && from->whose != want.whose)) continue;
+    /* Of a piece that is cut in another way, or of another worker */
+    if (want.entrywise == 0 && from->entrywise == 0 && (mean || from->layer_rows != want.layer_rows)) continue;
     if (walk->phase == LOAD_LOOK) walk->taken[walk->base + k] = 1;
-    if (want.holder != MUON_FILE_WORKER || want.entrywise || other == PETSC_FALSE) PetscCall(MuonCheckpointTake_Private(walk, state, &want, from, covered));
+    PetscCall(MuonCheckpointTake_Private(walk, state, &want, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After all files: everything was there */
+/* After all files were looked at: everything is there. What compressors keep that has no place in a layer may be of other pieces, and begins anew */
 static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
   MuonFileRecord      want;
-  PetscBool           everywhere;
-  PetscInt64          entries;
+  MuonCheckpointPlace place;
+  PetscInt64          entries, covered;
 
   PetscFunctionBegin;
   if (state->scratch || walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &everywhere));
-  entries = (PetscInt64)(want.rows * want.columns) * (want.holder == MUON_FILE_WORKER && want.entrywise && walk->reader->id.ranks != (uint32_t)walk->muon->size ? (PetscInt64)walk->reader->id.ranks : 1);
-  if (walk->covered[walk->count] != entries) {
+  PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &want, &place));
+  entries = (PetscInt64)(want.rows * want.columns);
+  if (want.holder == MUON_FILE_WORKER && want.entrywise && MuonCheckpointSameWorkers_Private(walk, place.layer) == PETSC_FALSE) entries *= (PetscInt64)walk->workers[place.layer];
+  covered = walk->covered[walk->count++];
+  if (covered == 0 && state->array != NULL && want.entrywise == 0) {
+    if (walk->phase == LOAD_TAKE) PetscCall(MuonArrayDestroy(state->array));
+  } else if (covered != entries) {
     walk->result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", walk->covered[walk->count], entries, state->name, state->layer));
+    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", covered, entries, state->name, state->layer));
   }
-  walk->count++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Before anything is read: who makes state at a first step only has what this file has of it made. It is taken back where the checkpoint is refused */
-static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], const MuonArray *like, MuonArray *array)
+static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
   MuonCheckpointWalk  *walk   = (MuonCheckpointWalk *)visitor->ctx;
   const MuonFileHolder holder = MuonCheckpointHolder_Private(name, visitor->holder);
+  const MuonPiece     *piece;
+  PetscMPIInt          worker;
+  PetscInt             layer;
 
   PetscFunctionBegin;
-  if (holder == MUON_FILE_WORKER && walk->reader->id.ranks != (uint32_t)walk->muon->size) PetscFunctionReturn(PETSC_SUCCESS);
-  for (size_t k = 0; k < walk->reader->records && array->data == NULL; k++) {
+  PetscCall(MuonCheckpointFindLayer_Private(walk->muon, visitor->layer, &layer, &piece));
+  if (holder == MUON_FILE_WORKER && MuonCheckpointSameWorkers_Private(walk, layer) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  worker = holder == MUON_FILE_WORKER ? piece->group->partition->worker : 0;
+  for (size_t k = 0; k < walk->reader->records && array->data == NULL && piece->rows > 0; k++) {
     const MuonFileRecord *record = &walk->reader->record[k];
     MuonArray             shape;
 
-    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || (holder == MUON_FILE_WORKER && record->whose != (uint32_t)walk->muon->rank)) continue;
+    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != (uint32_t)worker) continue;
+    if (entrywise == PETSC_FALSE && record->layer_rows != (uint64_t)piece->rows) continue;
     PetscCall(PetscMemzero(&shape, sizeof(shape)));
     shape.rowmajor  = record->rowmajor;
     shape.m         = (size_t)(record->rowmajor ? record->columns : record->rows);
     shape.n         = (size_t)(record->rowmajor ? record->rows : record->columns);
     shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
-    if (like != NULL) shape = *like;
+    if (entrywise) PetscCall(MuonPieceGetStateShape(walk->muon, piece, &shape));
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));
     if (walk->nmade == walk->makeable) {
       walk->makeable = 2 * walk->makeable + 16;
@@ -607,6 +652,23 @@ static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many workers the file at hand knows of each layer. There are no more of them than files: whatever else one says is refused for what is not there */
+static PetscErrorCode MuonCheckpointCount_Private(MuonCheckpointWalk *walk)
+{
+  const MuonPiece *piece;
+  PetscInt         layer;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < walk->reader->records; k++) {
+    const MuonFileRecord *record = &walk->reader->record[k];
+
+    if (record->holder != MUON_FILE_WORKER || record->entrywise == 0) continue;
+    PetscCall(MuonCheckpointFindLayer_Private(walk->muon, record->layer, &layer, &piece));
+    if (layer >= 0 && record->whose < walk->reader->id.ranks) walk->workers[layer] = PetscMax(walk->workers[layer], record->whose + 1);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One phase of a load, over all files */
 static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, MuonCheckpointPhase phase, const MuonFileIdentity *run, const MuonFileSeal seals[])
 {
@@ -625,15 +687,16 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
         walk->takeable = 2 * (walk->base + reader.records);
         PetscCall(PetscRealloc(walk->takeable * sizeof(*walk->taken), &walk->taken));
       }
-      /* What workers keep beside their entries has no place with other workers */
-      for (size_t k = 0; k < reader.records; k++) walk->taken[walk->base + k] = id.ranks != (uint32_t)walk->muon->size && reader.record[k].holder == MUON_FILE_WORKER && reader.record[k].entrywise == 0;
+      /* What compressors keep beside entries of the layer has no place with other pieces */
+      for (size_t k = 0; k < reader.records; k++) walk->taken[walk->base + k] = reader.record[k].precision != MUON_FILE_BYTES && reader.record[k].entrywise == 0;
     }
     if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointReadNumbers_Private(walk));
-    if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointWalk_Private(walk->muon, phase == LOAD_MAKE ? MuonCheckpointIgnore_Private : MuonCheckpointVisitRead_Private, phase == LOAD_TAKE ? PETSC_TRUE : PETSC_FALSE, walk));
+    if (walk->result == MUON_FILE_OK && phase == LOAD_COUNT) PetscCall(MuonCheckpointCount_Private(walk));
+    else if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointWalk_Private(walk->muon, phase == LOAD_MAKE ? MuonCheckpointIgnore_Private : MuonCheckpointVisitRead_Private, phase == LOAD_TAKE ? PETSC_TRUE : PETSC_FALSE, walk));
     walk->base += reader.records;
     MuonFileReaderClose(&reader);
   }
-  if (walk->result == MUON_FILE_OK && phase == LOAD_LOOK) PetscCall(MuonCheckpointWalk_Private(walk->muon, MuonCheckpointVisitCovered_Private, PETSC_FALSE, walk));
+  if (walk->result == MUON_FILE_OK && phase >= LOAD_LOOK) PetscCall(MuonCheckpointWalk_Private(walk->muon, MuonCheckpointVisitCovered_Private, PETSC_FALSE, walk));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -727,8 +790,9 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
   Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may be set at any
   time, such as the learning rate and the schedule, is what it is now.
 
-  On as many ranks as then every array of weights and state is bit for bit what it was, whoever serves which layer. On another number of ranks weights and state of servers are the same, and each worker has the mean of what the
-  workers had, which leaves the mean over the workers as it was up to rounding; a basis of `MUONCOMPRESSORPOWERSGD` starts anew. `MuonGetTraffic()` counts from zero then.
+  On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer. Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as many workers as
+  then each has its own state; with another number weights and state of servers are the same, and each worker has the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
+  of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonGetStepNumber()`
 @*/
@@ -755,6 +819,8 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   walk.muon   = muon;
   walk.folder = &from;
   PetscCall(MuonCheckpointFits_Private(muon, &manifest, &walk.result, walk.text));
+  PetscCall(PetscCalloc1(muon->nlayers, &walk.workers));
+  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_COUNT, &manifest.id, seals));
   if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_MAKE, &manifest.id, seals));
   if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_LOOK, &manifest.id, seals));
   PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
@@ -771,6 +837,7 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   same = manifest.id.ranks == (uint32_t)muon->size ? PETSC_TRUE : PETSC_FALSE;
   MuonFileReaderClose(&manifest);
   free(seals);
+  PetscCall(PetscFree(walk.workers));
   PetscCall(PetscFree(walk.covered));
   PetscCall(PetscFree(walk.made));
   PetscCall(PetscFree(walk.taken));

@@ -290,7 +290,7 @@ static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonSt
       c->block = b;
       PetscCall(GetWarm_Private(c, &warm));
       c->block = block;
-      PetscCall((*visitor->make)(visitor, name, NULL, &warm->state));
+      PetscCall((*visitor->make)(visitor, name, PETSC_FALSE, &warm->state));
     }
     PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_FALSE, &powersgd->block[b].state));
     PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.nextbasis[%" PetscInt_FMT "]", b));

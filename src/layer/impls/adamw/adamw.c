@@ -85,12 +85,11 @@ static PetscErrorCode MuonLayerGetFlops_AdamW(MuonLayer layer, PetscLogDouble *f
 static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisitor *visitor)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-  const MuonArray  like  = MuonArrayLike(&layer->shape, layer->state, NULL);
 
   PetscFunctionBegin;
   if (visitor->make != NULL && layer->server != NULL) {
-    PetscCall((*visitor->make)(visitor, "adamw.mean", &like, &adamw->mean));
-    PetscCall((*visitor->make)(visitor, "adamw.square", &like, &adamw->square));
+    PetscCall((*visitor->make)(visitor, "adamw.mean", PETSC_TRUE, &adamw->mean));
+    PetscCall((*visitor->make)(visitor, "adamw.square", PETSC_TRUE, &adamw->square));
   }
   PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));

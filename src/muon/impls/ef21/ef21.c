@@ -268,9 +268,11 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
   EF21Piece *state = (EF21Piece *)piece->data;
 
   PetscFunctionBegin;
-  /* Of all pieces, and named with the first */
+  /* Of the optimizer, and named with the first of all pieces */
   visitor->holder = MUON_STATE_EVERYONE;
+  visitor->layer  = "";
   if (piece == muon->piece) PetscCall(MuonStateVisitBytes(visitor, "started", sizeof(((Muon_EF21 *)muon->data)->started), &((Muon_EF21 *)muon->data)->started));
+  visitor->layer  = piece->name;
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonStateVisitArray(visitor, "estimate", PETSC_TRUE, PETSC_FALSE, &state->Gj));
   visitor->holder = MUON_STATE_SERVER;
