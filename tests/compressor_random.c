@@ -495,6 +495,37 @@ static PetscErrorCode CheckSelected(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The pieces of a layer toss its coin, but draw other roundings; another layer has a coin of its own, which is as good as sure to fall otherwise once in 64 */
+static PetscErrorCode CheckCoin(Mat X)
+{
+  const char *const names[] = {"w", "w@0", "w@5", "v@0"};
+  MuonCompressor    c[4];
+  Mat               Y;
+  PetscScalar       y[4][D];
+  PetscInt          other = 0, sent = 0, rounded = 0;
+
+  PetscFunctionBegin;
+  PetscCall(TestMatCreate(M, N, 0, &Y));
+  for (PetscInt k = 0; k < 4; k++) {
+    PetscCall(Create(MUONCOMPRESSORDROPOUT, (PetscReal)0.5, &c[k]));
+    PetscCall(MuonCompressorSetStream(c[k], 17, names[k], 1, 0));
+  }
+  for (PetscInt step = 0; step < 64; step++) {
+    PetscBool same = PETSC_TRUE;
+
+    for (PetscInt k = 0; k < 4; k++) PetscCall(Draw(c[k], step, X, Y, y[k]));
+    for (PetscInt k = 1; k < 3; k++) PetscCheck((y[k][0] == 0) == (y[0][0] == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %s is sent otherwise than %s", step, names[k], names[0]);
+    for (PetscInt e = 0; e < D; e++) same = y[1][e] == y[2][e] ? same : PETSC_FALSE;
+    if (y[0][0] != 0) sent++;
+    if (same == PETSC_FALSE) rounded++;
+    if ((y[3][0] == 0) != (y[0][0] == 0)) other++;
+  }
+  PetscCheck(sent > 8 && sent < 56 && rounded == sent && other > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of 64 coins %" PetscInt_FMT " sent, %" PetscInt_FMT " with other roundings, %" PetscInt_FMT " other ones of another layer", sent, rounded, other);
+  for (PetscInt k = 0; k < 4; k++) PetscCall(MuonCompressorDestroy(&c[k]));
+  PetscCall(TestMatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat                X;
@@ -509,6 +540,7 @@ int main(int argc, char **argv)
   PetscCall(CheckUnbiased(X));
   PetscCall(CheckIndependence(X));
   PetscCall(CheckAllStreams());
+  PetscCall(CheckCoin(X));
   PetscCall(CheckAverage(X));
   PetscCall(CheckSelected(X));
   PetscCall(TestMatSet(X, 3, 4, 0.5));

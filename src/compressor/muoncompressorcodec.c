@@ -41,6 +41,26 @@ void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
   MuonKernelStreamBlocks(&stream, 1, &last, words);
 }
 
+/* The pieces of a layer, whose names go on behind the layer's with what no name of a layer has, share it; a block has its own */
+PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
+{
+  MuonKernelStream stream = MuonCompressorStream_Private(c);
+  const uint32_t   last   = UINT32_MAX;
+  uint32_t         words[4];
+  char            *piece;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrchr(c->layer != NULL ? c->layer : "", '@', &piece));
+  if (piece != NULL && c->blockhash == c->layerhash) {
+    *piece = '\0';
+    PetscCall(MuonNameHash_Private(c->layer, &stream.layer));
+    *piece = '@';
+  }
+  MuonKernelStreamBlocks(&stream, 1, &last, words);
+  *word = words[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorZero_Private(const MuonArray *Y)
 {
   const size_t bytes = MuonArrayEntryBytes(Y);

@@ -12,6 +12,8 @@ PETSC_EXTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
 PETSC_EXTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
 /* Four of them that belong to no entry: the last block, which entries do not come to */
 PETSC_EXTERN void MuonCompressorWords_Private(MuonCompressor, uint32_t words[4]);
+/* A number of 32 bits that is one for all pieces of a layer */
+PETSC_EXTERN PetscErrorCode MuonCompressorCoin_Private(MuonCompressor, uint32_t *);
 
 /* How the values of an array are written: native ones in its precision */
 PETSC_EXTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues, const MuonArray *);

@@ -11,13 +11,13 @@ static PetscErrorCode MuonCompressorLayout_Dropout(MuonCompressor c, const MuonA
 
 static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  uint32_t words[4];
+  uint32_t word;
 
   PetscFunctionBegin;
   *count = 0;
   /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be written is told whether it is sent or not */
-  MuonCompressorWords_Private(c, words);
-  if ((double)words[0] >= 4294967296.0 * (double)c->ratio) {
+  PetscCall(MuonCompressorCoin_Private(c, &word));
+  if ((double)word >= 4294967296.0 * (double)c->ratio) {
     PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values, T), T, R));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
