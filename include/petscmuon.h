@@ -496,6 +496,17 @@ PETSC_EXTERN PetscErrorCode MuonConvergedReasonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonConvergedReasonViewFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSaveCheckpoint(Muon, const char[], PetscInt);
 PETSC_EXTERN PetscErrorCode MuonLoadCheckpoint(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpoint(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetCheckpoint(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpointInterval(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonGetCheckpointInterval(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpointKeep(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonGetCheckpointKeep(Muon, PetscInt *);
+PETSC_EXTERN void           MuonCheckpointRequest(Muon);
+PETSC_EXTERN PetscErrorCode MuonSetRestart(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetRestart(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonSetRestartIfPresent(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetRestartIfPresent(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);
 PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 

@@ -44,6 +44,11 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "", "-muon_nan", "skip", NONE},
                            {MUONEF21, "", "-muon_error_if_not_converged", "1", NONE},
                            {MUONEF21, "", "-muon_monitor_interval", "3", NONE},
+                           {MUONEF21, "", "-muon_checkpoint", "kept", NONE},
+                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_interval", "3", NONE},
+                           {MUONEF21, "-muon_checkpoint kept ", "-muon_checkpoint_keep", "1", NONE},
+                           {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
+                           {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
                            {MUONEF21, "", "-ef21_compressor", "natural", SOME},
                            {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
@@ -169,6 +174,11 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   ENUM("-muon_nan", MuonNaNPolicy, muon, MuonSetNaNPolicy, MuonGetNaNPolicy, MuonNaNPolicies)
   INT("-muon_error_if_not_converged", PetscBool, muon, MuonSetErrorIfNotConverged, MuonGetErrorIfNotConverged)
   INT("-muon_monitor_interval", PetscInt, muon, MuonMonitorSetInterval, MuonMonitorGetInterval)
+  STRING("-muon_checkpoint", const char *, muon, MuonSetCheckpoint, MuonGetCheckpoint, "kept")
+  INT("-muon_checkpoint_interval", PetscInt, muon, MuonSetCheckpointInterval, MuonGetCheckpointInterval)
+  INT("-muon_checkpoint_keep", PetscInt, muon, MuonSetCheckpointKeep, MuonGetCheckpointKeep)
+  STRING("-muon_restart", const char *, muon, MuonSetRestart, MuonGetRestart, "nowhere")
+  INT("-muon_restart_if_present", PetscBool, muon, MuonSetRestartIfPresent, MuonGetRestartIfPresent)
   STRING("-muon_exchange_type", MuonExchangeType, exchange, MuonExchangeSetType, MuonExchangeGetType, MUONEXCHANGESTAR)
   ENUM("-muon_exchange_mode", MuonExchangeMode, exchange, MuonExchangeSetMode, MuonExchangeGetMode, MuonExchangeModes)
   ENUM("-muon_exchange_assignment", MuonExchangeAssignment, exchange, MuonExchangeSetAssignment, MuonExchangeGetAssignment, MuonExchangeAssignments)

@@ -9,6 +9,7 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
+#include <signal.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
@@ -20,9 +21,10 @@ typedef struct {
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   double asked;   /* this rank has a gradient of some layer, or the caller said that it has none */
+  double save;    /* this rank was asked for a checkpoint */
   double votes;   /* sum of |votes| over the entries on which this rank counted them, over workers and entries of all layers that vote */
 } MuonRecord;
-#define MUON_RECORD_COUNT 10
+#define MUON_RECORD_COUNT 11
 
 typedef struct _n_MuonGroup     *MuonGroup;
 typedef struct _n_MuonPartition *MuonPartition;
@@ -219,7 +221,11 @@ struct _p_Muon {
   /* Of votes: mean of |votes| over workers in the last step, -1 where nothing votes; what the type says of ties: the vote is minus, nobody moves */
   PetscReal                  agreement;
   PetscBool                  tieminus, tieszero;
-  struct _n_MuonCheckpoints *checkpoints; /* NULL until one is saved */
+  struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
+  char                      *checkpoint, *restart; /* folders */
+  PetscInt                   checkpoint_interval, checkpoint_keep;
+  PetscBool                  restart_if_present, restarted, save; /* some rank was asked for a checkpoint */
+  volatile sig_atomic_t      requested;                           /* this rank was */
 
   void *data;
 };
@@ -337,6 +343,12 @@ PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
+/* After a step that was counted, where one is due or asked for; in any case; the one that a run begins with, once. A load where absent is not NULL says there that there is none, which else is an error */
+PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckpointNow_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
+PETSC_INTERN PetscErrorCode MuonLoad_Private(Muon, const char folder[], PetscBool *absent);
 /* Lets go of the folder of checkpoints */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);

@@ -61,6 +61,8 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
 
+  muon->checkpoint_interval   = 100;
+  muon->checkpoint_keep       = 2;
   muon->momentum_warmup_start = (PetscReal)0.85;
   muon->adamw_beta1           = (PetscReal)MUON_ADAMW_BETA1;
   muon->adamw_beta2           = (PetscReal)MUON_ADAMW_BETA2;
@@ -343,6 +345,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
+  PetscCall(MuonRestartSetFromOptions_Private(muon, PetscOptionsObject));
   PetscCall(MuonCostSetFromOptions_Private(muon, PetscOptionsObject));
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
@@ -401,6 +404,11 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
 . -muon_error_if_not_converged     - a diverged step is a PETSc error
+. -muon_checkpoint folder          - where steps write checkpoints to
+. -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
+. -muon_checkpoint_keep n          - how many remain
+. -muon_restart folder             - where the checkpoint is that a run begins with
+. -muon_restart_if_present         - it begins anew where there is none
 . -muon_monitor [viewer]           - one line a step
 . -muon_monitor_csv file           - one row a step in a file
 . -muon_monitor_interval n         - every n-th step only
@@ -500,6 +508,8 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
+  PetscCall(PetscFree((*muon)->checkpoint));
+  PetscCall(PetscFree((*muon)->restart));
   PetscCall(PetscFree((*muon)->rule_match));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));

@@ -15,6 +15,8 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
+  record->save = (double)muon->requested;
+  muon->save   = PETSC_FALSE;
   PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
   for (PetscInt g = 0; g < muon->ngroups; g++) mine[MUON_RECORD_COUNT + g] = (double)muon->group[g]->replica;
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, theirs, &intact));
@@ -41,6 +43,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     if (other->choices != first->choices) chosen = PETSC_FALSE;
     if (other->measure != first->measure) together = PETSC_FALSE;
     if (other->asked != 0) asked = PETSC_TRUE;
+    if (other->save != 0) muon->save = PETSC_TRUE;
     /* Of ranks at one position in their workers, those that follow are compared with this one */
     for (PetscInt g = 0; g < muon->ngroups; g++) {
       const PetscMPIInt *position = muon->group[g]->partition->position_of;

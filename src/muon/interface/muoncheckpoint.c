@@ -496,7 +496,7 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 
   Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
 
-.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonStep()`
+.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`, `MuonStep()`
 @*/
 PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 {
@@ -724,8 +724,8 @@ static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A generation whose every byte was verified, or an error on every rank; the caller closes the manifest and frees the seals */
-static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals)
+/* A generation whose every byte was verified, or an error on every rank, but that there is none where the caller asks for it in absent; the caller closes the manifest and frees the seals */
+static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals, PetscBool *absent)
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
   MuonFileGeneration *all = NULL, found = {0, 0};
@@ -736,6 +736,10 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
   PetscFunctionBegin;
   if (muon->rank == 0) result = MuonFileFolderList(folder, &all, &count);
   PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+  if (absent != NULL && result == MUON_FILE_ABSENT) {
+    *absent = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
   /* The latest, or the one before it */
   for (int attempt = 0; attempt < 2; attempt++) {
@@ -745,6 +749,10 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
     result = MUON_FILE_OK;
     if (muon->rank == 0) result = MuonCheckpointFind_Private(folder, all, count, &next, &found);
     PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+    if (attempt == 0 && absent != NULL && result == MUON_FILE_ABSENT) {
+      *absent = PETSC_TRUE;
+      break;
+    }
     if (result == MUON_FILE_OK) {
       unsigned char run[MUON_FILE_RUN];
 
@@ -773,30 +781,7 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
-
-  Collective; No Fortran Support
-
-  Input Parameters:
-+ muon   - an optimizer with the layers that it had then
-- folder - of `MuonSaveCheckpoint()`
-
-  Level: intermediate
-
-  Notes:
-  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it is taken and a line says so; a checkpoint of a later version of the format is an error.
-
-  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may be set at any
-  time, such as the learning rate and the schedule, is what it is now.
-
-  On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer. Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as many workers as
-  then each has its own state; with another number weights and state of servers are the same, and each worker has the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
-  of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
-
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonGetStepNumber()`
-@*/
-PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
+PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absent)
 {
   MPI_Comm           comm = PetscObjectComm((PetscObject)muon);
   MuonFileFolder     from;
@@ -808,13 +793,11 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   PetscBool          same;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(folder, 2);
-  PetscCall(MuonSetUp(muon));
   result = MuonFileFolderInit(&from, NULL, folder);
   PetscCall(MuonCheckpointAgree_Private(muon, result, from.text, &result, said));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
-  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals));
+  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals, absent));
+  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&walk, sizeof(walk)));
   walk.muon   = muon;
   walk.folder = &from;
@@ -852,5 +835,38 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
     muon->traffic.total_down[k] = same ? (PetscLogDouble)walk.numbers[NUMBER_DOWN + k] : 0;
   }
   PetscCall(MuonGetRate(muon, &muon->rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - an optimizer with the layers that it had then
+- folder - of `MuonSaveCheckpoint()`
+
+  Level: intermediate
+
+  Notes:
+  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it is taken and a line says so; a checkpoint of a later version of the format is an error.
+
+  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may be set at any
+  time, such as the learning rate and the schedule, is what it is now.
+
+  On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer. Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as many workers as
+  then each has its own state; with another number weights and state of servers are the same, and each worker has the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
+  of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonGetStepNumber()`
+@*/
+PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(folder, 2);
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonLoad_Private(muon, folder, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

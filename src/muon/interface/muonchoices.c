@@ -1,6 +1,7 @@
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include <string.h>
 
 /*
    What was chosen, compared between the ranks: at set-up in words, layer by layer, for an error that names what differs; in each step as one hash, which rides on the agreement at its end.
@@ -81,8 +82,12 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
                             (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
                             (double)muon->count_entropy};
   const double more[]    = {(double)muon->schedule_minimum, (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip, (double)muon->clip_layers, (double)muon->measure_update_rms};
+  const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->restart_if_present};
+  const char  *folder[]  = {muon->checkpoint != NULL ? muon->checkpoint : "", muon->restart != NULL ? muon->restart : ""};
   const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
 
+  for (int k = 0; k < 2; k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)folder[k], strlen(folder[k]) + 1);
+  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(saves), saves, hash);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(more), more, hash);
   if (muon->schedulefn != NULL && muon->scheduled.valid) MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(given), given, hash);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);

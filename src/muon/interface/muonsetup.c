@@ -424,9 +424,9 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   Level: intermediate
 
   Note:
-  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine.
+  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine. The checkpoint of `MuonSetRestart()` is loaded at the end.
 
-.seealso: `Muon`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
+.seealso: `Muon`, `MuonSetRestart()`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
 @*/
 PetscErrorCode MuonSetUp(Muon muon)
 {
@@ -434,6 +434,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscCall(MuonRestart_Private(muon));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
@@ -473,6 +474,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   muon->setupcalled = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
+  PetscCall(MuonRestart_Private(muon));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -176,6 +176,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetRate(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
+  PetscCall(MuonCheckpointAfterStep_Private(muon));
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCheck(muon->reason >= 0 || muon->error_if_not_converged == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s", step, MuonConvergedReasons[muon->reason]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,25 +191,30 @@ PetscErrorCode MuonStep(Muon muon)
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_max_steps steps  - number of steps
-. -muon_view             - prints the optimizer at the end
-- -muon_converged_reason - prints why it stopped
++ -muon_max_steps steps   - number of steps
+. -muon_checkpoint folder - writes checkpoints, one of the last step among them
+. -muon_view              - prints the optimizer at the end
+- -muon_converged_reason  - prints why it stopped
 
   Level: beginner
 
   Note:
-  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`.
+  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that was loaded.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
 PetscErrorCode MuonSolve(Muon muon)
 {
+  PetscInt first;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonSetUp(muon));
   muon->reason = MUON_CONVERGED_ITERATING;
+  first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
+  if (muon->checkpoint != NULL && muon->reason >= 0 && muon->step > first && muon->step % muon->checkpoint_interval != 0 && muon->save == PETSC_FALSE) PetscCall(MuonCheckpointNow_Private(muon));
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
