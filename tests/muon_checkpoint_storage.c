@@ -138,6 +138,7 @@ typedef struct {
   double       weights[NLAYERS][ENTRIES], state[NLAYERS][NSTATES][WORKERS][ENTRIES];
   unsigned int hash;
   size_t       bytes;
+  PetscInt     bases; /* that compressors keep of the first layer */
 } Table;
 
 static PetscErrorCode TableAdd(double to[ENTRIES], const MuonArray *from, PetscInt row)
@@ -163,6 +164,7 @@ static PetscErrorCode TableVisit(MuonStateVisitor *visitor, const MuonState *sta
   if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
   table->bytes += state->bytes;
   for (size_t b = 0; b < state->bytes; b++) table->hash = 16777619U * (table->hash ^ ((const unsigned char *)state->data)[b]);
+  if (state->entrywise == PETSC_FALSE && state->array != NULL && strncmp(state->layer, Names[0], strlen(Names[0])) == 0) table->bases++;
   if (state->entrywise == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < table->run->muon->npieces; p++) {
     const MuonPiece *piece = &table->run->muon->piece[p];
@@ -187,6 +189,7 @@ static PetscErrorCode TableGet(Run *run, Table *table)
   table->run   = run;
   table->hash  = 2166136261U;
   table->bytes = 0;
+  table->bases = 0;
   for (size_t e = 0; e < sizeof(table->weights) / sizeof(double); e++) entry[e] = -HUGE_VAL;
   entry = &table->state[0][0][0][0];
   for (size_t e = 0; e < sizeof(table->state) / sizeof(double); e++) entry[e] = -HUGE_VAL;
@@ -302,6 +305,8 @@ static PetscErrorCode CheckElastic(const Case *c, PetscMPIInt ranks, const char 
       PetscCall(MuonLoadCheckpoint(q.muon, folder));
       PetscCall(TableGet(&q, &b));
       PetscCall(CheckMoved(&a, p.nworkers, &b, q.nworkers, what));
+      /* They are of rows that are cut as these were, or of nothing */
+      PetscCheck((s > 0 ? s : to) == (ranks > 0 ? ranks : size) || b.bases == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " bases of other rows", what, b.bases);
       PetscCall(Steps(&q, 2));
       PetscCall(MuonDestroy(&q.muon));
     }
