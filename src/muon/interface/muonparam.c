@@ -957,9 +957,9 @@ PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
   Level: intermediate
 
   Note:
-  `MuonLayerGetUpdateRMS()` and `MuonView()` tell it. It costs a pass over each layer where it is served, a second run of the rule for `MUONLAYERADAMW` and its kin.
+  `MuonLayerGetUpdateRMS()` and `MuonLayerView()` tell it. It costs a pass over each layer where it is served, a second run of the rule for `MUONLAYERADAMW` and its kin.
 
-.seealso: `Muon`, `MuonGetMeasureUpdateRMS()`, `MuonLayerGetUpdateRMS()`
+.seealso: `Muon`, `MuonGetMeasureUpdateRMS()`, `MuonLayerGetUpdateRMS()`, `MuonLayerView()`
 @*/
 PetscErrorCode MuonSetMeasureUpdateRMS(Muon muon, PetscBool flg)
 {
