@@ -42,6 +42,12 @@
 #undef MPI_Igather
 #undef MPI_Igatherv
 
+/* What ends a step, in bytes that a rank sends: the numbers of the agreement, one more for the only group of layers, and their checksum; then a vote on how it went */
+enum {
+  AGREEMENT_BYTES = 8 * (11 + 1 + 1),
+  VOTE_BYTES      = 8
+};
+
 typedef enum {
   MPICOUNT_GATHER,
   MPICOUNT_GATHERV,

@@ -13,8 +13,7 @@ static struct {
 
 /* The same in what travels beside packets: a size, or the record of an agreement, the next times that one comes */
 enum {
-  SIZE   = 24,
-  RECORD = 96 /* eleven numbers and a checksum */
+  SIZE_BYTES = 24
 };
 
 static struct {
@@ -80,7 +79,7 @@ static PetscErrorCode CheckBeside(const Way *way, PetscInt stride, PetscInt *siz
   PetscCall(MuonSetUp(p.muon));
   PetscCall(MuonSetUp(q.muon));
   for (int kind = 0; kind < 3; kind++) {
-    const size_t bytes = kind == 0 ? SIZE : RECORD;
+    const size_t bytes = kind == 0 ? SIZE_BYTES : AGREEMENT_BYTES;
 
     for (PetscInt bit = (p.size - 1) % stride, k = 0; bit < (PetscInt)(8 * bytes); bit += stride, k++) {
       const int           victim = (int)k % p.size, sender = (int)k / p.size % p.size;

@@ -245,8 +245,8 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   Check(possible, "a way that steps can go", 0, 1);
   if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_ALLREDUCE) CheckClose("a sum everywhere", cost.bytes, 2.0 * (size - 1) / size * sum);
   if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER && size > 1) {
-    /* A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes of 24 bytes, records of 96 and a vote of 8 */
-    headers = 8 + (double)size * (64 + 56 + 24 + 96);
+    /* A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes of 24 bytes, the agreement and the vote */
+    headers = VOTE_BYTES + (double)size * (64 + 56 + 24 + AGREEMENT_BYTES);
     Check(PetscAbsReal((PetscReal)((double)mpicount.received - cost.memory)) <= headers ? PETSC_TRUE : PETSC_FALSE, "messages received", (double)mpicount.received, cost.memory);
     CheckClose("messages on the link", cost.bytes, cost.memory * (size - 1) / size);
   }

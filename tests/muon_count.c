@@ -232,7 +232,7 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
   }
   if (Clips(way)) {
     ExpectCall(&audit, MPICOUNT_ALLGATHER, 2 * 8, 2 * 8 * p->size);
-    ExpectCall(&audit, MPICOUNT_VOTE, 8, 8);
+    ExpectCall(&audit, MPICOUNT_VOTE, VOTE_BYTES, VOTE_BYTES);
   }
   /* Down */
   if (replicated == PETSC_FALSE) {
@@ -260,8 +260,8 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
       ExpectCall(&audit, MPICOUNT_ALLGATHERV, own, packets);
     }
   }
-  ExpectCall(&audit, MPICOUNT_ALLGATHER, 12 * 8, 12 * 8 * p->size);
-  ExpectCall(&audit, MPICOUNT_VOTE, 8, 8);
+  ExpectCall(&audit, MPICOUNT_ALLGATHER, AGREEMENT_BYTES, AGREEMENT_BYTES * p->size);
+  ExpectCall(&audit, MPICOUNT_VOTE, VOTE_BYTES, VOTE_BYTES);
 
   for (int k = 0; k < MPICOUNT_KINDS; k++) {
     /* A debugging PETSc compares the arguments of logically collective calls by reductions of its own */

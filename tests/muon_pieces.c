@@ -182,7 +182,7 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
   Run             run;
   MuonTraffic     traffic;
   PetscMPIInt     size;
-  long long       expected = 8 * (10 + 1 + 1) + 8;
+  long long       expected = AGREEMENT_BYTES + VOTE_BYTES;
   PetscLogDouble  worker, server, scratch;
   Mat             full;
 

@@ -90,13 +90,8 @@ static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
 }
 
 /*
-   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56 bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each. The agreement at the end is ten doubles
-   and a checksum, and a vote of 8 bytes.
+   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56 bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each.
 */
-enum {
-  AGREEMENT = 12 * 8 + 8
-};
-
 static long long Message(long long entries, long long planes)
 {
   const long long payload = planes * ((entries + 7) / 8);
@@ -209,8 +204,8 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
       mpicount_reset();
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonGetTraffic(p.muon, &traffic));
-      PetscCheck(mpicount.sent == expected + AGREEMENT && traffic.mpi == (double)mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, rank %d of %d: %lld bytes were sent, %g are said to be, and the formula gives %lld", Kinds[k].type,
-                 MuonExchangeModes[Kinds[k].mode], p.rank, p.size, mpicount.sent, traffic.mpi, expected + AGREEMENT);
+      PetscCheck(mpicount.sent == expected + AGREEMENT_BYTES + VOTE_BYTES && traffic.mpi == (double)mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, rank %d of %d: %lld bytes were sent, %g are said to be, and the formula gives %lld", Kinds[k].type,
+                 MuonExchangeModes[Kinds[k].mode], p.rank, p.size, mpicount.sent, traffic.mpi, expected + AGREEMENT_BYTES + VOTE_BYTES);
       PetscCheck(traffic.up[1] == 8. * (double)up && traffic.down[1] == (direct == PETSC_TRUE ? 0 : 8. * (double)down), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: %g bits up and %g down, and the formulas give %g and %g", Kinds[k].type,
                  MuonExchangeModes[Kinds[k].mode], traffic.up[1], traffic.down[1], 8. * (double)up, 8. * (double)down);
       /* The paper's figures: 1 or 8 bits an entry; the root of a tree sends nothing */
@@ -227,7 +222,7 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
     mpicount_reset();
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetTraffic(p.muon, &traffic));
-    PetscCheck(traffic.mpi == (double)mpicount.sent && mpicount.sent > expected + AGREEMENT && traffic.up[0] >= 3 * 32, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with a mean: %g bytes are said to be sent, %lld were", Kinds[k].type, traffic.mpi,
+    PetscCheck(traffic.mpi == (double)mpicount.sent && mpicount.sent > expected + AGREEMENT_BYTES + VOTE_BYTES && traffic.up[0] >= 3 * 32, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with a mean: %g bytes are said to be sent, %lld were", Kinds[k].type, traffic.mpi,
                mpicount.sent);
     PetscCall(ProblemDestroy(&p));
   }

@@ -159,7 +159,7 @@ static PetscErrorCode Compare(const char what[], const Choices *choices, Run *ru
 */
 static PetscErrorCode CheckBytes(const Choices *choices, Run *run, PetscMPIInt nworkers)
 {
-  const long long agreement = 12 * 8 + 8;
+  const long long agreement = AGREEMENT_BYTES + VOTE_BYTES;
   long long       expected  = 0;
   MuonTraffic     traffic;
 

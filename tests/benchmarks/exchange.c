@@ -61,7 +61,7 @@ static long long Messages(const Task *task, PetscMPIInt owner)
 static long long AgreementBytes(long *calls)
 {
   *calls += 2;
-  return 96 + 8;
+  return AGREEMENT_BYTES + VOTE_BYTES;
 }
 
 static long long SumBytes(const Task *task, long *calls)
