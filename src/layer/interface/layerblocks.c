@@ -26,8 +26,8 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 - columns  - their sizes, likewise
 
   Options Database Keys:
-+ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME
-- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns
++ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME, one block by default
+- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns, one block by default
 
   Level: intermediate
 

@@ -376,8 +376,8 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 - kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
 
   Options Database Keys:
-+ -muon_assembly kind            - who (allgather|owner|gram)
-- -muon_layer_NAME_assembly kind - of one layer
++ -muon_assembly kind            - who (allgather|owner|gram), chosen by a model of its cost by default
+- -muon_layer_NAME_assembly kind - who has the whole of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -432,7 +432,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 - kind  - as for `MuonSetAssemblyKind()`
 
   Options Database Key:
-. -muon_layer_NAME_assembly kind - who (allgather|owner|gram)
+. -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
 
   Level: intermediate
 
