@@ -16,7 +16,7 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 /*@
   MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer    - the layer
@@ -64,7 +64,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 /*@
   MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar factor and compressor are to see of it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer - the layer, of as many entries as the tensor
@@ -122,7 +122,7 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
 /*@C
   MuonLayerGetBlocks - Gets the grid of blocks that a layer is cut into
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -249,7 +249,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 /*@
   MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -275,7 +275,7 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 /*@
   MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer

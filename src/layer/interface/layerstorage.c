@@ -66,7 +66,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 /*@
   MuonLayerCreate - Makes a layer of a matrix of weights
 
-  Collective on `W`; No Fortran Support
+  Collective on `W`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -106,7 +106,7 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 /*@
   MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
 
-  Collective on `w`; No Fortran Support
+  Collective on `w`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -146,7 +146,7 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer
 /*@
   MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to what they mostly are
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Output Parameter:
 . array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, all rows here; no size, no weights and no gradient
@@ -171,7 +171,7 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
 /*@
   MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + name  - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -229,7 +229,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
 /*@
   MuonLayerGetStorage - Tells what holds the weights of a layer, and so which routines give them
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -260,7 +260,7 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
 /*@
   MuonLayerGetWeights - Gets the matrix of weights of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -288,7 +288,7 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 /*@
   MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -313,7 +313,7 @@ PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 /*@
   MuonLayerGetWeightsArray - Gets the weights of a layer that was added with `MuonAddLayerArray()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -419,7 +419,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 /*@
   MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a worker
 
-  Collective on the matrix of weights; No Fortran Support
+  Collective on the matrix of weights
 
   Input Parameter:
 . layer - the layer
@@ -473,7 +473,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 /*@
   MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer

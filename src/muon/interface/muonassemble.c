@@ -330,7 +330,7 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 /*@
   MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -369,7 +369,7 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 /*@
   MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the ranks of a worker
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -402,7 +402,7 @@ PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
 /*@
   MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -424,7 +424,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 /*@
   MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -453,7 +453,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 /*@
   MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - the optimizer

@@ -120,7 +120,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 /*@
   MuonSetClip - Sets the norm beyond which gradients are made shorter
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -155,7 +155,7 @@ PetscErrorCode MuonSetClip(Muon muon, PetscReal norm)
 /*@
   MuonGetClip - Gets the norm beyond which gradients are made shorter
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -177,7 +177,7 @@ PetscErrorCode MuonGetClip(Muon muon, PetscReal *norm)
 /*@
   MuonSetClipLayers - Sets whose gradients are clipped
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -205,7 +205,7 @@ PetscErrorCode MuonSetClipLayers(Muon muon, MuonClipLayers layers)
 /*@
   MuonGetClipLayers - Gets whose gradients are clipped
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -47,7 +47,7 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetMemory - Gets the memory that an optimizer holds on this rank
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -122,7 +122,7 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetLayerState - Copies one state of a layer that this rank keeps
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer that is set up
