@@ -22,21 +22,19 @@ typedef struct {
 } Case;
 
 /* Sums over workers run in the order of these, in the mode gather and in that of votes */
-static const Case Cases[] = {
-  {"dense",     "-muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema",                                      PETSC_FALSE},
-  {"decay",     "-muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1",                            PETSC_FALSE},
-  {"ef21",      "-muon_type ef21 -muon_assembly owner -muon_layer_wide_lmo_type nuclear",                                                       PETSC_FALSE},
-  {"topk",      "-muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5", PETSC_TRUE },
-  {"direction", "-muon_type sign -sign_direction polar -muon_assembly owner",                                                                   PETSC_FALSE},
-  {"update",    "-muon_type sign -sign_update spectral -muon_assembly allgather -lmo_polar_type svd",                                           PETSC_FALSE},
-  {"majority",  "-muon_type sign -sign_update polar -muon_assembly owner -sign_direction momentum",                                             PETSC_FALSE}
-};
+static const Case Cases[] = {{"dense", "-muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema", PETSC_FALSE},
+                             {"decay", "-muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1", PETSC_FALSE},
+                             {"ef21", "-muon_type ef21 -muon_assembly owner -muon_layer_wide_lmo_type nuclear", PETSC_FALSE},
+                             {"topk", "-muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5", PETSC_TRUE},
+                             {"direction", "-muon_type sign -sign_direction polar -muon_assembly owner", PETSC_FALSE},
+                             {"update", "-muon_type sign -sign_update spectral -muon_assembly allgather -lmo_polar_type svd", PETSC_FALSE},
+                             {"majority", "-muon_type sign -sign_update polar -muon_assembly owner -sign_direction momentum", PETSC_FALSE}};
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(Cases))
 
 typedef struct {
   Muon         muon;
   PetscInt     worker;
-  Vec          x, g;          /* slices, */
+  Vec          x, g;                /* slices, */
   PetscScalar *weights, *gradients; /* or layers of all kinds, whose entries are here in the same order */
 } Run;
 
@@ -186,10 +184,10 @@ static PetscErrorCode Destroy(Run *run)
 /* A step changes x, its state and what PETSc knows of its norm, and leaves g as it is */
 static PetscErrorCode StepSlices(Run *run)
 {
-  PetscReal          norm, sum = 0, gnorm, gafter;
-  PetscObjectState   before, after;
-  PetscInt           first, last, step;
-  const PetscScalar *x;
+  PetscReal           norm, sum = 0, gnorm, gafter;
+  PetscObjectState    before, after;
+  PetscInt            first, last, step;
+  const PetscScalar  *x;
   MuonConvergedReason reason;
 
   PetscFunctionBegin;
@@ -226,9 +224,8 @@ static PetscErrorCode Compare(const char *what, const Run *slices, const Run *se
   PetscCheck(moved > ENTRIES / 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: only %" PetscInt_FMT " entries moved", what, moved);
   PetscCall(VecGetOwnershipRange(slices->x, &first, &last));
   PetscCall(VecGetArrayRead(slices->x, &x));
-  for (PetscInt e = first; e < last; e++) {
+  for (PetscInt e = first; e < last; e++)
     PetscCheck(x[e - first] == separate->weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %.17g, expected %.17g", what, e, (double)PetscRealPart(x[e - first]), (double)PetscRealPart(separate->weights[e]));
-  }
   PetscCall(VecRestoreArrayRead(slices->x, &x));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     MuonLayer        layer;
@@ -255,7 +252,8 @@ static PetscErrorCode Compare(const char *what, const Run *slices, const Run *se
       for (PetscInt j = 0; j < n; j++) {
         const PetscScalar expected = separate->weights[at + (RowMajor[l] ? i * n + j : j * m + i)];
 
-        PetscCheck(a[j * m + i] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") of layer %s is %g, expected %g", what, i, j, Names[l], (double)PetscRealPart(a[j * m + i]), (double)PetscRealPart(expected));
+        PetscCheck(a[j * m + i] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") of layer %s is %g, expected %g", what, i, j, Names[l], (double)PetscRealPart(a[j * m + i]),
+                   (double)PetscRealPart(expected));
       }
     }
     PetscCall(MatDenseRestoreArrayRead(W, &a));
