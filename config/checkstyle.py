@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 
+import fortran
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # A room includes itself and rooms on lower floors
 FLOORS = {
-  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "tao": 5, "register": 5
+  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 5
 }
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
@@ -303,7 +305,7 @@ def target_room(s, name, root):
 
 
 def check_sizes(s):
-  if re.fullmatch(r"tutorials/[^/]+\.c", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
+  if re.fullmatch(r"tutorials/[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
     yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
 
 
@@ -492,6 +494,8 @@ def check_project(sources):
     for match in re.finditer(r"^#define\s+(MUON\w+)\s+\"", s.text, re.M):
       if match.group(1) not in names and match.group(1) not in values.split():
         yield Finding(s.path, s.line_of(match.start()), "%s has no man page of its own and no line among the values of its type" % match.group(1))
+  for name, message in fortran.findings(sources):
+    yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
   documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
   # The table of options is made of the calls and of these lines, see manual.py
   lines_of = {page.name: [line for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines] for page in pages}
@@ -560,7 +564,7 @@ def check_format(sources, root):
   return [Finding(path, line, "clang-format would change this file from here on: run clang-format -i") for path, line in sorted(findings.items())]
 
 
-TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
+TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
 
 
 def all_files(root):

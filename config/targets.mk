@@ -16,11 +16,11 @@ QUICKSTART_OPTIONS ?=
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
 lib: $(LIBRARY) $(GENERATED)
-programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
+programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT) $(FORTRAN_PROGRAMS)
 fuzzers: $(FUZZ_PROGRAMS)
 
 # The runner builds the programs it needs, so that one which does not compile fails alone
-RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
 test:
@@ -68,9 +68,9 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 
 # Installation
 DEST = $(DESTDIR)$(PREFIX)
-install: lib
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard include/*.h) $(CONF_H) $(DEST)/include
+install: lib $(MODULE)
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/python/petscmuon
+	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
 	ln -sf $(notdir $(LIBRARY)).$(VERSION) $(DEST)/lib/$(SONAME)
@@ -80,6 +80,7 @@ install: lib
 	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt share/petscmuon/plot.py share/petscmuon/checkpoint.py) LICENSE) $(DEST)/share/petscmuon
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
+	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
 	$(PYTHON3) config/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python

@@ -45,7 +45,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 /*@C
    MuonCompressorSetType - Sets what a compressor keeps
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c    - the compressor
@@ -104,7 +104,7 @@ PetscErrorCode MuonCompressorDestroyData(MuonCompressor c)
 /*@C
    MuonCompressorGetType - Gets the type of a compressor
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -129,7 +129,7 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
 /*@C
    MuonCompressorSetOptionsPrefix - Sets the prefix of the keys that a compressor reads
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c      - the compressor
@@ -153,7 +153,7 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
 /*@C
    MuonCompressorGetOptionsPrefix - Gets the prefix of the keys that a compressor reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -615,7 +615,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
 /*@C
    MuonCompressorSetStream - Sets whose messages a compressor writes or reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c         - the compressor

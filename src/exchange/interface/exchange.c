@@ -486,7 +486,7 @@ PetscErrorCode MuonExchangeGetWorkers(MuonExchange exchange, PetscMPIInt *nworke
 /*@C
   MuonExchangeSetItems - Says what is served: pieces of layers, with what it costs to serve them
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + exchange - the exchange

@@ -8,7 +8,7 @@
 /*@
   MuonLayerSetScale - Sets the factor of a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -36,7 +36,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 /*@
   MuonLayerGetScale - Gets the factor of a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -58,7 +58,7 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
 /*@
   MuonLayerSetLearningRate - Sets the learning rate of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -87,7 +87,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 /*@
   MuonLayerGetLearningRate - Gets the learning rate of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -109,7 +109,7 @@ PetscErrorCode MuonLayerGetLearningRate(MuonLayer layer, PetscReal *rate)
 /*@
   MuonLayerSetShapeFactor - Sets how the shape of this layer enters its radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer  - the layer
@@ -135,7 +135,7 @@ PetscErrorCode MuonLayerSetShapeFactor(MuonLayer layer, MuonShapeFactor factor)
 /*@
   MuonLayerGetShapeFactor - Gets how the shape of this layer enters its radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -157,7 +157,7 @@ PetscErrorCode MuonLayerGetShapeFactor(MuonLayer layer, MuonShapeFactor *factor)
 /*@
   MuonLayerSetMomentum - Sets the momentum of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer    - the layer
@@ -189,7 +189,7 @@ PetscErrorCode MuonLayerSetMomentum(MuonLayer layer, PetscReal momentum)
 /*@
   MuonLayerGetMomentum - Gets the momentum of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -211,7 +211,7 @@ PetscErrorCode MuonLayerGetMomentum(MuonLayer layer, PetscReal *momentum)
 /*@
   MuonLayerSetWeightDecay - Sets the weight decay of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -237,7 +237,7 @@ PetscErrorCode MuonLayerSetWeightDecay(MuonLayer layer, PetscReal decay)
 /*@
   MuonLayerGetWeightDecay - Gets the weight decay of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -259,7 +259,7 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
 /*@
   MuonLayerGetUpdateRMS - Gets the root mean square of the entries of a layer's last update
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -290,7 +290,7 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 /*@
   MuonLayerGetRadiusFactor - Gets what the learning rate is multiplied by to give a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer

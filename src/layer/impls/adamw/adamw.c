@@ -203,7 +203,7 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 /*@
   MuonLayerAdamWSetBetas - Sets the decay rates of the moments of a layer that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -238,7 +238,7 @@ PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscRea
 /*@
   MuonLayerAdamWGetBetas - Gets the decay rates of the moments of a layer that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -267,7 +267,7 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 /*@
   MuonLayerAdamWSetEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer   - the layer
@@ -298,7 +298,7 @@ PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
 /*@
   MuonLayerAdamWGetEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer

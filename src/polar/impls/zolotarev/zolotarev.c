@@ -501,7 +501,7 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
 /*@
   MuonPolarZolotarevSetPoles - Sets the number of poles of the rational approximation
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
@@ -533,7 +533,7 @@ PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar polar, PetscInt poles)
 /*@
   MuonPolarZolotarevGetPoles - Gets the number of poles of the rational approximation
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARZOLOTAREV`
@@ -561,7 +561,7 @@ PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
 /*@
   MuonPolarZolotarevSetInterval - Sets the interval on which the rational approximation is the best one
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar    - the object
@@ -593,7 +593,7 @@ PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar polar, PetscReal interval
 /*@
   MuonPolarZolotarevGetInterval - Gets the interval on which the rational approximation is the best one
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARZOLOTAREV`
