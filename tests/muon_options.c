@@ -30,6 +30,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
+                           {MUONEF21, "", "-muon_check_weights", "0", NONE},
                            {MUONDENSE, "", "-muon_preset", "torch", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
                            {MUONEF21, "", "-muon_momentum", "0.25", SOME},
@@ -160,6 +161,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   REAL("-muon_sgd_learning_rate", muon, MuonSetSGDLearningRate, MuonGetSGDLearningRate)
   REAL("-muon_sgd_weight_decay", muon, MuonSetSGDWeightDecay, MuonGetSGDWeightDecay)
   INT("-muon_measure_update_rms", PetscBool, muon, MuonSetMeasureUpdateRMS, MuonGetMeasureUpdateRMS)
+  INT("-muon_check_weights", PetscBool, muon, MuonSetCheckWeights, MuonGetCheckWeights)
   STRING("-muon_preset", const char *, muon, MuonSetPreset, MuonGetPreset, "torch")
   REAL("-muon_layer_h0.qkv_learning_rate", qkv, MuonLayerSetLearningRate, MuonLayerGetLearningRate)
   REAL("-muon_momentum", muon, MuonSetMomentum, MuonGetMomentum)

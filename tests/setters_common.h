@@ -193,6 +193,7 @@ SETTER(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), (PetscReal)0.5))
 SETTER(SGDRate, MuonSetSGDLearningRate(RunMuon(run), (PetscReal)0.25))
 SETTER(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), (PetscReal)0.5))
 SETTER(MeasureRMS, MuonSetMeasureUpdateRMS(RunMuon(run), PETSC_TRUE))
+SETTER(CheckWeights, MuonSetCheckWeights(RunMuon(run), PETSC_FALSE))
 SETTER(Function, MuonSetScheduleFunction(RunMuon(run), RunSchedule, NULL))
 SETTER(Preset, MuonSetPreset(RunMuon(run), "torch"))
 SETTER(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 1), (PetscReal)0.25))
@@ -331,6 +332,7 @@ static const Setter Setters[] = {
   {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_SGDRate, TAKES_EFFECT, 0},
   {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_SGDDecay, TAKES_EFFECT, 0},
   {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_MeasureRMS, WITHOUT_EFFECT, 0},
+  {"MuonSetCheckWeights", UP "topk", Set_CheckWeights, WITHOUT_EFFECT, 0},
   {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0},
   {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0},
   {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0},

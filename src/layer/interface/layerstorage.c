@@ -413,6 +413,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
   else if (layer->storage == MUON_LAYER_VEC && write) PetscCall(VecRestoreArray(layer->w, &data));
   else if (layer->storage == MUON_LAYER_VEC) PetscCall(VecRestoreArrayRead(layer->w, &read));
   W->data = NULL;
+  if (write && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
