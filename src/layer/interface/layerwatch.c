@@ -38,7 +38,7 @@ static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectSta
   PetscFunctionBegin;
   *writes = 0;
   if (layer->storage == MUON_LAYER_MAT) PetscCall(PetscObjectStateGet((PetscObject)layer->W, writes));
-  if (layer->storage == MUON_LAYER_VEC) PetscCall(PetscObjectStateGet((PetscObject)layer->w, writes));
+  if (layer->w != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->w, writes));
   if (layer->storage == MUON_LAYER_MAT && layer->ranks > 1) {
     PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
     PetscCall(PetscObjectStateGet((PetscObject)here, &local));

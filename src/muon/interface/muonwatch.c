@@ -12,7 +12,7 @@
 /*@
   MuonSetCheckWeights - Sets whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -46,7 +46,7 @@ PetscErrorCode MuonSetCheckWeights(Muon muon, PetscBool flg)
 /*@
   MuonGetCheckWeights - Gets whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -68,7 +68,7 @@ PetscErrorCode MuonGetCheckWeights(Muon muon, PetscBool *flg)
 /*@
   MuonGetDriftedLayer - Gets the layer whose weights differ between ranks that should hold the same
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -136,7 +136,7 @@ PetscErrorCode MuonWatchWeights_Private(Muon muon)
 /*@
   MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
