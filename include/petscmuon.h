@@ -406,6 +406,8 @@ PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
@@ -528,6 +530,9 @@ PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetDriftInterval(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDriftInterval(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
 PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);
 

@@ -51,6 +51,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
                            {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_drift_interval", "2", NONE},
                            {MUONEF21, "", "-ef21_compressor", "natural", SOME},
                            {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
@@ -199,6 +200,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
     PetscCall(PetscSNPrintf(text, length, "%s", norm));
   }
   if (ef21 == PETSC_FALSE || strcmp(key, "-muon_type") == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  INT("-ef21_drift_interval", PetscInt, muon, MuonEF21SetDriftInterval, MuonEF21GetDriftInterval)
   ENUM("-ef21_init", MuonEF21Init, muon, MuonEF21SetInit, MuonEF21GetInit, MuonEF21Inits)
   STRING("-ef21_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
   REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)
