@@ -69,7 +69,8 @@ static PetscErrorCode CheckEdited(const Way *way)
     PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w)); /* which tells PETSc that something was written */
     PetscCall(Steps(&p, 1, way->name));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++)
-      PetscCheck(PetscAbsScalar(w[e] - set[e]) <= 100 * TINY, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %s: weight %g was set, and is %g after a step of no length", way->name, Shapes[l].name, (double)PetscRealPart(set[e]), (double)PetscRealPart(w[e]));
+      PetscCheck(PetscAbsScalar(w[e] - set[e]) <= 100 * TINY, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %s: weight %g was set, and is %g after a step of no length", way->name, Shapes[l].name, (double)PetscRealPart(set[e]),
+                 (double)PetscRealPart(w[e]));
   }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));
@@ -167,8 +168,8 @@ static PetscErrorCode OtherCreate(PetscMPIInt s, const char prefix[], Other *o)
     PetscCall(PetscMalloc1(M * o->ld, &o->w));
     for (PetscInt e = 0; e < M * o->ld; e++) o->w[e] = ProblemNumber(e, 1, 0, 2);
     PetscCall(MuonLayerArrayInitialize(&array));
-    array.M = M;
-    array.N = N;
+    array.M        = M;
+    array.N        = N;
     array.rowmajor = PETSC_TRUE;
     array.ld       = o->ld;
     array.w        = o->w;
@@ -246,7 +247,8 @@ static PetscErrorCode CheckOther(PetscMPIInt s, const char prefix[], PetscBool c
   PetscCall(OtherScale(&o, (PetscScalar)0.25));
   PetscCall(PetscArraycpy(set, o.w, entries));
   PetscCall(OtherStep(&o, MUON_CONVERGED_ITERATING, prefix));
-  for (PetscInt e = 0; e < entries; e++) PetscCheck(PetscAbsScalar(o.w[e] - set[e]) <= 100 * TINY, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weight %g was set, and is %g after a step of no length", prefix, (double)PetscRealPart(set[e]), (double)PetscRealPart(o.w[e]));
+  for (PetscInt e = 0; e < entries; e++)
+    PetscCheck(PetscAbsScalar(o.w[e] - set[e]) <= 100 * TINY, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weight %g was set, and is %g after a step of no length", prefix, (double)PetscRealPart(set[e]), (double)PetscRealPart(o.w[e]));
   /* On the last rank */
   if (o.rank == o.size - 1) PetscCall(OtherScale(&o, 2));
   PetscCall(OtherStep(&o, checked ? MUON_DIVERGED_WEIGHTS : MUON_CONVERGED_ITERATING, prefix));

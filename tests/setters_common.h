@@ -225,7 +225,7 @@ SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
 SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
 SETTER(Init, MuonEF21SetInit(RunMuon(run), MUON_EF21_INIT_GRADIENT))
-SETTER(DriftInterval, MuonEF21SetDriftInterval(RunMuon(run), 4))
+SETTER(DriftInterval, MuonEF21SetDriftInterval(RunMuon(run), 1))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
 SETTER(SignDirection, MuonSignSetDirection(RunMuon(run), MUON_SIGN_DIRECTION_GRADIENT))
 SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
@@ -368,7 +368,7 @@ static const Setter Setters[] = {
   {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL},
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL},
   {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0},
-  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, WITHOUT_EFFECT, 0},
+  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL},
   {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL},
   {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL},

@@ -86,8 +86,8 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;                                        /* -1: every rank */
   PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not serve the layer */
-  PetscBool        watched;        /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscBool        watched; /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;
   PetscInt         slice; /* that is noted beside the whole */
   unsigned int     hashofall, hashofslice;

@@ -93,13 +93,13 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
 
 /* The search for one state of a layer, by its name or its number */
 typedef struct {
-  const char     *layer, *piece, *name;
-  PetscBool       server, set, kept, fits; /* the state of a server is meant; it is written, not read; it is there; it has the shape of the matrix */
-  PetscInt        number, rows, columns;
+  const char      *layer, *piece, *name;
+  PetscBool        server, set, kept, fits; /* the state of a server is meant; it is written, not read; it is there; it has the shape of the matrix */
+  PetscInt         number, rows, columns;
   const MuonPiece *at;
-  MuonArray       matrix;
-  size_t          length; /* of found, which gets the name of that number */
-  char           *found;
+  MuonArray        matrix;
+  size_t           length; /* of found, which gets the name of that number */
+  char            *found;
 } MuonStateSearch;
 
 /* What a compressor keeps has one name at a worker and at a server */
@@ -312,7 +312,7 @@ static PetscErrorCode MuonNameState_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetLayerStateName - Gets the name and the shape of a state of a layer that this rank keeps
 
-  Not Collective
+  Not Collective; No Fortran Support
 
   Input Parameters:
 + muon   - an optimizer that is set up

@@ -11,8 +11,11 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s", piece->cut ? "rows of state" : MuonLayerIsEntries(layer) ? "entries" : "rows", piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy",
-                            MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
+                            piece->cut                  ? "rows of state"
+                            : MuonLayerIsEntries(layer) ? "entries"
+                                                        : "rows",
+                            piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -81,7 +81,7 @@ PetscErrorCode MuonEF21GetDrift(Muon muon, PetscReal *drift)
 
 PetscErrorCode EF21MeasureDrift_Private(Muon muon)
 {
-  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+  Muon_EF21 *ef21    = (Muon_EF21 *)muon->data;
   double     squares = 0;
 
   PetscFunctionBegin;
