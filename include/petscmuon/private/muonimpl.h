@@ -49,6 +49,7 @@ typedef struct {
   PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
   char     *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
   PetscBool serves;
+  PetscBool edited;          /* somebody changed the weights since the last step: X is not looked at in this one */
   double    previous, fresh; /* weights of momentum and gradient in this step */
   PetscBool summed;          /* what came up is in sum already */
   double    squares;         /* of the update of this step, where it is measured */
@@ -100,6 +101,7 @@ struct _n_MuonGroup {
   MuonItem        *item;
   PetscLogDouble   bytes;   /* handed to MPI in this step, for gradients that are summed and weights that are gathered inside the worker */
   unsigned int     replica; /* checksum of what this rank is about to apply where others compute the same */
+  unsigned int     weights; /* and of a slice of the weights that others have too, before the step */
   MuonExchangeMode mode;
   PetscBool        direct; /* every rank computes the new weights of every piece: no message down */
   MuonVotes        votes;  /* of a group that votes (muonvote.c), else NULL: then a mean is formed */
@@ -186,7 +188,7 @@ struct _p_Muon {
   PetscBool          cost_measure;
 
   char           *preset, *rule_match;
-  PetscBool       measure_update_rms;
+  PetscBool       measure_update_rms, check_weights;
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -208,6 +210,7 @@ struct _p_Muon {
   PetscInt64          nancount;
   PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
   MuonConvergedReason reason;
+  MuonLayer           drifted; /* with MUON_DIVERGED_WEIGHTS, else NULL */
   MuonTraffic         traffic;
   PetscObjectState    chosen;  /* the sum of the states of all objects that have options, when texts was computed */
   unsigned int        choices; /* hash of what these say */
@@ -247,6 +250,12 @@ static inline MuonArray MuonPiecePart(const MuonPiece *piece, const MuonArray *w
 }
 
 /* Shape, order and precision of the piece's state */
+/* What servers step from: weights of their own, or the workers' W */
+static inline MuonArray MuonPieceServerWeights(const MuonPiece *piece, const MuonArray *W)
+{
+  return piece->X.data != NULL && piece->edited == PETSC_FALSE ? piece->X : *W;
+}
+
 PETSC_EXTERN PetscErrorCode MuonPieceGetStateShape(Muon, const MuonPiece *, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonPieceFind(Muon, MuonLayer, MuonPiece **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
@@ -291,6 +300,11 @@ PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
 PETSC_EXTERN PetscErrorCode MuonGetStepInfo(Muon, MuonLayer, MuonLayerStepInfo *);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
+/* Weights that differ where they must not: looked for in the round of each step; the first layer where a slice of them does. Collective */
+PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDescribeDrifted_Private(Muon, size_t, char[]);
+PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
+PETSC_INTERN PetscErrorCode MuonFindDrifted_Private(Muon, PetscInt slice, MuonLayer *);
 /* What a layer takes over from the optimizer where it has no choice of its own */
 PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */

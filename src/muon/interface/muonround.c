@@ -379,7 +379,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord 
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
     PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
     PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
@@ -530,6 +530,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.asked = (double)asked;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
+  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));

@@ -88,6 +88,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->started = 0;
+  ef21->drift   = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,6 +196,8 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
     }
   }
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
+  ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  if (ef21->driftdue) record->measure += 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,6 +262,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
+  PetscCall(EF21MeasureDrift_Private(muon));
   ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -566,6 +570,7 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   MuonEF21Init init     = ef21->init;
   MuonDownlink downlink = ef21->downlink;
   char         viewer[PETSC_MAX_PATH_LEN];
+  PetscInt     interval;
   PetscBool    flg;
 
   PetscFunctionBegin;
@@ -574,6 +579,8 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
   PetscCall(PetscOptionsEnum("-ef21_downlink", "How servers tell of new weights", "MuonEF21SetDownlink", MuonDownlinks, (PetscEnum)downlink, (PetscEnum *)&downlink, &flg));
   if (flg) PetscCall(MuonEF21SetDownlink(muon, downlink));
+  PetscCall(PetscOptionsInt("-ef21_drift_interval", "Of how many steps one measures the drift of the aggregate", "MuonEF21SetDriftInterval", ef21->driftinterval, &interval, &flg));
+  if (flg) PetscCall(MuonEF21SetDriftInterval(muon, interval));
   PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -603,6 +610,7 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
+  if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,6 +633,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_server_compressor type - compressor from servers to workers, likewise
 . -ef21_downlink downlink      - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
 . -ef21_init init              - what EF21 starts from (zero|gradient)
+. -ef21_drift_interval n       - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21SetDriftInterval()`
 - -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
@@ -664,6 +673,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
+  ef21->drift                      = -1;
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
