@@ -138,7 +138,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
-FORTRAN_FLAGS    ?= -O1 -g -std=f2008 -Wall -Wextra -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
+FORTRAN_FLAGS    ?= -O1 -g -std=f2018 -Wall -Wextra -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
 FORTRAN_OBJ      := $(OBJ)/fortran
 FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
 PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)

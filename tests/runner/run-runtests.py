@@ -19,6 +19,16 @@ def source(block):
   return "int main(void) {return 0;}\n\n/*TEST\n\n" + block + "\nTEST*/\n"
 
 
+class Languages(unittest.TestCase):
+  def test_blocks_in_comments(self):
+    block = "/*TEST\n\n  test:\n    # two ranks\n    nsize: 2\n    args: -a 'b!'\n\nTEST*/\n"
+    expected = vars(runtests.read_tests("tests/t.c", block)[0])["keys"]
+    self.assertEqual(expected, {"nsize": "2", "args": "-a 'b!'"})
+    for source, mark in (("tests/t.F90", "!"), ("tests/t.py", "#")):
+      text = "first line\n" + "".join(mark + line + "\n" for line in block.splitlines())
+      self.assertEqual(vars(runtests.read_tests(source, text)[0])["keys"], expected)
+
+
 class Compare(unittest.TestCase):
   def differs(self, a, b, tolerance=0.0):
     return bool(runtests.compare(a, b, tolerance))
@@ -138,7 +148,7 @@ class Running(unittest.TestCase):
     self.folder = tempfile.TemporaryDirectory()
     self.build = self.folder.name
     os.makedirs(os.path.join(self.build, "tests"))
-    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
+    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", fortran="mpif90", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
     self.runner = runtests.Runner(options)
 
   def tearDown(self):
