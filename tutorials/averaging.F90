@@ -185,8 +185,7 @@ contains
 
   subroutine check(ierr)
     integer(c_int), intent(in) :: ierr
-    integer :: error
-    if (ierr /= 0) call MPI_Abort(MPI_COMM_WORLD, ierr, error)
+    if (ierr /= 0) call MPI_Abort(MPI_COMM_WORLD, ierr, rank)
   end subroutine
 end program
 
