@@ -249,8 +249,7 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
 
   PetscFunctionBegin;
   PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == (parallel ? here : all), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ,
-             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? here : all,
-             parallel ? layer->ranks : 1);
+             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? here : all, parallel ? layer->ranks : 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -111,7 +111,8 @@ static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char wh
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
-  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ, VECMPI);
+  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
+             VECMPI);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,7 +323,8 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
   const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's", "a slice of a vector"}, *const suffix[] = {"", "Vec", "Array", "Vec"};
 
   PetscFunctionBegin;
-  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
+  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name,
+             what[layer->storage], function, suffix[layer->storage]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
