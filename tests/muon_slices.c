@@ -223,9 +223,8 @@ static PetscErrorCode Compare(const char *what, const Run *slices, const Run *se
   PetscCheck(moved > ENTRIES / 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: only %" PetscInt_FMT " entries moved", what, moved);
   PetscCall(VecGetOwnershipRange(slices->x, &first, &last));
   PetscCall(VecGetArrayRead(slices->x, &x));
-  for (PetscInt e = first; e < last; e++) {
+  for (PetscInt e = first; e < last; e++)
     PetscCheck(x[e - first] == separate->weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %.17g, expected %.17g", what, e, (double)PetscRealPart(x[e - first]), (double)PetscRealPart(separate->weights[e]));
-  }
   PetscCall(VecRestoreArrayRead(slices->x, &x));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     MuonLayer        layer;

@@ -131,7 +131,8 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
           `aggregate`, the mean of these at the server; and what a rule keeps, as `adamw.mean` and `adamw.square`
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel vector; gets the state; may be `NULL`
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for
+         a slice of a parallel vector; gets the state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced
