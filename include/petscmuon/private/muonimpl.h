@@ -294,6 +294,8 @@ PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, c
 PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
+/* Layers that are slices become those of another vector with the same entries on each rank, before MuonSetUp() */
+PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
 /* Rate, decay and radius of this step for a layer */
