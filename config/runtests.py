@@ -307,6 +307,38 @@ def compare(expected, found, tolerance=0.0):
   return differences
 
 
+# outputs that a text quotes
+QUOTED = "    $ "
+
+
+def quoted_command(test):
+  """How a reader starts the test."""
+  nsize = test.keys.get("nsize", "1")
+  program = "./" + os.path.splitext(os.path.basename(test.source))[0]
+  return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
+
+
+def quoted_lines(text, command):
+  """(first, end) of the indented lines below the command; None where the text does not have it."""
+  lines = text.splitlines()
+  if QUOTED + command not in lines:
+    return None
+  first = end = lines.index(QUOTED + command) + 1
+  while end < len(lines) and lines[end].startswith("    ") and not lines[end].startswith(QUOTED):
+    end += 1
+  return first, end
+
+
+def unquoted_runs(root, tests):
+  """(text, problem) of the runs that a text quotes and no test makes."""
+  problems = []
+  for name in sorted({test.output for test in tests if test.output and test.output.endswith(".md")}):
+    commands = {quoted_command(test) for test in tests if test.output == name}
+    with open(os.path.join(root, name)) as f:
+      problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
+  return problems
+
+
 # What PETSc prints at its end because the runner asks for it
 CHATTER = re.compile(r"^(#PETSc Option Table entries:|#End of PETSc Option Table entries|WARNING! There are options you set|WARNING! could be spelling|"
                      r"There (is one|are \d+) unused database option|There are no unused options|Option left: )")
@@ -639,6 +671,8 @@ class Runner:
 
   def check_output(self, test, found, folder, env):
     name = os.path.join(ROOT, test.output)
+    if name.endswith(".md"):
+      return self.check_quoted(test, name, found, folder, env)
     if self.update and (test.output_named or os.path.exists(name) or found):
       os.makedirs(os.path.dirname(name), exist_ok=True)
       with open(name, "w") as f:
@@ -649,6 +683,23 @@ class Runner:
     expected = self.filtered(self.read(name), test.keys.get("filter_output"), folder, env)
     differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
     return ["output differs from %s" % test.output] + differences[:60] if differences else []
+
+
+  def check_quoted(self, test, name, found, folder, env):
+    """As check_output(), with what a text quotes below the command of the test."""
+    text, command = self.read(name), quoted_command(test)
+    place = quoted_lines(text, command)
+    if place is None:
+      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
+    lines = text.splitlines()
+    if self.update:
+      lines[place[0]:place[1]] = ["    " + line for line in found.splitlines()]
+      with open(name, "w") as f:
+        f.write("\n".join(lines) + "\n")
+      return []
+    expected = self.filtered("\n".join(lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
+    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
 
 
 def tail(text, lines=40):
@@ -675,7 +726,7 @@ def collect(root=ROOT):
   for name in sorted(glob.glob(os.path.join(root, "tests", "fuzz", "*.c"))):
     source = os.path.relpath(name, root)
     tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(name))[0], "", source, {"requires": "clang"}))
-  return tests, problems
+  return tests, problems + unquoted_runs(root, tests)
 
 
 def selected(test, patterns):
