@@ -123,7 +123,7 @@ template <class K, class REAL> struct Histogram {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)(end - first)), [&](const int i) {
       const uint64_t key = (uint64_t)Magnitude((K)of(first + (size_t)i));
 
-      if (key >> above == prefix) Kokkos::atomic_fetch_add(&local((int)(key >> shift & (Digits - 1))), 1u);
+      if (key >> above == prefix) Kokkos::atomic_fetch_add(&local((int)(key >> shift & (((uint64_t)1 << (above - shift)) - 1))), 1u);
     });
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)Digits), [&](const int d) {
