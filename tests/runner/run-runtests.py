@@ -237,7 +237,7 @@ class Running(unittest.TestCase):
     self.assertEqual(self.outcome("exit 0", requires="no-such-program")[0], "fail")
     self.assertEqual(self.outcome("exit 0", requires="single"), ("other", ["requires single"]))
     self.assertEqual(self.outcome("exit 0", SKIP="too slow")[0], "fail")
-    self.assertEqual(self.outcome("exit 0", SKIP="needs kokkos")[0], "skip")
+    self.assertEqual(self.outcome("exit 0", SKIP="needs cuda")[0], "skip")
 
   def test_together(self):
     # A program that runs its cases as tests/runner/main.c does: the second fails where it is not alone, the third always
