@@ -531,7 +531,7 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
-    if test.source.endswith(".py"):
+    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
       env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
