@@ -222,11 +222,13 @@ class Config:
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
     if word == "torch":
-      return numpy_python() is not None and subprocess.call([numpy_python(), "-c", "import torch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0, "package"
+      return numpy_python() is not None and has_modules(numpy_python(), "torch"), "package"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
     if word == "numpy":
       return numpy_python() is not None, "program"
+    if word == "matplotlib":
+      return numpy_python() is not None and has_modules(numpy_python(), "matplotlib"), "program"
     return shutil.which(word) is not None, "program"
 
   def missing(self, requires):
@@ -243,15 +245,16 @@ _numpy_python = []
 
 
 def numpy_python():
-  """A Python that has numpy: this one, else the system's."""
+  """A Python that has numpy, and if there is one matplotlib: this one, else the system's."""
+  candidates = [c for c in (sys.executable, "/usr/bin/python3", shutil.which("python3")) if c]
   if not _numpy_python:
-    found = None
-    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-      if candidate and subprocess.call([candidate, "-c", "import numpy"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
-        found = candidate
-        break
-    _numpy_python.append(found)
+    found = [c for modules in ("numpy, matplotlib", "numpy") for c in candidates if has_modules(c, modules)]
+    _numpy_python.append(found[0] if found else None)
   return _numpy_python[0]
+
+
+def has_modules(python, modules):
+  return subprocess.call([python, "-c", "import " + modules], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
 
 
 # comparing

@@ -67,9 +67,10 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -80,6 +81,8 @@ install: lib
 	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt share/petscmuon/plot.py share/petscmuon/checkpoint.py) LICENSE) $(DEST)/share/petscmuon
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
+	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin
+	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
