@@ -67,10 +67,10 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
-TUTORIAL_FILES = $(wildcard $(foreach d,tutorials tutorials/*,$d/*.c $d/*.h $d/*.F90 $d/*.md))
 install: lib $(MODULE)
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/python/petscmuon
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin $(DEST)/share/petscmuon/python/petscmuon
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -82,8 +82,8 @@ install: lib $(MODULE)
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
-	install -m 755 config/mpiexec $(DEST)/share/petscmuon
-	for f in $(TUTORIAL_FILES); do install -d $(DEST)/share/petscmuon/$$(dirname $$f) && install -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin
+	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	$(PYTHON3) config/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python

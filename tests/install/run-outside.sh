@@ -6,7 +6,7 @@ here=$PWD
 prefix=$here/prefix
 install() { "$MAKE" --no-print-directory -s -C "$PETSCMUON_DIR" install BUILD="$BUILD" "$@" >install.log 2>&1 || { cat install.log; exit 1; }; }
 run() {
-  "$prefix/share/petscmuon/mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
+  "$prefix/share/petscmuon/bin/mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
   grep -q "the loss fell below a tenth" run.log || { cat run.log; exit 1; }
 }
 

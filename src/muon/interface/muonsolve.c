@@ -150,6 +150,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonCheckPieces_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
+  if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason = MUON_CONVERGED_ITERATING;
   if (muon->objective != NULL) {
@@ -177,6 +178,7 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   PetscCall(MuonCheckpointAfterStep_Private(muon));
+  PetscCall(MuonValidate_Private(muon, step));
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCheck(muon->reason >= 0 || muon->error_if_not_converged == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s", step, MuonConvergedReasons[muon->reason]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -285,7 +287,7 @@ PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 . muon - the optimizer
 
   Output Parameter:
-. loss - mean over the workers of the loss at the weights before that step
+. loss - mean over the ranks of the loss at the weights before that step, with the weights of `MuonSetWorkerWeight()`
 
   Level: beginner
 

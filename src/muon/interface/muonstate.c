@@ -9,6 +9,7 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &piece->Tnew));
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &piece->mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &piece->packed));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &piece->weighted));
   PetscCall(MuonCompressorVisitState(piece->up, visitor));
   visitor->holder = MUON_STATE_SERVER;
   if (muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &piece->M));
@@ -24,6 +25,10 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
 PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
+  /* Means that were formed with them stay means of these workers alone: of others, a checkpoint is refused */
+  visitor->layer  = "";
+  visitor->holder = MUON_STATE_EVERYONE;
+  if (muon->weights != NULL) PetscCall(MuonStateVisitBytes(visitor, "worker.weights", (size_t)muon->size * sizeof(*muon->weights), muon->weights));
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonVisitPiece_Private(muon, &muon->piece[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {

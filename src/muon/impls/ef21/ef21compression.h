@@ -34,6 +34,9 @@ typedef struct {
   MuonEF21Init     init;
   int              started; /* a step was committed */
   EF21Meter        meter;
+
+  MuonEF21CompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
+  PetscInt                min_entries;
 } Muon_EF21;
 
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
