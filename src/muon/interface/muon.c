@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
-static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
-const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 3;
+static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_WEIGHTS", "DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
+const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 4;
 const char *const        MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
 const char *const        MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
 const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
@@ -60,6 +60,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->momentum_at       = PETSC_DETERMINE;
   muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
+  muon->check_weights     = PETSC_TRUE;
   muon->worker_weight     = 1;
   muon->validated         = -1;
 
@@ -327,6 +328,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetSGDWeightDecay(muon, real));
   PetscCall(PetscOptionsBool("-muon_measure_update_rms", "Measure the size of updates", "MuonSetMeasureUpdateRMS", muon->measure_update_rms, &set, &flg));
   if (flg) PetscCall(MuonSetMeasureUpdateRMS(muon, set));
+  PetscCall(PetscOptionsBool("-muon_check_weights", "Look for weights that others changed or that differ between ranks", "MuonSetCheckWeights", muon->check_weights, &set, &flg));
+  if (flg) PetscCall(MuonSetCheckWeights(muon, set));
   PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
   PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
@@ -406,6 +409,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent moves
 . -muon_sgd_weight_decay decay     - their weight decay
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
+. -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
@@ -480,6 +484,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step           = 0;
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
+  muon->drifted        = NULL;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
 

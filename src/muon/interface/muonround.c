@@ -164,7 +164,7 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
 
     if (alone) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
-    else if (piece->begun == PETSC_FALSE) PetscCall(MuonPieceReduceBegin_Private(piece));
+    else if (piece->begun == PETSC_FALSE) PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
     piece->begun = PETSC_FALSE;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
@@ -189,7 +189,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &piece->T, &finite));
   }
   PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &G));
-  PetscCall(MuonPieceReduceBegin_Private(piece));
+  PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
   piece->group->bytes += (PetscLogDouble)MuonArrayBytes(&piece->T);
   piece->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -382,7 +382,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord 
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
     PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
     PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
@@ -533,6 +533,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.asked = (double)asked;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
+  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));

@@ -11,7 +11,11 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : MuonLayerIsEntries(layer) ? "entries" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
+                            piece->cut                  ? "rows of state"
+                            : MuonLayerIsEntries(layer) ? "entries"
+                                                        : "rows",
+                            piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,7 +84,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[96] = "";
+    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -156,6 +160,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {
@@ -217,16 +222,18 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 @*/
 PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
-  PetscBool ascii;
+  const char *prefix = MuonPrefix(muon);
+  char        drifted[256];
+  PetscBool   ascii;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
-  if (((PetscObject)muon)->prefix != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s stopped due to %s, steps %" PetscInt_FMT "\n", ((PetscObject)muon)->prefix, MuonConvergedReasons[muon->reason], muon->step));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "Muon stopped due to %s, steps %" PetscInt_FMT "\n", MuonConvergedReasons[muon->reason], muon->step));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, steps %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], drifted, muon->step));
   PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

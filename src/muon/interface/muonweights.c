@@ -34,10 +34,9 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece)
+PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece, const MuonArray *T, const MuonArray *sum)
 {
   const MuonPartition partition = piece->group->partition;
-  const MuonArray    *T         = &piece->T;
 
   PetscFunctionBegin;
   if (partition->weight != NULL) {
@@ -45,7 +44,7 @@ PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece)
     MuonArrayAxpby(partition->weight[partition->worker], T, 0, &piece->weighted);
     T = &piece->weighted;
   }
-  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, T, &piece->sum));
+  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, T, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

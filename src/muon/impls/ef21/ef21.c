@@ -108,6 +108,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->started = 0;
+  ef21->drift   = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,6 +216,8 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
     }
   }
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
+  ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  if (ef21->driftdue) record->measure += 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,6 +282,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
+  PetscCall(EF21MeasureDrift_Private(muon));
   ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -705,7 +709,7 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   Muon_EF21   *ef21     = (Muon_EF21 *)muon->data;
   MuonEF21Init init     = ef21->init;
   MuonDownlink downlink = ef21->downlink;
-  PetscInt     entries  = ef21->min_entries;
+  PetscInt     entries  = ef21->min_entries, interval;
 
   MuonEF21CompressorRules rules = ef21->rules;
   char                    viewer[PETSC_MAX_PATH_LEN];
@@ -717,6 +721,8 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
   PetscCall(PetscOptionsEnum("-ef21_downlink", "How servers tell of new weights", "MuonEF21SetDownlink", MuonDownlinks, (PetscEnum)downlink, (PetscEnum *)&downlink, &flg));
   if (flg) PetscCall(MuonEF21SetDownlink(muon, downlink));
+  PetscCall(PetscOptionsInt("-ef21_drift_interval", "Of how many steps one measures the drift of the aggregate", "MuonEF21SetDriftInterval", ef21->driftinterval, &interval, &flg));
+  if (flg) PetscCall(MuonEF21SetDriftInterval(muon, interval));
   PetscCall(PetscOptionsEnum("-ef21_compressor_rules", "Layers that the compressors are for", "MuonEF21SetCompressorRules", MuonEF21CompressorRulesTypes, (PetscEnum)rules, (PetscEnum *)&rules, &flg));
   if (flg) PetscCall(MuonEF21SetCompressorRules(muon, rules));
   PetscCall(PetscOptionsInt("-ef21_compressor_min_entries", "Entries of the smallest layer that they are for", "MuonEF21SetCompressorMinEntries", entries, &entries, &flg));
@@ -771,6 +777,7 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", ef21->rules == MUON_EF21_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", ef21->min_entries));
+  if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_FALSE));
   PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_TRUE));
@@ -792,13 +799,14 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   MUONEF21 - EF21-Muon: steps inside norm balls with error feedback and compressed messages in both directions
 
   Options Database Keys:
-+ -ef21_compressor type        - compressor from workers to servers, with the keys of `MuonCompressor` behind it
-. -ef21_server_compressor type - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
++ -ef21_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
+. -ef21_server_compressor type   - compressor from servers to workers, likewise
+. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
 . -ef21_compressor_min_entries n - entries of the smallest layer that they are for, see `MuonEF21SetCompressorMinEntries()`
-. -ef21_downlink downlink      - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
-. -ef21_init init              - what EF21 starts from (zero|gradient)
-- -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
+. -ef21_downlink downlink        - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
+. -ef21_init init                - what EF21 starts from (zero|gradient)
+. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21SetDriftInterval()`
+- -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 
@@ -837,6 +845,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
+  ef21->drift                      = -1;
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
