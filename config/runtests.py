@@ -39,7 +39,7 @@ PETSC_PACKAGES = {
 }
 
 # A program in Python runs in one that has all of these that it requires
-PYTHON_MODULES = ("numpy", "mpi4py", "petsc4py", "torch")
+PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
 
 
 class TestError(Exception):
@@ -268,7 +268,9 @@ def python_with(*modules):
 
 
 def numpy_python():
-  return python_with("numpy")
+  """A Python that has numpy, and if there is one matplotlib."""
+  return python_with("numpy", "matplotlib") or python_with("numpy")
+
 
 
 # comparing

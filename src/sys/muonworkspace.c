@@ -4,6 +4,8 @@ struct _n_MuonWorkspace {
   PetscInt refct;
   size_t   bytes[MUON_WORK_MAX];
   void    *buffer[MUON_WORK_MAX];
+
+  PetscObjectList kept;
 };
 
 PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
@@ -35,6 +37,13 @@ PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, MuonWorkspaceSlot slot, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
+{
+  PetscFunctionBegin;
+  *kept = &work->kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;
@@ -52,6 +61,7 @@ PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *work)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int slot = 0; slot < MUON_WORK_MAX; slot++) PetscCall(PetscFree((*work)->buffer[slot]));
+  PetscCall(PetscObjectListDestroy(&(*work)->kept));
   PetscCall(PetscFree(*work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

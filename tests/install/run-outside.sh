@@ -6,7 +6,7 @@ here=$PWD
 prefix=$here/prefix
 install() { "$MAKE" --no-print-directory -s -C "$PETSCMUON_DIR" install BUILD="$BUILD" "$@" >install.log 2>&1 || { cat install.log; exit 1; }; }
 run() {
-  "$MPIEXEC" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
+  "$prefix/share/petscmuon/bin/mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
   grep -q "the loss fell below a tenth" run.log || { cat run.log; exit 1; }
 }
 
@@ -15,6 +15,9 @@ install PREFIX=/somewhere DESTDIR="$here/stage"
 (cd "$prefix" && find . | sort) > prefix.list
 (cd "$here/stage/somewhere" && find . | sort) > stage.list
 cmp prefix.list stage.list
+for name in man/man3/MuonStep.3 petscmuon/tutorials/ex1.c petscmuon/tutorials/nanogpt/README.md; do
+  [ -s "$prefix/share/$name" ] || { echo "$name was not installed"; exit 1; }
+done
 # What is installed can be moved and knows nothing of the tree it came from
 path() { printf '(^|[^[:alnum:]_.}-]|-[IL])%s(/|[^[:alnum:]_.-]|$)' "$(printf '%s' "$1" | sed 's/[][\\.*^$(){}?+|]/\\&/g')"; }
 if grep -rE -e "$(path "$PETSCMUON_DIR")" -e "$(path "$BUILD")" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/petscmuon" "$prefix/share"; then
