@@ -442,8 +442,13 @@ def check_page(page):
 
 
 # Things that several files say together
-OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EList|String|Scalar|Name|IntArray|RealArray|Range\w*|Bounded\w*|RangeInt|BoundedInt|Viewer|MPIInt|Bool3))\s*\(\s*\"(-\w+)\"\s*,\s*\"(?:[^\"\\]|\\.)*\"\s*,\s*\"(\w*)\"", re.S)
+OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EList|String|Scalar|Name|IntArray|RealArray|Range\w*|Bounded\w*|RangeInt|BoundedInt|Viewer|MPIInt|Bool3))\s*\(\s*\"(-\w+)\"\s*,\s*\"((?:[^\"\\]|\\.)*)\"\s*,\s*\"(\w*)\"", re.S)
 QUERY = re.compile(r"\bPetscOptions(?:Get\w+|HasName|CreateViewer)\s*\([^;]*?\"(-\w+)\"", re.S)
+
+
+def documented_as(key):
+  """A pattern of a key in a man page, where one behind a prefix stands with it."""
+  return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
 
 
 def flat(text):
@@ -471,6 +476,9 @@ def check_project(sources):
     for line, message in check_page(page):
       yield Finding(page.source.path, line, message)
   names = {page.name for page in pages}
+  for page in pages:
+    for name in sorted(set(re.findall(r"`((?:PetscMuon|Muon|MUON)\w+)\(\)`", page.text)) - names):
+      yield Finding(page.source.path, page.line, "man page of %s: %s() is no function of ours" % (page.name, name))
   values = " ".join(re.findall(r"`(\w+)`", "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if title == "Values" for line in lines)))
   prototypes = {}
   for s in sources:
@@ -489,15 +497,20 @@ def check_project(sources):
   for name, message in fortran.findings(sources):
     yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
   documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
-  readme = next((s.text for s in sources if s.path == "README.md"), None)
+  # The table of options is made of the calls and of these lines, see manual.py
+  lines_of = {page.name: [line for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines] for page in pages}
   for s in sources:
     if not s.path.startswith("src/"):
       continue
     seen = []
     for match in OPTION.finditer(s.text):
-      call, key, manual = match.groups()
+      call, key, meaning, manual = match.groups()
       line = s.line_of(match.start())
       seen.append((line, key))
+      if not meaning.strip() or meaning.rstrip().endswith("."):
+        yield Finding(s.path, line, "option %s has no description in its call that can stand in a table" % key)
+      if manual in lines_of and not any(re.match(r"[+.-] +%s(?!\w)" % documented_as(key), line_) for line_ in lines_of[manual]):
+        yield Finding(s.path, line, "option %s names %s(), whose man page has no line for it" % (key, manual))
       for message in check_key(s, key, manual or None):
         yield Finding(s.path, line, message)
       if not manual:
@@ -515,12 +528,8 @@ def check_project(sources):
     for line, key in seen:
       if key in PETSC_KEYS:
         continue
-      # A key behind a prefix is documented with one
-      pattern = r"-(?:[\w.]*_|[\w.()|]*_)?%s(?![\w])" % re.escape(key[1:])
-      if not re.search(pattern, documented):
+      if not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
-      if readme is not None and not re.search(pattern, readme):
-        yield Finding(s.path, line, "option %s is not in README.md" % key)
 
 
 def known_macros(sources):

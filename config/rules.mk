@@ -138,7 +138,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
-FORTRAN_FLAGS    ?= -O1 -g -Wall $(if $(WERROR),-Werror)
+FORTRAN_FLAGS    ?= -O1 -g -Wall -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
 FORTRAN_OBJ      := $(OBJ)/fortran
 FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
 PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)
@@ -149,10 +149,11 @@ $(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
 	@mkdir -p $(@D)
 	$(call say,FC,$<)
 	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -std=f2018 -J$(@D) -c $< -o $@
+# Modules of a program lie in a folder of its own
 $(FORTRAN_PROGRAMS): $(BUILD)/%: %.F90 $(FORTRAN_OBJ)/petscmuon.o | $(LIBRARY)
-	@mkdir -p $(@D)
+	@mkdir -p $(@D) $(FORTRAN_OBJ)/$*
 	$(call say,FC,$<)
-	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -I$(FORTRAN_OBJ) $(PETSC_FC_INCLUDES) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -J$(FORTRAN_OBJ)/$* -I$(FORTRAN_OBJ) $(PETSC_FC_INCLUDES) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
 
 # Fuzzers: the rooms of messages and of files alone, under clang's sanitizers
 FUZZ_CC       ?= clang

@@ -52,7 +52,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 -  type - one of the values of `MuonCompressorType`
 
    Options Database Key:
-.  -compressor type - the type
+.  -compressor type - the type, identity by default
 
    Level: intermediate
 
@@ -339,7 +339,7 @@ PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
 -  rank - the rank, at least 1, or `PETSC_DETERMINE` for what `MuonCompressorSetRatio()` says (the default)
 
    Options Database Key:
-.  -compressor_rank k - the rank
+.  -compressor_rank k - the rank, chosen by the ratio by default
 
    Level: intermediate
 
@@ -500,7 +500,7 @@ PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *v
 -  bits - how many bits an index counts, or `PETSC_DETERMINE` for the fewest that number the entries of the layer (the default)
 
    Options Database Key:
-.  -compressor_paper_index_bits bits - the price
+.  -compressor_paper_index_bits bits - the price, those of the largest layer by default
 
    Level: advanced
 

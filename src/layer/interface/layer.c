@@ -375,7 +375,8 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g, shape factor %s, radius factor %g\n", ((PetscObject)layer)->name, layer->m, layer->n, (double)layer->scale, MuonShapeFactors[layer->shapefactor],
                                      (double)factor));
-    if (layer->storage == MUON_LAYER_ARRAY) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->shape.rowmajor ? "row-major" : "column-major"));
+    if (layer->storage == MUON_LAYER_ARRAY || layer->storage == MUON_LAYER_SLICE)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
       char rows[256], columns[256];
 
@@ -441,6 +442,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
     *layer = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(VecDestroy(&(*layer)->g)); /* which a reset keeps */
   PetscCall(MuonLayerReset(*layer));
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));

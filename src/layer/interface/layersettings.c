@@ -15,7 +15,7 @@
 - scale - the factor, at least 0
 
   Options Database Key:
-. -muon_layer_NAME_scale scale - the factor of the layer called NAME
+. -muon_layer_NAME_scale scale - the factor of the layer called NAME, 1 by default
 
   Level: intermediate
 
@@ -65,7 +65,7 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
 - rate  - the rate, finite and at least 0
 
   Options Database Key:
-. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME
+. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME, that of its rule by default
 
   Level: intermediate
 
@@ -116,7 +116,7 @@ PetscErrorCode MuonLayerGetLearningRate(MuonLayer layer, PetscReal *rate)
 - factor - `MUON_SHAPE_FACTOR_NONE`, `MUON_SHAPE_FACTOR_KJ`, `MUON_SHAPE_FACTOR_MOONLIGHT` or `MUON_SHAPE_FACTOR_SCION`
 
   Options Database Key:
-. -muon_layer_NAME_shape_factor factor - the factor (none|kj|moonlight|scion) of the layer called NAME
+. -muon_layer_NAME_shape_factor factor - the factor (none|kj|moonlight|scion) of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -164,7 +164,7 @@ PetscErrorCode MuonLayerGetShapeFactor(MuonLayer layer, MuonShapeFactor *factor)
 - momentum - weight of the old momentum, in [0,1)
 
   Options Database Key:
-. -muon_layer_NAME_momentum momentum - the momentum of the layer called NAME
+. -muon_layer_NAME_momentum momentum - the momentum of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -218,7 +218,7 @@ PetscErrorCode MuonLayerGetMomentum(MuonLayer layer, PetscReal *momentum)
 - decay - X is multiplied by 1 - (learning rate x schedule) x decay before a step; at least 0
 
   Options Database Key:
-. -muon_layer_NAME_weight_decay decay - the weight decay of the layer called NAME
+. -muon_layer_NAME_weight_decay decay - the weight decay of the layer called NAME, that of its rule by default
 
   Level: intermediate
 

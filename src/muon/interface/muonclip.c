@@ -103,6 +103,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     nworkers = piece->group->exchange->nworkers;
     if (piece->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
     if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(piece, nworkers, &piece->sum, status));
+    else PetscCall(MuonExchangeReduceWait(piece->group->exchange, piece->item));
     piece->summed = PETSC_TRUE;
     if (MuonPieceCounts_Private(piece)) norm = hypot(norm, MuonClipNorm_Private(&piece->sum) / nworkers);
   }

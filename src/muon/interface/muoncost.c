@@ -84,7 +84,7 @@ PetscErrorCode MuonCostSetFromOptions_Private(Muon muon, MuonOptionItems PetscOp
 - alpha - seconds that a message takes whatever its size is, above 0
 
   Options Database Key:
-. -muon_cost_alpha time - the latency, with a unit (ns|us|ms|s), as in 25us
+. -muon_cost_alpha time - the latency, with a unit (ns|us|ms|s), as in 25us, 25us by default
 
   Level: intermediate
 
@@ -131,7 +131,7 @@ PetscErrorCode MuonGetCostAlpha(Muon muon, PetscReal *alpha)
 - beta - bits a second that a rank's link carries in each direction, above 0
 
   Options Database Key:
-. -muon_cost_beta speed - the speed, with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), as in 10Gbit/s
+. -muon_cost_beta speed - the speed, with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), as in 10Gbit/s, 10Gbit/s by default
 
   Level: intermediate
 
@@ -178,7 +178,7 @@ PetscErrorCode MuonGetCostBeta(Muon muon, PetscReal *beta)
 - gamma - bytes of messages a second, above 0
 
   Options Database Key:
-. -muon_cost_gamma speed - the speed, with a unit as in `MuonSetCostBeta()`
+. -muon_cost_gamma speed - the speed, with a unit as in `MuonSetCostBeta()`, 4GB/s by default
 
   Level: intermediate
 

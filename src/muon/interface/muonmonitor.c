@@ -292,7 +292,7 @@ PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
 - interval - at least 1
 
   Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one
+. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
 
   Level: intermediate
 

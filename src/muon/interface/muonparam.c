@@ -695,7 +695,7 @@ PetscErrorCode MuonGetSeed(Muon muon, PetscInt64 *seed)
 - precision - `MUON_STATE_PRECISION_NATIVE` or `MUON_STATE_PRECISION_SINGLE`
 
   Options Database Key:
-. -muon_state_precision precision - the precision (native|single)
+. -muon_state_precision precision - the precision (native|single), native by default
 
   Level: intermediate
 
@@ -897,7 +897,7 @@ PetscErrorCode MuonGetErrorIfNotConverged(Muon muon, PetscBool *flg)
 - at   - `MUON_MOMENTUM_AT_WORKER` or `MUON_MOMENTUM_AT_SERVER`
 
   Options Database Key:
-. -muon_momentum_at at - where the momentum is kept (worker|server)
+. -muon_momentum_at at - where the momentum is kept (worker|server), worker for ef21 and server for dense by default
 
   Level: intermediate
 

@@ -76,7 +76,7 @@ PetscErrorCode MuonGetCheckpoint(Muon muon, const char *folder[])
 - interval - at least 1; the default is 100
 
   Options Database Key:
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
+. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`, 100 by default
 
   Level: intermediate
 
@@ -123,7 +123,7 @@ PetscErrorCode MuonGetCheckpointInterval(Muon muon, PetscInt *interval)
 - keep - at least 1; the default is 2, so that there is one before a damaged one
 
   Options Database Key:
-. -muon_checkpoint_keep keep - the number
+. -muon_checkpoint_keep keep - the number, 2 by default
 
   Level: intermediate
 

@@ -323,8 +323,8 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_adamw_beta1 beta1 - decay of the mean of gradients
-- -muon_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_adamw_beta1 beta1 - decay of the mean of gradients, 0.9 by default
+- -muon_adamw_beta2 beta2 - decay of the mean of squares, 0.95 by default
 
   Level: intermediate
 

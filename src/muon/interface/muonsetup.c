@@ -452,7 +452,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonInheritChoices_Private(muon, layer));
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
-      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->n;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
     }
   }
   PetscCall(MuonCreatePieces_Private(muon));

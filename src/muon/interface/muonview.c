@@ -11,7 +11,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : MuonLayerIsEntries(layer) ? "entries" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

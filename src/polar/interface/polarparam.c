@@ -14,7 +14,7 @@ const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPol
 - steps - number of steps, or `PETSC_DETERMINE` for what the coefficients were made for
 
   Options Database Key:
-. -lmo_polar_steps n - number of steps
+. -lmo_polar_steps n - number of steps, that of the coefficients by default
 
   Level: intermediate
 
@@ -70,7 +70,7 @@ PetscErrorCode MuonPolarGetSteps(MuonPolar polar, PetscInt *steps)
 - name  - a known set, see `MuonPolarCoefficients`
 
   Options Database Key:
-. -lmo_polar_coefficients name - the set
+. -lmo_polar_coefficients name - the set, kj or in `gram` pe105 by default
 
   Level: intermediate
 
@@ -215,7 +215,7 @@ PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, P
 - precision - `MUON_POLAR_PRECISION_SINGLE`, `MUON_POLAR_PRECISION_DOUBLE`, `MUON_POLAR_PRECISION_BF16`, or `MUON_POLAR_PRECISION_DETERMINE` (`PETSC_DETERMINE`) for what the method takes
 
   Options Database Key:
-. -lmo_polar_precision single|double|bf16 - the precision
+. -lmo_polar_precision single|double|bf16 - the precision, that of the method by default
 
   Level: intermediate
 
@@ -279,7 +279,7 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
 - tolerance - between 0 and 1, or `PETSC_DETERMINE` for what the method takes
 
   Options Database Key:
-. -lmo_polar_tolerance tol - the tolerance
+. -lmo_polar_tolerance tol - the tolerance, that of the method by default
 
   Level: intermediate
 
@@ -337,7 +337,7 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
 - normalization - `MUON_POLAR_NORMALIZATION_FROBENIUS` or `MUON_POLAR_NORMALIZATION_SPECTRAL`
 
   Options Database Key:
-. -lmo_polar_normalization frobenius|spectral - the norm
+. -lmo_polar_normalization frobenius|spectral - the norm, frobenius by default
 
   Level: intermediate
 

@@ -211,8 +211,8 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_layer_NAME_adamw_beta1 beta1 - decay of the mean of gradients of the layer called NAME
-- -muon_layer_NAME_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_layer_NAME_adamw_beta1 beta1 - decay of the mean of gradients of the layer called NAME, the optimizer's by default
+- -muon_layer_NAME_adamw_beta2 beta2 - decay of the mean of squares, the optimizer's by default
 
   Level: intermediate
 
@@ -274,7 +274,7 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 - epsilon - a positive number, finite
 
   Options Database Key:
-. -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME
+. -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME, the optimizer's by default
 
   Level: intermediate
 

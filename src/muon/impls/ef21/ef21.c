@@ -365,7 +365,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 
   Level: advanced
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerState()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
@@ -465,7 +465,7 @@ static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, Mu
 - downlink - `MUON_DOWNLINK_WEIGHTS`, by the compressor of `MuonEF21GetServerCompressor()`, or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -ef21_downlink downlink - how (weights|step)
+. -ef21_downlink downlink - how (weights|step), weights by default
 
   Level: intermediate
 
@@ -518,7 +518,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 - downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -muon_layer_NAME_ef21_downlink downlink - how (weights|step)
+. -muon_layer_NAME_ef21_downlink downlink - how (weights|step), the optimizer's by default
 
   Level: intermediate
 

@@ -151,8 +151,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
       result->down[k]      = (PetscReal)server.down[k];
       result->gap[k]       = (PetscReal)server.gap[k];
     }
-    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->n, &result->up_bound));
-    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->n, &result->down_bound));
+    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->N, &result->up_bound));
+    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->N, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);

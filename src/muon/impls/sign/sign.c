@@ -168,7 +168,7 @@ static PetscErrorCode MuonChoices_Sign(Muon muon, size_t length, char text[])
 - direction - `MUON_SIGN_DIRECTION_POLAR` (the default), `MUON_SIGN_DIRECTION_MOMENTUM`, `MUON_SIGN_DIRECTION_GRADIENT` or `MUON_SIGN_DIRECTION_ADAM`
 
   Options Database Key:
-. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam)
+. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), polar by default
 
   Level: intermediate
 
@@ -221,7 +221,7 @@ PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
 - update - `MUON_SIGN_UPDATE_NONE` (the default), `MUON_SIGN_UPDATE_FROBENIUS`, `MUON_SIGN_UPDATE_SPECTRAL` or `MUON_SIGN_UPDATE_POLAR`
 
   Options Database Key:
-. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar)
+. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar), none by default
 
   Level: intermediate
 
@@ -276,7 +276,7 @@ PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
 - tie  - `MUON_SIGN_TIE_PLUS` (the default), `MUON_SIGN_TIE_MINUS` or `MUON_SIGN_TIE_ZERO`
 
   Options Database Key:
-. -sign_tie tie - what a tie makes (plus|minus|zero)
+. -sign_tie tie - what a tie makes (plus|minus|zero), plus by default
 
   Level: intermediate
 

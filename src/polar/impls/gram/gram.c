@@ -356,7 +356,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 - steps - the steps after which they are, increasing, 1 for after the first; those past the last step but one change nothing
 
   Options Database Key:
-. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none
+. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none, 2 for most polynomials by default
 
   Level: advanced
 

@@ -508,7 +508,7 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
 - poles - 1 to 12, or `PETSC_DETERMINE` for as many as `MuonPolarSetTolerance()` asks for
 
   Options Database Key:
-. -lmo_polar_zolotarev_poles poles - number of poles
+. -lmo_polar_zolotarev_poles poles - number of poles, chosen by the tolerance by default
 
   Level: intermediate
 
@@ -568,7 +568,7 @@ PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
 - interval - its lower end $l$ in $[10^{-12}, 1)$, or `PETSC_DETERMINE` for what `MuonPolarSetTolerance()` asks for; the upper end is 1
 
   Options Database Key:
-. -lmo_polar_zolotarev_interval l - lower end of the interval
+. -lmo_polar_zolotarev_interval l - lower end of the interval, chosen by the tolerance by default
 
   Level: intermediate
 
