@@ -49,7 +49,7 @@ with petscmuon.Muon(comm, options) as muon:
     return loss
 
   muon.solve(closure)
-  assert muon.reason == "MUON_CONVERGED_MAX_STEPS" and muon.step_number == steps
+  assert muon.reason == "CONVERGED_MAX_STEPS" and muon.step_number == steps
   sent, dense = muon.traffic.up.encoded, muon.traffic.dense
 after = comm.allreduce(loss_and_gradients(weights)[0]) / comm.Get_size()
 assert after < before / 10, (before, after)
