@@ -97,8 +97,7 @@ refused(petscmuon.Error, ["no_such_rule"], petscmuon.Muon(comm).add_layer, "a", 
 
 # A layer, and its name again
 w = np.arange(12.0).reshape(3, 4)
-tensor = make(w)
-layer = muon.add_layer("w", tensor)
+layer = muon.add_layer("w", make(w))
 refused(petscmuon.Error, ['"w"'], muon.add_layer, "w", make(np.ones((2, 2))))
 refused(petscmuon.Error, ['"W"'], muon.add_layer, "W", make(np.ones((2, 2))))
 
@@ -121,12 +120,17 @@ def stepped(**keys):
 
 stepped()
 
-# A layer keeps its tensor, and the gradient that it was given last
-kept = weakref.ref(tensor) if backend == "torch" else None
-del tensor
+# A layer keeps its tensor, and the gradient that it was given last; an optimizer that has ended keeps nothing
+short = petscmuon.Muon(comm)
+array, gradient = np.ones((2, 2)), np.ones((2, 2))
+kept, given = weakref.ref(array), weakref.ref(gradient)
+short.add_layer("kept", make(array)).set_gradient(plain(gradient))
+del array, gradient
 gc.collect()
-assert kept is None or kept() is layer.tensor
-stepped()
+assert kept() is not None and given() is not None
+short.destroy()
+gc.collect()
+assert kept() is None and given() is None
 
 # No gradient in this step
 before = w.copy()
