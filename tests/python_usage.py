@@ -212,7 +212,7 @@ refused(petscmuon.Error, ["destroyed"], second.set_gradient, None)
 #/*TEST
 #
 #  build:
-#    requires: numpy mpi4py double
+#    requires: numpy mpi4py
 #
 #  testset:
 #    nsize: {{1 3}}
