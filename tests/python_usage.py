@@ -132,6 +132,13 @@ short.destroy()
 gc.collect()
 assert kept() is None and given() is None
 
+if backend == "torch":
+  # What a graph saved of the weights is not theirs after a step, and torch knows; a gradient that is sparse is none of rows or columns
+  graph = (layer.tensor**2).sum()
+  stepped()
+  refused(RuntimeError, ["modified by an inplace operation"], graph.backward)
+  refused(ValueError, ['layer "w": gradient', "DLPack"], layer.set_gradient, torch.ones(3, 4, dtype=torch.float64).to_sparse())
+
 # No gradient in this step
 before = w.copy()
 layer.set_gradient(None)

@@ -186,7 +186,9 @@ class Muon:
     bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
     if bump is not None:
       # torch then finds uses of weights that a graph had saved before the step
-      bump([layer.tensor for layer in self._layers if isinstance(layer.tensor, torch.Tensor)])
+      for layer in self._layers:
+        if isinstance(layer.tensor, torch.Tensor):
+          bump(layer.tensor)
 
   def step(self, loss=None):
     """Takes a step with the gradients that were set. loss is that of this rank, for monitors, or a routine that sets the gradients and returns it. Returns whether the step was taken; reason tells why not.
