@@ -185,6 +185,8 @@ struct _p_Muon {
   PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
   PetscBool          cost_measure;
 
+  void           *device_stream;
+  PetscBool       check_device;
   char           *preset, *rule_match;
   PetscBool       measure_update_rms;
   PetscReal       schedule_minimum, momentum_warmup_start;
@@ -322,6 +324,8 @@ PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonS
 /* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
+/* Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ from the host's and are to be compared */
+PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
 /* Worker, exchange, server, exchange, agreement, commit */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */

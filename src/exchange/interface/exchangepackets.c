@@ -431,11 +431,22 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
 
 PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
 {
+  MuonArray *staged;
+
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
   PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  if (in->memory == MUON_DEVICE) {
+    if (exchange->staged == NULL) PetscCall(PetscCalloc1(3 * exchange->nitems, &exchange->staged));
+    staged = &exchange->staged[3 * item];
+    PetscCall(MuonArrayOnHost(in, PETSC_TRUE, &staged[0]));
+    PetscCall(MuonArrayOnHost(out, PETSC_FALSE, &staged[1]));
+    staged[2] = *out;
+    in        = &staged[0];
+    out       = &staged[1];
+  }
   PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -446,6 +457,13 @@ PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
+  for (PetscInt i = 0; i < exchange->nitems && exchange->staged != NULL; i++) {
+    MuonArray *staged = &exchange->staged[3 * i];
+
+    if (staged[0].data == NULL) continue;
+    PetscCall(MuonArrayOffHost(&staged[2], PETSC_TRUE, &staged[1]));
+    PetscCall(MuonArrayDestroy(&staged[0]));
+  }
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

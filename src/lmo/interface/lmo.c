@@ -72,6 +72,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   lmo->data    = NULL;
   lmo->form    = MUON_LMO_NO_FORM;
   lmo->gathers = PETSC_FALSE;
+  lmo->ondevice = PETSC_FALSE;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));

@@ -137,13 +137,15 @@ PetscErrorCode MuonHashChoices_Private(Muon muon, unsigned int *hash)
 /* Checksum of a layer's weights, line by line: gaps between lines do not count */
 static PetscErrorCode MuonLayerHashWeights_Private(MuonLayer layer, unsigned int *hash)
 {
-  MuonArray W;
+  MuonArray whole, W;
   uint32_t  crc = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &W));
   for (size_t j = 0; j < W.n; j++) crc = MuonWireCRC32C(crc, (const unsigned char *)W.data + j * W.ld * MuonArrayEntryBytes(&W), W.m * MuonArrayEntryBytes(&W));
-  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonArrayOffHost(&whole, PETSC_FALSE, &W));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
   *hash = (unsigned int)crc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

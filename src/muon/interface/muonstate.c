@@ -161,8 +161,9 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
   search.layer  = ((PetscObject)layer)->name;
   search.piece  = piece->name;
   search.name   = name;
-  visitor.visit = MuonCopyState_Private;
-  visitor.ctx   = &search;
+  visitor.visit  = MuonCopyState_Private;
+  visitor.ctx    = &search;
+  visitor.onhost = PETSC_TRUE;
   if (A != NULL) {
     PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
