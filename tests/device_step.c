@@ -16,11 +16,7 @@ typedef struct {
 } Layer;
 
 /* More entries than a block of sums has, an odd shape, and one column; with gaps and without, in both orders and precisions */
-static const Layer layers[NLAYERS] = {
-  {"tall", PETSC_DOUBLE, PETSC_FALSE, 70, 33, 2},
-  {"wide", PETSC_FLOAT,  PETSC_TRUE,  21, 64, 0},
-  {"bias", PETSC_FLOAT,  PETSC_FALSE, 29, 1,  0}
-};
+static const Layer layers[NLAYERS] = {{"tall", PETSC_DOUBLE, PETSC_FALSE, 70, 33, 2}, {"wide", PETSC_FLOAT, PETSC_TRUE, 21, 64, 0}, {"bias", PETSC_FLOAT, PETSC_FALSE, 29, 1, 0}};
 
 static PetscInt Lines(const Layer *layer)
 {
@@ -151,5 +147,20 @@ int main(int argc, char **argv)
       suffix: compressors
       nsize: 2
       args: -lmo_type max -ef21_compressor {{identity topk natural nearest sign randk qsgd damping}} -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural
+
+    # Sums by MPI, replicas that compare what they computed, momentum at the server, entries of both signs of Cautious
+    test:
+      suffix: dense
+      nsize: 2
+      args: -muon_type dense -lmo_type {{frobenius row rowsum l21 mixed}} -muon_exchange_type replicated -muon_weight_decay 0.1 -muon_weight_decay_style cautious -muon_nesterov ema
+    test:
+      suffix: owners
+      nsize: 2
+      args: -muon_type dense -lmo_type column -muon_exchange_type layerwise -muon_exchange_mode {{reduce gather}} -muon_state_precision single -muon_nan zero -muon_clip 1
+
+    # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than 3.5^5 = 525 units of the sums of up to 70 products
+    test:
+      suffix: polar
+      args: -ef21_compressor identity -lmo_polar_type {{newtonschulz gram}} -lmo_polar_precision double -tolerance 1e-6 -muon_check_device
 
 TEST*/

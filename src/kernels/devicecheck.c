@@ -159,7 +159,8 @@ static void CheckSlices(Check *s)
     SAME("SliceSign", s->bytes, k->SliceSign(m, n, s->T, ld, across, s->sum, o, ld));
     SAME("SlicePick", s->bytes, k->SlicePick(m, n, s->T, ld, across, s->place, s->sum, o, ld));
     SAME("SlicePower", s->bytes, k->SlicePower(m, n, s->T, ld, across, 1.0, s->slice, s->sum, o, ld));
-    for (int power = 1; power <= 2; power++) SAME("SliceSums", 0, {
+    for (int power = 1; power <= 2; power++)
+      SAME("SliceSums", 0, {
         double *sum = c == 0 ? s->sum : s->slice;
 
         k->SliceSums(m, n, s->T, ld, across, power, sum);
@@ -224,7 +225,8 @@ static void CheckMessages(Check *s)
     s->column[0]->Quantize(d, s->T, 6, s->slice, 7, &stream, 0, s->codes);
     SAME("Dequantize", d * size, k->Dequantize(d, s->codes, 0.013, o));
   }
-  for (int p = 1; p <= 2; p++) SAME("LineLength", 0, {
+  for (int p = 1; p <= 2; p++)
+    SAME("LineLength", 0, {
       MuonKernelLength length = {0, 0};
 
       r = k->LineLength(m, s->T, p, &length);
@@ -237,9 +239,9 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
   const MuonDevice   *device = MuonDeviceGet();
   const MuonPrecision other  = precision == MUON_SINGLE ? MUON_DOUBLE : MUON_SINGLE;
   uint64_t            state  = 99;
-  Check               check, *const s = &check;
-  char               *memory;
-  size_t              slices;
+  Check check, *const s = &check;
+  char  *memory;
+  size_t slices;
 
   m = m < MOST ? m : MOST;
   n = n < MOST ? n : MOST;

@@ -45,14 +45,14 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 /*@C
    MuonCompressorSetType - Sets what a compressor keeps
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c    - the compressor
 -  type - one of the values of `MuonCompressorType`
 
    Options Database Key:
-.  -compressor type - the type
+.  -compressor type - the type, identity by default
 
    Level: intermediate
 
@@ -105,7 +105,7 @@ PetscErrorCode MuonCompressorDestroyData(MuonCompressor c)
 /*@C
    MuonCompressorGetType - Gets the type of a compressor
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -130,7 +130,7 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
 /*@C
    MuonCompressorSetOptionsPrefix - Sets the prefix of the keys that a compressor reads
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c      - the compressor
@@ -154,7 +154,7 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
 /*@C
    MuonCompressorGetOptionsPrefix - Gets the prefix of the keys that a compressor reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -340,7 +340,7 @@ PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
 -  rank - the rank, at least 1, or `PETSC_DETERMINE` for what `MuonCompressorSetRatio()` says (the default)
 
    Options Database Key:
-.  -compressor_rank k - the rank
+.  -compressor_rank k - the rank, chosen by the ratio by default
 
    Level: intermediate
 
@@ -501,7 +501,7 @@ PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *v
 -  bits - how many bits an index counts, or `PETSC_DETERMINE` for the fewest that number the entries of the layer (the default)
 
    Options Database Key:
-.  -compressor_paper_index_bits bits - the price
+.  -compressor_paper_index_bits bits - the price, those of the largest layer by default
 
    Level: advanced
 
@@ -616,7 +616,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
 /*@C
    MuonCompressorSetStream - Sets whose messages a compressor writes or reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c         - the compressor

@@ -153,8 +153,8 @@ bool Owns(const void *data)
 /* The memories are told apart by their pointers. Bytes that the host reads are there at the end; bytes that it gave may be used again then */
 void Copy(size_t bytes, const void *from, void *to)
 {
-  using Host   = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Device = Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Host     = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Device   = Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   const bool out = Owns(from), in = Owns(to);
   char      *x = out ? Raw((char *)from) : (char *)from, *y = in ? Raw((char *)to) : (char *)to;
 

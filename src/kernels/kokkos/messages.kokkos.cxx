@@ -42,7 +42,7 @@ KOKKOS_INLINE_FUNCTION uint16_t NaturalCode(uint32_t bits, uint32_t word)
 /* Entry e of T - R */
 template <class REAL> struct Difference {
   const REAL                 *t, *r;
-  size_t                   m, ldt, ldr;
+  size_t                      m, ldt, ldr;
   KOKKOS_INLINE_FUNCTION REAL operator()(size_t e) const
   {
     const REAL x = t[At(m, ldt, e)];
@@ -88,12 +88,13 @@ template <class V, class F> void Compact(const char *kernel, const unsigned char
 
   if (entries == 0) return;
   CountBefore(kernel, bits, entries, offset);
-  Each(kernel, entries, KOKKOS_LAMBDA(const int64_t e) {
-    const size_t   w = (size_t)e / WORD, i = (size_t)e % WORD;
-    const uint64_t word = ReadWord(bits, w, SomeOf(entries, w));
+  Each(
+    kernel, entries, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t   w = (size_t)e / WORD, i = (size_t)e % WORD;
+      const uint64_t word = ReadWord(bits, w, SomeOf(entries, w));
 
-    if ((word >> i & 1u) != 0) to[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))] = (V)f((size_t)e);
-  });
+      if ((word >> i & 1u) != 0) to[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))] = (V)f((size_t)e);
+    });
 }
 
 /* An array without its gaps where they are in none of two */
@@ -103,15 +104,15 @@ void FlattenPair(size_t *m, size_t *n, size_t ldt, const void *REAL, size_t ldr)
 }
 
 constexpr int    DigitBits = 12;
-constexpr size_t Digits    = (size_t)1 << DigitBits, Stretch = 16384;
+constexpr size_t Digits = (size_t)1 << DigitBits, Stretch = 16384;
 
 /* How often each digit occurs among the keys that begin with prefix; a team has a stretch of the entries */
 template <class K, class REAL> struct Histogram {
-  Difference<REAL>               of;
-  size_t                      entries;
-  int                         shift, above; /* of the digit, and of what is known */
-  uint64_t                    prefix;
-  unsigned long long         *count;
+  Difference<REAL>    of;
+  size_t              entries;
+  int                 shift, above; /* of the digit, and of what is known */
+  uint64_t            prefix;
+  unsigned long long *count;
   using Local = Kokkos::View<unsigned *, Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   KOKKOS_INLINE_FUNCTION void operator()(const Team &team) const
   {
@@ -162,15 +163,15 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
 
   if (entries == 0) return 0;
   FlattenPair(&m, &n, ldt, S, ldr);
-  const Pair<REAL>         pair(kernel, m, n, T, ldt, S, ldr);
-  Staged<unsigned char> sb(Writes, bitmap, words * 8);
-  Staged<K>             sk(Writes, kept, count);
-  Scratch               histogram(Digits * sizeof(unsigned long long)), scratch(words * 8), offsets(words * sizeof(uint64_t));
-  const Difference<REAL>   of = pair.of;
-  unsigned char        *bits = sb.get(), *ties = (unsigned char *)Raw((char *)scratch.data());
-  uint64_t             *before = (uint64_t *)Raw((char *)offsets.data());
-  unsigned long long    found[Digits];
-  Teams                 policy(Instance(), (int)((entries + Stretch - 1) / Stretch), Kokkos::AUTO);
+  const Pair<REAL>       pair(kernel, m, n, T, ldt, S, ldr);
+  Staged<unsigned char>  sb(Writes, bitmap, words * 8);
+  Staged<K>              sk(Writes, kept, count);
+  Scratch                histogram(Digits * sizeof(unsigned long long)), scratch(words * 8), offsets(words * sizeof(uint64_t));
+  const Difference<REAL> of   = pair.of;
+  unsigned char         *bits = sb.get(), *ties = (unsigned char *)Raw((char *)scratch.data());
+  uint64_t              *before = (uint64_t *)Raw((char *)offsets.data());
+  unsigned long long     found[Digits];
+  Teams                  policy(Instance(), (int)((entries + Stretch - 1) / Stretch), Kokkos::AUTO);
 
   while (above > 0 && wanted > 0) {
     const int shift = above > DigitBits ? above - DigitBits : 0;
@@ -191,19 +192,20 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
   const uint64_t least = prefix << above;
   const bool     all   = wanted == 0;
 
-  Each(kernel, words, KOKKOS_LAMBDA(const int64_t w) {
-    const size_t some = SomeOf(entries, (size_t)w);
-    uint64_t     more = 0, equal = 0;
+  Each(
+    kernel, words, KOKKOS_LAMBDA(const int64_t w) {
+      const size_t some = SomeOf(entries, (size_t)w);
+      uint64_t     more = 0, equal = 0;
 
-    for (size_t i = 0; i < some && count > 0; i++) {
-      const uint64_t key = (uint64_t)Magnitude((K)of((size_t)w * WORD + i));
+      for (size_t i = 0; i < some && count > 0; i++) {
+        const uint64_t key = (uint64_t)Magnitude((K)of((size_t)w * WORD + i));
 
-      more |= (uint64_t)(key > least || (all && key == least)) << i;
-      equal |= (uint64_t)(key == least) << i;
-    }
-    WriteWord(bits, (size_t)w, WORD, more);
-    WriteWord(ties, (size_t)w, WORD, equal);
-  });
+        more |= (uint64_t)(key > least || (all && key == least)) << i;
+        equal |= (uint64_t)(key == least) << i;
+      }
+      WriteWord(bits, (size_t)w, WORD, more);
+      WriteWord(ties, (size_t)w, WORD, equal);
+    });
   if (!all) {
     CountBefore(kernel, ties, entries, before);
     Each(kernel, words, Settle{ties, before, bits, entries, wanted});
@@ -216,11 +218,12 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
 template <class REAL, class C, class F> int Round(const char *kernel, size_t entries, const void *X, C *codes, const F &f)
 {
   const Staged<const REAL> sx(Reads, X, entries);
-  const Staged<C>       sc(Writes, codes, entries);
+  const Staged<C>          sc(Writes, codes, entries);
   const REAL              *x = sx.get();
-  C                    *c = sc.get();
+  C                       *c = sc.get();
 
-  return Any(kernel, entries, KOKKOS_LAMBDA(const size_t e) { return f(e, Image((float)x[e]), c[e]); });
+  return Any(
+    kernel, entries, KOKKOS_LAMBDA(const size_t e) { return f(e, Image((float)x[e]), c[e]); });
 }
 
 struct NaturalAt {
@@ -273,7 +276,8 @@ template <class REAL> void Residual(size_t m, size_t n, const void *T, size_t ld
   const Difference<REAL> of = pair.of;
   REAL                  *x  = sx.get();
 
-  Each("Residual", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = of(first + (size_t)k); });
+  Each(
+    "Residual", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = of(first + (size_t)k); });
 }
 
 template <class REAL> void ResidualAcross(size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
@@ -283,11 +287,12 @@ template <class REAL> void ResidualAcross(size_t n, const void *T, size_t ldt, c
   const REAL             *t = st.get(), *r = sr.get();
   REAL                   *x = sx.get();
 
-  Each("ResidualAcross", count * n, KOKKOS_LAMBDA(const int64_t k) {
-    const size_t i = first + (size_t)k / n, j = (size_t)k % n;
+  Each(
+    "ResidualAcross", count * n, KOKKOS_LAMBDA(const int64_t k) {
+      const size_t i = first + (size_t)k / n, j = (size_t)k % n;
 
-    x[k] = r == NULL ? t[j * ldt + i] : t[j * ldt + i] - r[j * ldr + i];
-  });
+      x[k] = r == NULL ? t[j * ldt + i] : t[j * ldt + i] - r[j * ldr + i];
+    });
 }
 
 template <class REAL> void Spread(size_t m, size_t n, size_t first, size_t count, const void *X, int add, double a, void *Y, size_t ldy)
@@ -298,11 +303,12 @@ template <class REAL> void Spread(size_t m, size_t n, size_t first, size_t count
   const REAL              *x = sx.get(), ra = (REAL)a;
   REAL                    *y = sy.get();
 
-  Each("Spread", count, KOKKOS_LAMBDA(const int64_t k) {
-    REAL &to = y[At(m, ldy, first + (size_t)k)];
+  Each(
+    "Spread", count, KOKKOS_LAMBDA(const int64_t k) {
+      REAL &to = y[At(m, ldy, first + (size_t)k)];
 
-    to = add ? to + ra * x[k] : x[k];
-  });
+      to = add ? to + ra * x[k] : x[k];
+    });
 }
 
 template <class REAL> int Top(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept, void *scratch)
@@ -319,26 +325,28 @@ template <class REAL> int TopRounded(size_t m, size_t n, const void *T, size_t l
 
 template <class REAL> int Gather(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, double limit, const unsigned char *bitmap, void *values)
 {
-  const size_t                 entries = m * n;
+  const size_t                    entries = m * n;
   const typename Bits<REAL>::type most    = Image((REAL)limit);
 
   FlattenPair(&m, &n, ldt, S, ldr);
-  const Pair<REAL>                     pair("Gather", m, n, T, ldt, S, ldr);
+  const Pair<REAL>                  pair("Gather", m, n, T, ldt, S, ldr);
   const Staged<const unsigned char> sb(Reads, bitmap, (entries + 7) / 8);
-  const Difference<REAL>               of = pair.of;
+  const Difference<REAL>            of    = pair.of;
   size_t                            count = 0;
 
   if (!Owns(values)) {
     const unsigned char *bits = sb.get();
     uint64_t             ones = 0;
 
-    Kokkos::parallel_reduce("Gather", Range(Instance(), 0, (int64_t)Words(entries)), KOKKOS_LAMBDA(const int64_t w, uint64_t &sum) { sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w))); }, ones);
+    Kokkos::parallel_reduce(
+      "Gather", Range(Instance(), 0, (int64_t)Words(entries)), KOKKOS_LAMBDA(const int64_t w, uint64_t &sum) { sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w))); }, ones);
     count = (size_t)ones;
   }
   const Staged<REAL> sv(Writes, values, count);
 
   Compact<REAL>("Gather", sb.get(), entries, of, sv.get());
-  return Any("Gather", entries, KOKKOS_LAMBDA(const size_t e) { return Magnitude(of(e)) >= most; });
+  return Any(
+    "Gather", entries, KOKKOS_LAMBDA(const size_t e) { return Magnitude(of(e)) >= most; });
 }
 
 template <class REAL> void Scatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, size_t count, const void *values, int add, double a, void *Y, size_t ldy)
@@ -346,42 +354,44 @@ template <class REAL> void Scatter(size_t m, size_t n, const unsigned char *bitm
   Flatten(&m, &n, ldy, ldy, ldy);
   if (count == 0) return;
   const Staged<const unsigned char> sb(Reads, bitmap + first / 8, (count + 7) / 8);
-  const Lines<REAL>                    sy("Scatter", Reads | Writes, Y, m, n, ldy);
+  const Lines<REAL>                 sy("Scatter", Reads | Writes, Y, m, n, ldy);
   Scratch                           scratch((Words(count) + 1) * sizeof(uint64_t));
   const unsigned char              *bits   = sb.get();
   uint64_t                         *offset = (uint64_t *)Raw((char *)scratch.data()), ends[2] = {0, 0};
-  REAL                                *y = sy.get(), ra = (REAL)a;
+  REAL                             *y = sy.get(), ra = (REAL)a;
 
   CountBefore("Scatter", bits, count, offset);
   /* How many values there are matters where they must be brought here */
   if (!Owns(values)) {
-    Each("Scatter", 1, KOKKOS_LAMBDA(const int64_t) {
-      const size_t w = (count - 1) / WORD;
+    Each(
+      "Scatter", 1, KOKKOS_LAMBDA(const int64_t) {
+        const size_t w = (count - 1) / WORD;
 
-      offset[w + 1] = offset[w] + (uint64_t)Ones(ReadWord(bits, w, SomeOf(count, w)));
-    });
+        offset[w + 1] = offset[w] + (uint64_t)Ones(ReadWord(bits, w, SomeOf(count, w)));
+      });
     Copy(sizeof(uint64_t), (const char *)scratch.data() + Words(count) * sizeof(uint64_t), ends);
   }
   const Staged<const REAL> sx(Reads, values, (size_t)ends[0]);
   const REAL              *x = sx.get();
 
-  Each("Scatter", count, KOKKOS_LAMBDA(const int64_t k) {
-    const size_t   w = (size_t)k / WORD, i = (size_t)k % WORD;
-    const uint64_t word = ReadWord(bits, w, SomeOf(count, w));
+  Each(
+    "Scatter", count, KOKKOS_LAMBDA(const int64_t k) {
+      const size_t   w = (size_t)k / WORD, i = (size_t)k % WORD;
+      const uint64_t word = ReadWord(bits, w, SomeOf(count, w));
 
-    if ((word >> i & 1u) != 0) {
-      const REAL value = x[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))];
-      REAL      &to    = y[At(m, ldy, first + (size_t)k)];
+      if ((word >> i & 1u) != 0) {
+        const REAL value = x[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))];
+        REAL      &to    = y[At(m, ldy, first + (size_t)k)];
 
-      to = add ? to + ra * value : value;
-    }
-  });
+        to = add ? to + ra * value : value;
+      }
+    });
 }
 
 template <class REAL> double Largest(size_t entries, const void *X)
 {
   const Staged<const REAL> sx(Reads, X, entries);
-  const double          largest = (double)Most<REAL, false>("Largest", entries, 1, sx.get(), entries);
+  const double             largest = (double)Most<REAL, false>("Largest", entries, 1, sx.get(), entries);
 
   return largest <= DBL_MAX ? largest : HUGE_VAL;
 }
@@ -390,8 +400,8 @@ template <class REAL> double Euclidean(size_t entries, const void *X)
 {
   const Staged<const REAL> sx(Reads, X, entries);
   const REAL              *x   = sx.get();
-  double                sum = ScaledSumSquares("Euclidean", entries, 1, x, entries, 1.0, 1.0), largest, f[2];
-  int                   exponent;
+  double                   sum = ScaledSumSquares("Euclidean", entries, 1, x, entries, 1.0, 1.0), largest, f[2];
+  int                      exponent;
 
   if (sum > 1e-250 && sum < 1e250) return sqrt(sum);
   largest = (double)Most<REAL, false>("Euclidean", entries, 1, x, entries);
@@ -405,9 +415,11 @@ template <class REAL> double Euclidean(size_t entries, const void *X)
 template <class REAL> int LineLength(size_t count, const void *X, double p, MuonKernelLength *length)
 {
   const Staged<const REAL> sx(Reads, X, count);
-  const REAL              *x    = sx.get();
-  double                sum  = p == 1 || p == 2 ? Sum("LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return p == 1 ? fabs((double)x[i]) : (double)x[i] * (double)x[i]; }) : 0;
-  int                   exponent = 0, shift = 0;
+  const REAL              *x        = sx.get();
+  double                   sum      = p == 1 || p == 2 ? Sum(
+                                                           "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return p == 1 ? fabs((double)x[i]) : (double)x[i] * (double)x[i]; })
+                                                       : 0;
+  int                      exponent = 0, shift = 0;
 
   if (!(sum <= DBL_MAX && sum >= 1e-250)) {
     const double biggest = Largest<REAL>(count, X);
@@ -421,11 +433,12 @@ template <class REAL> int LineLength(size_t count, const void *X, double p, Muon
       PowerOfTwo(exponent, f);
       const double f0 = f[0], f1 = f[1];
 
-      sum = Sum("LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) {
-        const double a = fabs((double)x[i]);
+      sum = Sum(
+        "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) {
+          const double a = fabs((double)x[i]);
 
-        return p == 1 ? a * f0 * f1 : p == 2 ? (a * f0 * f1) * (a * f0 * f1) : pow(a / biggest, p);
-      });
+          return p == 1 ? a * f0 * f1 : p == 2 ? (a * f0 * f1) * (a * f0 * f1) : pow(a / biggest, p);
+        });
       if (p != 1 && p != 2) sum = ldexp(biggest, -exponent) * pow(sum, 1 / p);
       else exponent *= (int)p;
     }
@@ -458,46 +471,49 @@ template <class REAL> int ToBF16(size_t count, const void *X, float *Y)
 template <class REAL> void NaturalValues(size_t count, const uint16_t *codes, void *X)
 {
   const Staged<const uint16_t> sc(Reads, codes, count);
-  const Staged<REAL>              sx(Writes, X, count);
+  const Staged<REAL>           sx(Writes, X, count);
   const uint16_t              *c = sc.get();
-  REAL                           *x = sx.get();
+  REAL                        *x = sx.get();
 
-  Each("NaturalValues", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = (REAL)Number<float>((uint32_t)(c[k] & 255u) << 23 | (uint32_t)(c[k] >> 8) << 31); });
+  Each(
+    "NaturalValues", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = (REAL)Number<float>((uint32_t)(c[k] & 255u) << 23 | (uint32_t)(c[k] >> 8) << 31); });
 }
 
 template <class REAL> void Quantize(size_t entries, const void *X, unsigned lengthlog, const double *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes)
 {
-  const Staged<const REAL>       sx(Reads, X, entries);
+  const Staged<const REAL>    sx(Reads, X, entries);
   const Staged<const double>  ss(Reads, scales, entries == 0 ? 0 : ((entries - 1) >> lengthlog) + 1);
   const Staged<unsigned char> sc(Writes, codes, entries);
-  const REAL                    *x     = sx.get();
+  const REAL                 *x     = sx.get();
   const double               *scale = ss.get();
   unsigned char              *code  = sc.get();
   const MuonKernelStream      words = *stream;
   const float                 top   = (float)levels;
 
-  Each("Quantize", entries, KOKKOS_LAMBDA(const int64_t e) {
-    const double  s = scale[(size_t)e >> lengthlog], factor = s > 0 ? (double)levels / s : 0;
-    const float   y = (float)((double)x[e] * factor), most = fabsf(y), size = most < top ? most : top;
-    const float   fraction = (float)(int32_t)(Word(words, first + (uint64_t)e) >> 8) * (1.0f / 16777216.0f);
-    const int32_t down = (int32_t)size, level = down + (fraction < size - (float)down), negative = y < 0;
+  Each(
+    "Quantize", entries, KOKKOS_LAMBDA(const int64_t e) {
+      const double  s = scale[(size_t)e >> lengthlog], factor = s > 0 ? (double)levels / s : 0;
+      const float   y = (float)((double)x[e] * factor), most = fabsf(y), size = most < top ? most : top;
+      const float   fraction = (float)(int32_t)(Word(words, first + (uint64_t)e) >> 8) * (1.0f / 16777216.0f);
+      const int32_t down = (int32_t)size, level = down + (fraction < size - (float)down), negative = y < 0;
 
-    code[e] = (unsigned char)(2 * level + (negative & (level > 0)));
-  });
+      code[e] = (unsigned char)(2 * level + (negative & (level > 0)));
+    });
 }
 
 template <class REAL> void Dequantize(size_t entries, const unsigned char *codes, double step, void *X)
 {
   const Staged<const unsigned char> sc(Reads, codes, entries);
-  const Staged<REAL>                   sx(Writes, X, entries);
+  const Staged<REAL>                sx(Writes, X, entries);
   const unsigned char              *code = sc.get();
-  REAL                                *x = sx.get(), size = (REAL)step;
+  REAL                             *x = sx.get(), size = (REAL)step;
 
-  Each("Dequantize", entries, KOKKOS_LAMBDA(const int64_t k) {
-    const int32_t level = code[k] >> 1, sign = -(int32_t)(code[k] & 1u);
+  Each(
+    "Dequantize", entries, KOKKOS_LAMBDA(const int64_t k) {
+      const int32_t level = code[k] >> 1, sign = -(int32_t)(code[k] & 1u);
 
-    x[k] = (REAL)((level ^ sign) - sign) * size;
-  });
+      x[k] = (REAL)((level ^ sign) - sign) * size;
+    });
 }
 
 template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, unsigned char *bits, double *sumabs)
@@ -505,23 +521,25 @@ template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, c
   const size_t entries = m * n;
 
   FlattenPair(&m, &n, ldt, S, ldr);
-  const Pair<REAL>               pair("Signs", m, n, T, ldt, S, ldr);
+  const Pair<REAL>            pair("Signs", m, n, T, ldt, S, ldr);
   const Staged<unsigned char> sb(Writes, bits, (entries + 7) / 8);
-  const Difference<REAL>         of = pair.of;
+  const Difference<REAL>      of = pair.of;
   unsigned char              *b  = sb.get();
 
-  Each("Signs", (entries + 7) / 8, KOKKOS_LAMBDA(const int64_t k) {
-    unsigned byte = 0;
+  Each(
+    "Signs", (entries + 7) / 8, KOKKOS_LAMBDA(const int64_t k) {
+      unsigned byte = 0;
 
-    /* NaN counts as the integer that its bits are */
-    for (size_t e = 8 * (size_t)k; e < 8 * (size_t)k + 8 && e < entries; e++) {
-      const typename Bits<REAL>::type below = Image(of(e));
+      /* NaN counts as the integer that its bits are */
+      for (size_t e = 8 * (size_t)k; e < 8 * (size_t)k + 8 && e < entries; e++) {
+        const typename Bits<REAL>::type below = Image(of(e));
 
-      byte |= (unsigned)(1 - ((below & (below - 1)) >> (8 * sizeof(REAL) - 1))) << e % 8;
-    }
-    b[k] = (unsigned char)byte;
-  });
-  *sumabs = Sum("Signs", entries, 1, KOKKOS_LAMBDA(const size_t, const size_t e) { return fabs((double)of(e)); });
+        byte |= (unsigned)(1 - ((below & (below - 1)) >> (8 * sizeof(REAL) - 1))) << e % 8;
+      }
+      b[k] = (unsigned char)byte;
+    });
+  *sumabs = Sum(
+    "Signs", entries, 1, KOKKOS_LAMBDA(const size_t, const size_t e) { return fabs((double)of(e)); });
   return !(*sumabs <= DBL_MAX);
 }
 
@@ -530,16 +548,17 @@ template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *b
   const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8);
 
   Flatten(&m, &n, ldy, ldy, ldy);
-  const Lines<REAL>       sy("SignsAxpby", Reads | Writes, Y, m, n, ldy);
+  const Lines<REAL>    sy("SignsAxpby", Reads | Writes, Y, m, n, ldy);
   const unsigned char *b = sb.get();
-  REAL                   *y = sy.get(), minus = -(REAL)a;
+  REAL                *y = sy.get(), minus = -(REAL)a;
 
-  Each("SignsAxpby", m * n, KOKKOS_LAMBDA(const int64_t e) {
-    REAL      &to = y[At(m, ldy, e)];
-    const REAL s  = Signed(b, (size_t)e, minus);
+  Each(
+    "SignsAxpby", m * n, KOKKOS_LAMBDA(const int64_t e) {
+      REAL      &to = y[At(m, ldy, e)];
+      const REAL s  = Signed(b, (size_t)e, minus);
 
-    to = add ? to + s : s;
-  });
+      to = add ? to + s : s;
+    });
 }
 
 template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)
@@ -549,17 +568,18 @@ template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bi
   Flatten(&m, &n, ldx, ldy, ldy);
   const Lines<const REAL> sx("SignsMove", Reads, X, m, n, ldx);
   const Lines<REAL>       sy("SignsMove", Writes, Y, m, n, ldy);
-  const unsigned char *b = sb.get(), *t = se.get();
+  const unsigned char    *b = sb.get(), *t = se.get();
   const REAL             *x = sx.get(), minus = -(REAL)by, a = (REAL)keep;
-  REAL                   *y = sy.get();
-  const bool           whole = a == 1;
+  REAL                   *y     = sy.get();
+  const bool              whole = a == 1;
 
-  Each("SignsMove", m * n, KOKKOS_LAMBDA(const int64_t e) {
-    const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
-    const REAL    s = tied ? (REAL)0 : Signed(b, (size_t)e, minus), at = x[At(m, ldx, e)];
+  Each(
+    "SignsMove", m * n, KOKKOS_LAMBDA(const int64_t e) {
+      const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
+      const REAL s = tied ? (REAL)0 : Signed(b, (size_t)e, minus), at = x[At(m, ldx, e)];
 
-    y[At(m, ldy, e)] = (whole ? at : a * at) + s;
-  });
+      y[At(m, ldy, e)] = (whole ? at : a * at) + s;
+    });
 }
 
 /* The vendor's, on matrices by columns */

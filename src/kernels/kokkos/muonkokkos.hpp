@@ -48,7 +48,10 @@ public:
   ~Scratch();
   Scratch(const Scratch &)            = delete;
   Scratch &operator=(const Scratch &) = delete;
-  void    *data() const { return data_; }
+  void    *data() const
+  {
+    return data_;
+  }
 
 private:
   void *data_;
@@ -80,7 +83,10 @@ public:
   }
   Staged(const Staged &)            = delete;
   Staged &operator=(const Staged &) = delete;
-  T      *get() const { return raw_; }
+  T      *get() const
+  {
+    return raw_;
+  }
 
 private:
   int     use_;
@@ -158,7 +164,7 @@ void FetchSums(size_t count, const void *lanes, double *total);
 template <class F> double Sum(const char *kernel, size_t m, size_t n, const F &term)
 {
   const size_t blocks = (m + Block - 1) / Block, count = blocks * n;
-  double       total  = 0;
+  double       total = 0;
   Scratch      lanes(count * Lanes * sizeof(double) + 1);
 
   if (count == 0) return 0;
@@ -196,7 +202,7 @@ template <class REAL> KOKKOS_INLINE_FUNCTION REAL Number(typename Bits<REAL>::ty
 
 template <class REAL> KOKKOS_INLINE_FUNCTION typename Bits<REAL>::type Magnitude(REAL x)
 {
-  return Image(x) & ((typename Bits<REAL>::type)-1 >> 1);
+  return Image(x) & ((typename Bits<REAL>::type) - 1 >> 1);
 }
 
 /* Not less than the number whose magnitude is limit; NaN reaches all */
@@ -215,19 +221,20 @@ inline void PowerOfTwo(int exponent, double factor[2])
 /* The sum of squares of x f0 f1 */
 template <class REAL> double ScaledSumSquares(const char *kernel, size_t m, size_t n, const REAL *x, size_t ldx, double f0, double f1)
 {
-  return Sum(kernel, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) {
-    const double a = x[j * ldx + i] * f0 * f1;
+  return Sum(
+    kernel, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) {
+      const double a = x[j * ldx + i] * f0 * f1;
 
-    return a * a;
-  });
+      return a * a;
+    });
 }
 
 template <class REAL, bool numbers> struct LargestOf {
-  const REAL                    *x;
+  const REAL                 *x;
   size_t                      m, ldx;
   KOKKOS_INLINE_FUNCTION void operator()(const int64_t e, uint64_t &most) const
   {
-    const REAL        number = x[At(m, ldx, (size_t)e)];
+    const REAL     number = x[At(m, ldx, (size_t)e)];
     const uint64_t key    = (uint64_t)Magnitude(number);
 
     if (key > most && !(numbers && number != number)) most = key;

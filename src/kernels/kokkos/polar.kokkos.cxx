@@ -77,7 +77,8 @@ template <class K> const typename K::Operand *Operand(size_t rows, size_t column
   O       *x = (O *)Kept(OPERAND, rows * columns * sizeof(O));
 
   *ld = rows;
-  Each("Operand", rows * columns, KOKKOS_LAMBDA(const int64_t e) { ToOperand(y[At(rows, ldy, e)], &x[e]); });
+  Each(
+    "Operand", rows * columns, KOKKOS_LAMBDA(const int64_t e) { ToOperand(y[At(rows, ldy, e)], &x[e]); });
   return x;
 }
 
@@ -101,10 +102,11 @@ template <class K> void Lower(int halvings, int transa, int transb, size_t first
 
 template <class S, class G> void LoadFrom(size_t m, size_t n, const void *data, size_t ldg, double f0, double f1, double inverse, S *y, size_t ldy)
 {
-  const Lines<const G> sg("Load", Reads, data, m, n, ldg);
+  const Lines<const G> sg(NULL, Reads, data, m, n, ldg); /* vectors come from the host */
   const G             *g = sg.get();
 
-  Each("Load", m * n, KOKKOS_LAMBDA(const int64_t e) { y[At(m, ldy, e)] = (S)(g[At(m, ldg, e)] * f0 * f1 * inverse); });
+  Each(
+    "Load", m * n, KOKKOS_LAMBDA(const int64_t e) { y[At(m, ldy, e)] = (S)(g[At(m, ldg, e)] * f0 * f1 * inverse); });
 }
 
 template <class K> void Load(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
@@ -122,7 +124,8 @@ template <class S, class Q> void StoreTo(size_t m, size_t n, double scale, const
   const Lines<Q> sq("Store", Writes, data, m, n, ldq);
   Q             *q = sq.get();
 
-  Each("Store", m * n, KOKKOS_LAMBDA(const int64_t e) { q[At(m, ldq, e)] = (Q)(scale * y[At(m, ldy, e)]); });
+  Each(
+    "Store", m * n, KOKKOS_LAMBDA(const int64_t e) { q[At(m, ldq, e)] = (Q)(scale * y[At(m, ldy, e)]); });
 }
 
 template <class K> void Store(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
@@ -143,15 +146,16 @@ template <class K> void Gram(int left, size_t s, size_t l, double a, const void 
 /* From the lower triangle */
 template <class K> const void *Hold(size_t s, const void *B)
 {
-  using O                     = typename K::Operand;
-  const typename K::Stored *b = Of<const typename K::Stored>(B);
+  using O                         = typename K::Operand;
+  const typename K::Stored *b     = Of<const typename K::Stored>(B);
   O                        *whole = (O *)Kept(HELD, s * s * sizeof(O));
 
-  Each("Hold", s * s, KOKKOS_LAMBDA(const int64_t e) {
-    const size_t j = (size_t)e / s, i = (size_t)e - j * s;
+  Each(
+    "Hold", s * s, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t j = (size_t)e / s, i = (size_t)e - j * s;
 
-    ToOperand(b[i < j ? i * s + j : (size_t)e], &whole[e]);
-  });
+      ToOperand(b[i < j ? i * s + j : (size_t)e], &whole[e]);
+    });
   return whole;
 }
 
@@ -170,11 +174,12 @@ template <class K> void Mirror(size_t s, void *A)
 {
   typename K::Stored *a = Of<typename K::Stored>(A);
 
-  Each("Mirror", s * s, KOKKOS_LAMBDA(const int64_t e) {
-    const size_t j = (size_t)e / s, i = (size_t)e - j * s;
+  Each(
+    "Mirror", s * s, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t j = (size_t)e / s, i = (size_t)e - j * s;
 
-    if (i < j) a[e] = a[i * s + j];
-  });
+      if (i < j) a[e] = a[i * s + j];
+    });
 }
 
 template <class K> void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
@@ -192,12 +197,13 @@ template <class K> void RowSums(size_t s, const void *A, double *sums)
   const typename K::Stored *a   = Of<const typename K::Stored>(A);
   double                   *sum = ss.get();
 
-  Each("RowSums", s, KOKKOS_LAMBDA(const int64_t i) {
-    double total = 0;
+  Each(
+    "RowSums", s, KOKKOS_LAMBDA(const int64_t i) {
+      double total = 0;
 
-    for (size_t j = 0; j < s; j++) total += fabs((double)a[j <= (size_t)i ? j * s + (size_t)i : (size_t)i * s + j]);
-    sum[i] = total;
-  });
+      for (size_t j = 0; j < s; j++) total += fabs((double)a[j <= (size_t)i ? j * s + (size_t)i : (size_t)i * s + j]);
+      sum[i] = total;
+    });
 }
 
 template <class K> void Scale(int left, size_t s, size_t l, const double *d, void *Y, size_t ldy)
@@ -207,12 +213,13 @@ template <class K> void Scale(int left, size_t s, size_t l, const double *d, voi
   typename K::Stored        *y    = Of<typename K::Stored>(Y);
   const size_t               rows = left ? s : l;
 
-  Each("Scale", s * l, KOKKOS_LAMBDA(const int64_t e) {
-    const size_t        j = (size_t)e / rows, i = (size_t)e - j * rows;
-    typename K::Stored &to = y[j * ldy + i];
+  Each(
+    "Scale", s * l, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t        j = (size_t)e / rows, i = (size_t)e - j * rows;
+      typename K::Stored &to = y[j * ldy + i];
 
-    to = (typename K::Stored)(f[left ? i : j] * to);
-  });
+      to = (typename K::Stored)(f[left ? i : j] * to);
+    });
 }
 
 template <class K> void Shift(size_t s, double shift, void *A)
@@ -220,7 +227,8 @@ template <class K> void Shift(size_t s, double shift, void *A)
   typename K::Stored      *a  = Of<typename K::Stored>(A);
   const typename K::Stored by = (typename K::Stored)shift;
 
-  Each("Shift", s, KOKKOS_LAMBDA(const int64_t i) { a[(size_t)i * (s + 1)] += by; });
+  Each(
+    "Shift", s, KOKKOS_LAMBDA(const int64_t i) { a[(size_t)i * (s + 1)] += by; });
 }
 
 template <class K> const MuonKernelReal *Table(const char *name, double unit)

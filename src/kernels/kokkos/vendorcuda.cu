@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t Workspace = (size_t)32 << 20;
 
-cublasHandle_t     blas   = NULL;
-cusolverDnHandle_t solver = NULL;
-cudaStream_t       stream = NULL;
+cublasHandle_t     blas      = NULL;
+cusolverDnHandle_t solver    = NULL;
+cudaStream_t       stream    = NULL;
 void              *workspace = NULL, *scratch = NULL;
 size_t             scratched = 0;
 int               *info      = NULL;
@@ -211,17 +211,18 @@ int MuonVendorHas(MuonVendorArithmetic arithmetic)
   return major >= 8 || arithmetic == MUON_VENDOR_SINGLE || arithmetic == MUON_VENDOR_DOUBLE;
 }
 
-void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc, size_t stridec,
-                        size_t count)
+void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc,
+                        size_t stridec, size_t count)
 {
   const bool                wide    = arithmetic == MUON_VENDOR_DOUBLE;
-  const cudaDataType        operand = arithmetic == MUON_VENDOR_BF16 ? CUDA_R_16BF : wide ? CUDA_R_64F : CUDA_R_32F, result = wide ? CUDA_R_64F : CUDA_R_32F;
+  const cudaDataType        operand = arithmetic == MUON_VENDOR_BF16 ? CUDA_R_16BF : wide ? CUDA_R_64F : CUDA_R_32F;
+  const cudaDataType        result  = wide ? CUDA_R_64F : CUDA_R_32F;
   const cublasComputeType_t compute = wide ? CUBLAS_COMPUTE_64F : arithmetic == MUON_VENDOR_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const float               sa = (float)a, sb = (float)b;
 
   Start();
-  BLAS(cublasGemmStridedBatchedEx(blas, Op(transa), Op(transb), (int)m, (int)n, (int)k, wide ? (const void *)&a : &sa, A, operand, (int)lda, (long long)stridea, B, operand, (int)ldb, (long long)strideb, wide ? (const void *)&b : &sb, C, result, (int)ldc,
-                                  (long long)stridec, (int)count, compute, CUBLAS_GEMM_DEFAULT));
+  BLAS(cublasGemmStridedBatchedEx(blas, Op(transa), Op(transb), (int)m, (int)n, (int)k, wide ? (const void *)&a : &sa, A, operand, (int)lda, (long long)stridea, B, operand, (int)ldb, (long long)strideb, wide ? (const void *)&b : &sb, C, result,
+                                  (int)ldc, (long long)stridec, (int)count, compute, CUBLAS_GEMM_DEFAULT));
 }
 
 void MuonVendorMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
@@ -269,5 +270,6 @@ int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
 
 int MuonVendorSolve(MuonPrecision precision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
 {
-  return precision == MUON_SINGLE ? Solve(transposed, m, n, (const float *)L, ldl, (float *)B, ldb) : Solve(transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+  if (precision == MUON_SINGLE) return Solve(transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  return Solve(transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
 }

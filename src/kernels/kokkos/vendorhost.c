@@ -52,8 +52,8 @@ int MuonVendorHas(MuonVendorArithmetic arithmetic)
   return 1;
 }
 
-void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc, size_t stridec,
-                        size_t count)
+void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc,
+                        size_t stridec, size_t count)
 {
   const size_t size = arithmetic == MUON_VENDOR_DOUBLE ? sizeof(double) : arithmetic == MUON_VENDOR_BF16 ? sizeof(uint16_t) : sizeof(float), rowsa = transa ? k : m, rowsb = transb ? n : k;
 

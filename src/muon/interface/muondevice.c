@@ -23,11 +23,10 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
 
     if (piece->layer->shape.memory == MUON_HOST) continue;
     PetscCheck(piece->layer->ranks == 1 && piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device whose rows, or those of their state, are spread over ranks, expected all on one", name);
-    PetscCheck(piece->group->votes == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -%smuon_type %s has no votes, expected %s or %s", name, MuonPrefix(muon), ((PetscObject)muon)->type_name, MUONEF21, MUONDENSE);
+    PetscCheck(piece->group->votes == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -%smuon_type %s has no votes, expected %s or %s", name, MuonPrefix(muon), ((PetscObject)muon)->type_name, MUONEF21,
+               MUONDENSE);
     PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
-    for (int way = 0; way < 2; way++) {
-      PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
-    }
+    for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &oracle));
     if (oracle == PETSC_FALSE) continue;
@@ -43,8 +42,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     char             what[128];
 
     if (shape->memory == MUON_HOST) continue;
-    PetscCheck(MuonKernelDeviceCheck(shape->precision, shape->m, shape->n, sizeof(what), what), PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "-%smuon_check_device: %s differs from the host's beyond its bound, on arrays of the shape of layer \"%s\"",
-               MuonPrefix(muon), what, ((PetscObject)muon->active[l])->name);
+    PetscCheck(MuonKernelDeviceCheck(shape->precision, shape->m, shape->n, sizeof(what), what), PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
+               "-%smuon_check_device: %s differs from the host's beyond its bound, on arrays of the shape of layer \"%s\"", MuonPrefix(muon), what, ((PetscObject)muon->active[l])->name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -52,7 +51,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
 /*@
   MuonSetDeviceStream - Sets the stream of a device in whose order gradients become ready and weights change
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -99,7 +98,7 @@ PetscErrorCode MuonGetDeviceStream(Muon muon, void **stream)
 /*@
   MuonSetCheckDevice - Sets whether the kernels of a device are compared with those of the host before the first step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -130,7 +129,7 @@ PetscErrorCode MuonSetCheckDevice(Muon muon, PetscBool flg)
 /*@
   MuonGetCheckDevice - Gets whether the kernels of a device are compared with those of the host before the first step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -8,8 +8,8 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
-  STRIP  = 65536, /* entries that are looked at together: few enough for a cache, and whole blocks */
+  NNORMS    = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
+  STRIP     = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
   FAR_STRIP = 1 << 20 /* likewise, where they are not on the host */
 };
 
@@ -68,9 +68,9 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
 {
   const MuonCompressor_QSGD *qsgd    = (const MuonCompressor_QSGD *)c->data;
   const MuonKernels         *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
-  const size_t               strip   = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
-  const MuonWireValues       codec   = MuonCompressorCodec_Private(c->values, T);
-  const MuonKernelStream     stream  = MuonCompressorStream_Private(c);
+  const size_t               strip  = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
+  const MuonWireValues       codec  = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream     stream = MuonCompressorStream_Private(c);
   const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
   const size_t               d = MuonArrayEntries(T), length = (size_t)qsgd->length;
   const PetscInt64           blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
@@ -250,7 +250,7 @@ static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t lengt
 /*@
    MuonCompressorQSGDSetBlockLength - Sets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c      - the compressor
@@ -281,7 +281,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt lengt
 /*@
    MuonCompressorQSGDGetBlockLength - Gets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor, of that type
@@ -303,7 +303,7 @@ PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *leng
 /*@
    MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c    - the compressor
@@ -334,7 +334,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBl
 /*@
    MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor, of that type
@@ -400,7 +400,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   qsgd->norm             = MUON_COMPRESSOR_BLOCK_NORM_MAX;
   c->data                = qsgd;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_QSGD;
-  c->ondevice    = PETSC_TRUE;
+  c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_QSGD;
   c->ops->encode         = MuonCompressorEncode_QSGD;
   c->ops->decode         = MuonCompressorDecode_QSGD;

@@ -122,7 +122,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->ondevice    = PETSC_TRUE;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Sign;
   c->ops->encode   = MuonCompressorEncode_Sign;
   c->ops->decode   = MuonCompressorDecode_Sign;
