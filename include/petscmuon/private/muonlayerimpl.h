@@ -144,6 +144,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray
 
 /* An error that names the function to call instead, where the storage is another: function without Vec or Array at its end */
 PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
+/* An error where what is not NULL is in another memory */
+PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
 /* Memory that is laid out as the weights are */
 PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);

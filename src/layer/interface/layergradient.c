@@ -362,6 +362,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (g != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerSetGradient"));
+  PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", g));
   PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
   layer->userarray = g;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -464,6 +464,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));

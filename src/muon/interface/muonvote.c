@@ -546,7 +546,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonPiece *piece, PetscInt num
   PetscCall(MuonLayerGetRowsBlock(piece->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
-  PetscCall(PetscMemzero(S->data, MuonArrayBytes(S)));
+  PetscCall(MuonArrayZero(S));
   if (one != NULL) PetscCall(MuonVotesMove_Private(muon, piece->group->votes, one, 1, S, 1, S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -569,7 +569,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLa
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
-  PetscCall(PetscMemzero(S.data, MuonArrayBytes(&S)));
+  PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
     const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
     const MuonArray       part = MuonVotesPart(one, &S);
