@@ -124,7 +124,8 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   Level: intermediate
 
   Note:
-  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak of such a step, whatever
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak
+  of such a step, whatever
   `-muon_monitor_interval` says.
 
 .seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
@@ -223,7 +224,8 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote, `MUONSIGN`, their
+  agreement follows, `MuonSignGetAgreement()`.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/

@@ -792,13 +792,13 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   MUONEF21 - EF21-Muon: steps inside norm balls with error feedback and compressed messages in both directions
 
   Options Database Keys:
-+ -ef21_compressor type        - compressor from workers to servers, with the keys of `MuonCompressor` behind it
-. -ef21_server_compressor type - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
++ -ef21_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
+. -ef21_server_compressor type   - compressor from servers to workers, likewise
+. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
 . -ef21_compressor_min_entries n - entries of the smallest layer that they are for, see `MuonEF21SetCompressorMinEntries()`
-. -ef21_downlink downlink      - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
-. -ef21_init init              - what EF21 starts from (zero|gradient)
-- -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
+. -ef21_downlink downlink        - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
+. -ef21_init init                - what EF21 starts from (zero|gradient)
+- -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 
