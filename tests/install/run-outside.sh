@@ -35,6 +35,13 @@ export PKG_CONFIG_PATH
 $PCC "$PETSCMUON_DIR/tests/install/ex1.c" -o pkgconfig/ex1 $(pkg-config --cflags --libs petscmuon) -lm
 run pkgconfig/ex1
 
+# What the README says to start with is there, and mpiexec for root and small machines
+mkdir tutorial
+for f in ex1.c ex2.c ex3.c nanogpt/nanogpt.c nanogpt/README.md; do test -f "$prefix/share/petscmuon/tutorials/$f"; done
+cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.user" tutorial
+MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+"$prefix/share/petscmuon/bin/mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake
   { cmake -S cmake -B cmake/build && cmake --build cmake/build; } > cmake.log 2>&1 || { cat cmake.log; exit 1; }

@@ -125,8 +125,7 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
 
   Note:
   Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak
-  of such a step, whatever
-  `-muon_monitor_interval` says.
+  of such a step, whatever `-muon_monitor_interval` says.
 
 .seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
 @*/
