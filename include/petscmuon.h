@@ -48,7 +48,8 @@ typedef const char *MuonType;
 .  `MUON_CONVERGED_ITERATING` - not stopped
 .  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
 .  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
--  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
+.  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
+-  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetCheckWeights()`
 
    Level: beginner
 
@@ -62,7 +63,8 @@ typedef enum {
   MUON_CONVERGED_ITERATING = 0,
   MUON_DIVERGED_NANORINF   = -1,
   MUON_DIVERGED_CORRUPT    = -2,
-  MUON_DIVERGED_LMO        = -3
+  MUON_DIVERGED_LMO        = -3,
+  MUON_DIVERGED_WEIGHTS    = -4
 } MuonConvergedReason;
 PETSC_EXTERN const char *const *MuonConvergedReasons;
 
@@ -397,6 +399,7 @@ PETSC_EXTERN PetscErrorCode MuonSetFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetUp(Muon);
 PETSC_EXTERN PetscErrorCode MuonAddLayer(Muon, const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonAddVecLayer(Muon, const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonAddVecLayers(Muon, Vec, Vec, PetscInt, const char *const[], const PetscInt[], const PetscInt[], const PetscBool[]);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArray(Muon, const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
@@ -419,6 +422,8 @@ PETSC_EXTERN PetscErrorCode MuonGetWorkerWeight(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
+PETSC_EXTERN PetscErrorCode MuonGetDriftedLayer(Muon, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonSetStepNumber(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetStepNumber(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLoss(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetGradientDualNorm(Muon, PetscReal *);
@@ -426,6 +431,8 @@ PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
@@ -481,6 +488,8 @@ PETSC_EXTERN PetscErrorCode MuonSetSGDWeightDecay(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetSGDWeightDecay(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetMeasureUpdateRMS(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetMeasureUpdateRMS(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckWeights(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetCheckWeights(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetShapeFactor(Muon, MuonShapeFactor);
@@ -548,6 +557,9 @@ PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetDriftInterval(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDriftInterval(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorRules(Muon, MuonEF21CompressorRules);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorRules(Muon, MuonEF21CompressorRules *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorMinEntries(Muon, PetscInt);

@@ -30,6 +30,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
+                           {MUONEF21, "", "-muon_check_weights", "0", NONE},
                            {MUONDENSE, "", "-muon_preset", "torch", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
                            {MUONEF21, "", "-muon_momentum", "0.25", SOME},
@@ -50,6 +51,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
                            {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_drift_interval", "2", NONE},
                            {MUONEF21, "", "-ef21_compressor", "natural", SOME},
                            {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
@@ -166,6 +168,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   REAL("-muon_sgd_learning_rate", muon, MuonSetSGDLearningRate, MuonGetSGDLearningRate)
   REAL("-muon_sgd_weight_decay", muon, MuonSetSGDWeightDecay, MuonGetSGDWeightDecay)
   INT("-muon_measure_update_rms", PetscBool, muon, MuonSetMeasureUpdateRMS, MuonGetMeasureUpdateRMS)
+  INT("-muon_check_weights", PetscBool, muon, MuonSetCheckWeights, MuonGetCheckWeights)
   STRING("-muon_preset", const char *, muon, MuonSetPreset, MuonGetPreset, "torch")
   REAL("-muon_layer_h0.qkv_learning_rate", qkv, MuonLayerSetLearningRate, MuonLayerGetLearningRate)
   REAL("-muon_momentum", muon, MuonSetMomentum, MuonGetMomentum)
@@ -203,6 +206,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
     PetscCall(PetscSNPrintf(text, length, "%s", norm));
   }
   if (ef21 == PETSC_FALSE || strcmp(key, "-muon_type") == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  INT("-ef21_drift_interval", PetscInt, muon, MuonEF21SetDriftInterval, MuonEF21GetDriftInterval)
   ENUM("-ef21_init", MuonEF21Init, muon, MuonEF21SetInit, MuonEF21GetInit, MuonEF21Inits)
   STRING("-ef21_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
   REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)

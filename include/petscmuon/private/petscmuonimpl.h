@@ -102,6 +102,8 @@ PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscSca
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
+/* Copies a matrix between arrays of any order and precision */
+PETSC_EXTERN void MuonArrayCopyMatrix(const MuonArray *from, const MuonArray *to);
 /* Copies an array, whatever its order and precision, to the caller's sequential dense matrix, which must have its shape */
 PETSC_EXTERN PetscErrorCode MuonMatCopyArray(const MuonArray *, Mat);
 /* A matrix that is all on this rank */

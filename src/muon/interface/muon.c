@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
-static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
-const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 3;
+static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_WEIGHTS", "DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
+const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 4;
 const char *const        MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
 const char *const        MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
 const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
@@ -20,7 +20,7 @@ const char *MuonPrefix(Muon muon)
 /*@
   MuonCreate - Makes an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . comm - the communicator; each of its ranks is a worker with its own gradients, and may be a server of layers
@@ -60,6 +60,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->momentum_at       = PETSC_DETERMINE;
   muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
+  muon->check_weights     = PETSC_TRUE;
   muon->worker_weight     = 1;
   muon->validated         = -1;
 
@@ -78,7 +79,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 /*@
   MuonSetType - Chooses the algorithm
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -125,7 +126,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
 /*@
   MuonGetType - Gets the algorithm
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -156,7 +157,7 @@ static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 /*@
   MuonSetOptionsPrefix - Sets the prefix of all keys of an optimizer and of what belongs to it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -178,7 +179,7 @@ PetscErrorCode MuonSetOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonAppendOptionsPrefix - Appends to the prefix of all keys of an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -200,7 +201,7 @@ PetscErrorCode MuonAppendOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonGetOptionsPrefix - Gets the prefix of all keys of an optimizer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -224,7 +225,7 @@ PetscErrorCode MuonGetOptionsPrefix(Muon muon, const char *prefix[])
 /*@
   MuonGetExchange - Gets the exchange of an optimizer
 
-  Collective at the first call; No Fortran Support
+  Collective at the first call
 
   Input Parameter:
 . muon - the optimizer
@@ -327,6 +328,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetSGDWeightDecay(muon, real));
   PetscCall(PetscOptionsBool("-muon_measure_update_rms", "Measure the size of updates", "MuonSetMeasureUpdateRMS", muon->measure_update_rms, &set, &flg));
   if (flg) PetscCall(MuonSetMeasureUpdateRMS(muon, set));
+  PetscCall(PetscOptionsBool("-muon_check_weights", "Look for weights that others changed or that differ between ranks", "MuonSetCheckWeights", muon->check_weights, &set, &flg));
+  if (flg) PetscCall(MuonSetCheckWeights(muon, set));
   PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
   PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
@@ -371,7 +374,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 /*@
   MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -406,6 +409,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent moves
 . -muon_sgd_weight_decay decay     - their weight decay
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
+. -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
@@ -455,7 +459,7 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
 /*@
   MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights and options
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -480,6 +484,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step           = 0;
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
+  muon->drifted        = NULL;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
 
@@ -491,7 +496,7 @@ PetscErrorCode MuonReset(Muon muon)
 /*@
   MuonDestroy - Frees an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer

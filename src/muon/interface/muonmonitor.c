@@ -11,7 +11,7 @@ typedef struct {
 /*@
   MuonMonitor - Calls the monitors of an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -36,7 +36,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 /*@C
   MuonMonitorSet - Adds a routine that is called after each step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -81,7 +81,7 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 /*@
   MuonMonitorCancel - Removes all monitors
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -108,7 +108,7 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
 /*@C
   MuonSetValidation - Sets a routine that tells how good the weights are on data that nobody trains on
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -124,8 +124,9 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   Level: intermediate
 
   Note:
-  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak
-  of such a step, whatever `-muon_monitor_interval` says.
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one,
+  and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak of such a step, whatever
+  `-muon_monitor_interval` says.
 
 .seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
 @*/
@@ -144,7 +145,7 @@ PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt inter
 /*@
   MuonGetValidation - Gets what the routine of `MuonSetValidation()` found last
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -223,8 +224,8 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote, `MUONSIGN`, their
-  agreement follows, `MuonSignGetAgreement()`.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps
+  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -300,7 +301,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 /*@
   MuonMonitorSetCSV - Writes one row a step to a file of comma-separated values, for plotting
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -340,7 +341,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 /*@
   MuonMonitorGetCSV - Gets the name of the file of comma-separated values
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -362,14 +363,14 @@ PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
 /*@
   MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 - interval - at least 1
 
   Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one
+. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
 
   Level: intermediate
 
@@ -388,7 +389,7 @@ PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
 /*@
   MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

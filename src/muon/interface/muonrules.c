@@ -163,7 +163,7 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
 /*@
   MuonSetRuleMatch - Chooses the rules of layers by their names
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -201,7 +201,7 @@ PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
 /*@
   MuonGetRuleMatch - Gets the patterns by which layers take rules
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -223,7 +223,7 @@ PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
 /*@
   MuonSetLayerRule - Chooses the rule of all layers
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -260,7 +260,7 @@ PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
 /*@
   MuonGetLayerRule - Gets the rule of all layers
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -289,7 +289,7 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
 /*@
   MuonSetAdamWLearningRate - Sets the learning rate of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -318,7 +318,7 @@ PetscErrorCode MuonSetAdamWLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetAdamWLearningRate - Gets the learning rate of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -340,7 +340,7 @@ PetscErrorCode MuonGetAdamWLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetAdamWWeightDecay - Sets the weight decay of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -368,7 +368,7 @@ PetscErrorCode MuonSetAdamWWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetAdamWWeightDecay - Gets the weight decay of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -390,7 +390,7 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 /*@
   MuonSetAdamWBetas - Sets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -398,8 +398,8 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_adamw_beta1 beta1 - decay of the mean of gradients
-- -muon_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_adamw_beta1 beta1 - decay of the mean of gradients, 0.9 by default
+- -muon_adamw_beta2 beta2 - decay of the mean of squares, 0.95 by default
 
   Level: intermediate
 
@@ -422,7 +422,7 @@ PetscErrorCode MuonSetAdamWBetas(Muon muon, PetscReal beta1, PetscReal beta2)
 /*@
   MuonGetAdamWBetas - Gets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -447,7 +447,7 @@ PetscErrorCode MuonGetAdamWBetas(Muon muon, PetscReal *beta1, PetscReal *beta2)
 /*@
   MuonSetAdamWEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -475,7 +475,7 @@ PetscErrorCode MuonSetAdamWEpsilon(Muon muon, PetscReal epsilon)
 /*@
   MuonGetAdamWEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -497,7 +497,7 @@ PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
 /*@
   MuonSetSGDLearningRate - Sets the learning rate of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -525,7 +525,7 @@ PetscErrorCode MuonSetSGDLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetSGDLearningRate - Gets the learning rate of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -547,7 +547,7 @@ PetscErrorCode MuonGetSGDLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetSGDWeightDecay - Sets the weight decay of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -575,7 +575,7 @@ PetscErrorCode MuonSetSGDWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetSGDWeightDecay - Gets the weight decay of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -249,6 +249,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     piece->layer->server          = NULL;
     piece->layer->serverisweights = PETSC_FALSE;
     piece->layer->ready           = NULL;
+    piece->layer->watched         = PETSC_FALSE;
     PetscCall(MuonPieceDropSum_Private(piece));
     PetscCall(MuonCompressorDestroy(&piece->up));
     PetscCall(MuonCompressorDestroy(&piece->down));
@@ -407,9 +408,11 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   if (piece->down_assigns == PETSC_FALSE && piece->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->X));
     MuonArrayAxpby(1, &W, 0, &piece->X);
+    layer->watched = muon->check_weights;
   }
   if (piece->X.data != NULL || piece->group->direct) PetscCall(MuonArrayCreate(&W, W.precision, &piece->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   layer->server          = &piece->X;
   layer->serverisweights = piece->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,7 +421,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 /*@
   MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -454,7 +457,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonInheritChoices_Private(muon, layer));
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
-      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->n;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
     }
   }
   PetscCall(MuonCreatePieces_Private(muon));

@@ -88,7 +88,7 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, dou
 /*@
   MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
@@ -140,7 +140,7 @@ PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
 /*@
   MuonSetTestGradient - Sets whether the first step calls `MuonTestGradient()`
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -167,7 +167,7 @@ PetscErrorCode MuonSetTestGradient(Muon muon, PetscBool test)
 /*@
   MuonGetTestGradient - Gets whether the first step calls `MuonTestGradient()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -11,7 +11,11 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
+                            piece->cut                  ? "rows of state"
+                            : MuonLayerIsEntries(layer) ? "entries"
+                                                        : "rows",
+                            piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,7 +84,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[96] = "";
+    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -106,7 +110,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 /*@
   MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -165,6 +169,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
   }
+  if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {
@@ -186,7 +191,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 /*@
   MuonViewFromOptions - Prints an optimizer where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -211,7 +216,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 /*@
   MuonConvergedReasonView - Prints why an optimizer stopped
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -226,16 +231,18 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 @*/
 PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
-  PetscBool ascii;
+  const char *prefix = MuonPrefix(muon);
+  char        drifted[256];
+  PetscBool   ascii;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
-  if (((PetscObject)muon)->prefix != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s stopped due to %s, steps %" PetscInt_FMT "\n", ((PetscObject)muon)->prefix, MuonConvergedReasons[muon->reason], muon->step));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "Muon stopped due to %s, steps %" PetscInt_FMT "\n", MuonConvergedReasons[muon->reason], muon->step));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, steps %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], drifted, muon->step));
   PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,7 +250,7 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 /*@
   MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -34,10 +34,9 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece)
+PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece, const MuonArray *T, const MuonArray *sum)
 {
   const MuonPartition partition = piece->group->partition;
-  const MuonArray    *T         = &piece->T;
 
   PetscFunctionBegin;
   if (partition->weight != NULL) {
@@ -45,14 +44,14 @@ PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece)
     MuonArrayAxpby(partition->weight[partition->worker], T, 0, &piece->weighted);
     T = &piece->weighted;
   }
-  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, T, &piece->sum));
+  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, T, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonSetWorkerWeight - Sets what this rank's gradients and losses weigh in the means over the workers
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -82,7 +81,7 @@ PetscErrorCode MuonSetWorkerWeight(Muon muon, PetscReal weight)
 /*@
   MuonGetWorkerWeight - Gets what this rank's gradients and losses weigh in the means over the workers
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -108,6 +108,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->started = 0;
+  ef21->drift   = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,6 +216,8 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
     }
   }
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
+  ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  if (ef21->driftdue) record->measure += 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,6 +282,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
+  PetscCall(EF21MeasureDrift_Private(muon));
   ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,7 +307,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
 /*@
   MuonEF21GetCompressor - Gets the compressor from workers to servers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -339,7 +343,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 /*@
   MuonEF21GetServerCompressor - Gets the compressor from servers to workers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -374,7 +378,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 /*@
   MuonEF21GetLayerCompressors - Gets the two compressors of one layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`, set up
@@ -386,7 +390,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 
   Level: advanced
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerState()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
@@ -411,7 +415,7 @@ static PetscErrorCode MuonEF21CheckBeforeSetUp_Private(Muon muon, const char key
 /*@
   MuonEF21SetInit - Sets what EF21 starts from
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -442,7 +446,7 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
 /*@
   MuonEF21GetInit - Gets what EF21 starts from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -464,7 +468,7 @@ PetscErrorCode MuonEF21GetInit(Muon muon, MuonEF21Init *init)
 /*@
   MuonEF21SetCompressorRules - Sets which layers the compressors for all layers are for
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -498,7 +502,7 @@ PetscErrorCode MuonEF21SetCompressorRules(Muon muon, MuonEF21CompressorRules rul
 /*@
   MuonEF21GetCompressorRules - Gets which layers the compressors for all layers are for
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -520,7 +524,7 @@ PetscErrorCode MuonEF21GetCompressorRules(Muon muon, MuonEF21CompressorRules *ru
 /*@
   MuonEF21SetCompressorMinEntries - Sets how many entries a layer has at least that the compressors for all layers are for
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -554,7 +558,7 @@ PetscErrorCode MuonEF21SetCompressorMinEntries(Muon muon, PetscInt entries)
 /*@
   MuonEF21GetCompressorMinEntries - Gets how many entries a layer has at least that the compressors for all layers are for
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -598,14 +602,14 @@ static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, Mu
 /*@
   MuonEF21SetDownlink - Sets how servers tell the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
 - downlink - `MUON_DOWNLINK_WEIGHTS`, by the compressor of `MuonEF21GetServerCompressor()`, or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -ef21_downlink downlink - how (weights|step)
+. -ef21_downlink downlink - how (weights|step), weights by default
 
   Level: intermediate
 
@@ -626,7 +630,7 @@ PetscErrorCode MuonEF21SetDownlink(Muon muon, MuonDownlink downlink)
 /*@
   MuonEF21GetDownlink - Gets how servers tell the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -650,7 +654,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 /*@
   MuonEF21SetLayerDownlink - Sets how the server of one layer tells the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -658,7 +662,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 - downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -muon_layer_NAME_ef21_downlink downlink - how (weights|step)
+. -muon_layer_NAME_ef21_downlink downlink - how (weights|step), the optimizer's by default
 
   Level: intermediate
 
@@ -677,7 +681,7 @@ PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink
 /*@
   MuonEF21GetLayerDownlink - Gets how the server of one layer tells the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`
@@ -705,7 +709,7 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   Muon_EF21   *ef21     = (Muon_EF21 *)muon->data;
   MuonEF21Init init     = ef21->init;
   MuonDownlink downlink = ef21->downlink;
-  PetscInt     entries  = ef21->min_entries;
+  PetscInt     entries  = ef21->min_entries, interval;
 
   MuonEF21CompressorRules rules = ef21->rules;
   char                    viewer[PETSC_MAX_PATH_LEN];
@@ -717,6 +721,8 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
   PetscCall(PetscOptionsEnum("-ef21_downlink", "How servers tell of new weights", "MuonEF21SetDownlink", MuonDownlinks, (PetscEnum)downlink, (PetscEnum *)&downlink, &flg));
   if (flg) PetscCall(MuonEF21SetDownlink(muon, downlink));
+  PetscCall(PetscOptionsInt("-ef21_drift_interval", "Of how many steps one measures the drift of the aggregate", "MuonEF21SetDriftInterval", ef21->driftinterval, &interval, &flg));
+  if (flg) PetscCall(MuonEF21SetDriftInterval(muon, interval));
   PetscCall(PetscOptionsEnum("-ef21_compressor_rules", "Layers that the compressors are for", "MuonEF21SetCompressorRules", MuonEF21CompressorRulesTypes, (PetscEnum)rules, (PetscEnum *)&rules, &flg));
   if (flg) PetscCall(MuonEF21SetCompressorRules(muon, rules));
   PetscCall(PetscOptionsInt("-ef21_compressor_min_entries", "Entries of the smallest layer that they are for", "MuonEF21SetCompressorMinEntries", entries, &entries, &flg));
@@ -771,6 +777,7 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", ef21->rules == MUON_EF21_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", ef21->min_entries));
+  if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_FALSE));
   PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_TRUE));
@@ -798,6 +805,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_compressor_min_entries n - entries of the smallest layer that they are for, see `MuonEF21SetCompressorMinEntries()`
 . -ef21_downlink downlink        - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
 . -ef21_init init                - what EF21 starts from (zero|gradient)
+. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21SetDriftInterval()`
 - -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
@@ -837,6 +845,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
+  ef21->drift                      = -1;
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
