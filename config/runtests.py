@@ -548,7 +548,8 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      command.insert(0, numpy_python() or sys.executable)
+      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
     status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
     if status == 0:
       return "pass", []

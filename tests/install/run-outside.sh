@@ -44,6 +44,12 @@ mkdir fortran
 "$MPIEXEC" -n 2 fortran/train > fortran.log 2>&1 || { cat fortran.log; exit 1; }
 PETSCMUON_DIR= PYTHONPATH=$prefix/share/petscmuon/python "$PYTHON3" -c 'import petscmuon; petscmuon.Muon().destroy(); print(petscmuon._library.library().c._name)' > python.log 2>&1 || { cat python.log; exit 1; }
 grep -q "^$prefix/" python.log || { cat python.log; exit 1; }
+# What the README says to start with is there, and mpiexec for root and small machines
+mkdir tutorial
+for f in ex1.c ex2.c ex3.c nanogpt/nanogpt.c nanogpt/README.md; do test -f "$prefix/share/petscmuon/tutorials/$f"; done
+cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.user" tutorial
+MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+"$prefix/share/petscmuon/bin/mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake

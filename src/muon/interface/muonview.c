@@ -160,6 +160,15 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  if (muon->weights != NULL) {
+    double least = muon->weights[0], most = least;
+
+    for (PetscMPIInt r = 1; r < muon->size; r++) {
+      least = PetscMin(least, muon->weights[r]);
+      most  = PetscMax(most, muon->weights[r]);
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
+  }
   if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
