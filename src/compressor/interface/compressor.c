@@ -81,6 +81,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   c->data       = NULL;
   c->assignment = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
+  c->factors    = PETSC_FALSE;
   PetscCall((*create)(c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)c));
