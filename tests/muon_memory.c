@@ -30,27 +30,27 @@ static int Fails(const void *caller)
   return ++calls == failing;
 }
 
-void *malloc(size_t bytes)
+PETSC_VISIBILITY_PUBLIC void *malloc(size_t bytes)
 {
   return Fails(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
 }
 
-void *calloc(size_t n, size_t bytes)
+PETSC_VISIBILITY_PUBLIC void *calloc(size_t n, size_t bytes)
 {
   return Fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes);
 }
 
-void *realloc(void *old, size_t bytes)
+PETSC_VISIBILITY_PUBLIC void *realloc(void *old, size_t bytes)
 {
   return Fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
 }
 
-void *memalign(size_t alignment, size_t bytes)
+PETSC_VISIBILITY_PUBLIC void *memalign(size_t alignment, size_t bytes)
 {
   return Fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
 }
 
-int posix_memalign(void **data, size_t alignment, size_t bytes)
+PETSC_VISIBILITY_PUBLIC int posix_memalign(void **data, size_t alignment, size_t bytes)
 {
   if (Fails(__builtin_return_address(0))) return ENOMEM;
   *data = __libc_memalign(alignment, bytes);
