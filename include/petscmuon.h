@@ -260,6 +260,23 @@ typedef enum {
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
 /*E
+   MuonEF21CompressorRules - Which layers the compressors for all layers are for
+
+   Values:
++  `MUON_EF21_COMPRESSOR_RULES_LMO` - those that the rule lmo moves
+-  `MUON_EF21_COMPRESSOR_RULES_ALL` - all
+
+   Level: intermediate
+
+.seealso: `MuonEF21SetCompressorRules()`, `MuonEF21SetCompressorMinEntries()`, `MUONEF21`
+E*/
+typedef enum {
+  MUON_EF21_COMPRESSOR_RULES_LMO,
+  MUON_EF21_COMPRESSOR_RULES_ALL
+} MuonEF21CompressorRules;
+PETSC_EXTERN const char *const MuonEF21CompressorRulesTypes[];
+
+/*E
    MuonSignDirection - What the workers of SignMuon vote with
 
    Values:
@@ -363,6 +380,7 @@ PETSC_EXTERN PetscClassId      MUON_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonList;
 
 typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, void *ctx);
+typedef PetscErrorCode MuonValidationFn(Muon muon, PetscReal *value, void *ctx);
 typedef PetscErrorCode MuonScheduleFn(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx);
 typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
 
@@ -394,6 +412,13 @@ PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonGetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn **, void **);
+PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetTestGradient(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetTestGradient(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MuonGetValidation(Muon, PetscReal *, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetWorkerWeight(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetWorkerWeight(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
@@ -445,6 +470,8 @@ PETSC_EXTERN PetscErrorCode MuonSetClip(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetClip(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetClipLayers(Muon, MuonClipLayers);
 PETSC_EXTERN PetscErrorCode MuonGetClipLayers(Muon, MuonClipLayers *);
+PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
+PETSC_EXTERN PetscErrorCode MuonGetLayerRule(Muon, MuonLayerRule *);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetRuleMatch(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetAdamWLearningRate(Muon, PetscReal);
@@ -533,6 +560,10 @@ PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal
 PETSC_EXTERN PetscErrorCode MuonEF21SetDriftInterval(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDriftInterval(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorRules(Muon, MuonEF21CompressorRules);
+PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorRules(Muon, MuonEF21CompressorRules *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorMinEntries(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorMinEntries(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
 PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);
 

@@ -34,6 +34,8 @@ typedef struct _n_MuonVotes     *MuonVotes;
 struct _n_MuonPartition {
   PetscMPIInt  size, position, nworkers, worker;
   PetscMPIInt *worker_of, *position_of; /* of all ranks */
+  double      *weight;                  /* of all workers, with the mean 1; NULL where all are equal */
+  double       share;                   /* of this rank in the mean over its worker's ranks, times their number */
   MPI_Comm     inside, across;          /* this rank's worker; the ranks of the same position in all workers. Both are MPI_COMM_NULL where every rank is a worker: it is alone inside, and the optimizer's communicator is across */
 };
 
@@ -66,6 +68,7 @@ typedef struct {
   PetscBool      cut;      /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
   MuonArray      gradient; /* of the layer, borrowed for a step */
   MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
+  MuonArray      weighted; /* what MPI sums, times the worker's weight where that is not 1 */
   MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
   MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
   PetscBool      begun;    /* the sum of T over the workers is under way already, in the exchange */
@@ -187,8 +190,9 @@ struct _p_Muon {
   PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
   PetscBool          cost_measure;
 
-  char           *preset, *rule_match;
+  char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
+  PetscBool       learning_rateset; /* by somebody: no default */
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -214,6 +218,15 @@ struct _p_Muon {
   MuonTraffic         traffic;
   PetscObjectState    chosen;  /* the sum of the states of all objects that have options, when texts was computed */
   unsigned int        choices; /* hash of what these say */
+
+  PetscReal worker_weight; /* of this rank as it was set */
+  double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
+  PetscBool test_gradient, gradienttested;
+
+  MuonValidationFn *validation;
+  void             *validationctx;
+  PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
+  PetscReal         value;
 
   PetscInt       nmonitors, monitorinterval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
@@ -276,6 +289,8 @@ PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal
 /* The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that decide nothing; how many layers and entries each rule moves */
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+/* Warns where somebody set the learning rate and no layer has it */
+PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
@@ -294,8 +309,14 @@ PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, c
 PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
+/* Layers that are slices become those of another vector with the same entries on each rank, before MuonSetUp() */
+PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* Where -help is given, one line, once, on the keys of a layer's own */
+PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
+/* Tells -info what was decided at the set-up */
+PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
 /* Rate, decay and radius of this step for a layer */
 PETSC_EXTERN PetscErrorCode MuonGetStepInfo(Muon, MuonLayer, MuonLayerStepInfo *);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
@@ -313,6 +334,10 @@ PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
 /* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
+/* Gives partitions the weights of workers */
+PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
+/* Worker: begins the sum of T over the workers */
+PETSC_INTERN PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *, const MuonArray *T, const MuonArray *sum);
 /* Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its beginning */
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonPiece *);
 /* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
@@ -336,6 +361,8 @@ PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonS
 /* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
+/* The validation, where this step asks for it */
+PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 /* Worker, exchange, server, exchange, agreement, commit */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */

@@ -111,7 +111,8 @@ static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char wh
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
-  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ, VECMPI);
+  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
+             VECMPI);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +156,7 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer
 /*@
   MuonLayerCreateFromSlice - Makes a layer of a range of the entries of a vector
 
-  Collective on `w`; No Fortran Support
+  Collective on `w`
 
   Input Parameters:
 + name     - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -322,7 +323,8 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
   const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's", "a slice of a vector"}, *const suffix[] = {"", "Vec", "Array", "Vec"};
 
   PetscFunctionBegin;
-  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
+  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name,
+             what[layer->storage], function, suffix[layer->storage]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,7 +409,7 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 /*@
   MuonLayerGetSlice - Tells which entries of a vector a layer is that was added with `MuonAddVecLayers()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer

@@ -37,7 +37,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 
     /* A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed factorization for the same reason */
     if (status != MUON_STATUS_OK && (worst == MUON_STATUS_OK || status == MUON_STATUS_CORRUPT || (status == MUON_STATUS_NANORINF && worst == MUON_STATUS_LMO))) worst = status;
-    loss += (PetscReal)other->loss;
+    loss += (PetscReal)(other->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)other->dual;
     nans += other->nans;
     if (muon->agreement >= 0) muon->agreement += (PetscReal)other->votes;

@@ -232,8 +232,8 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonPiece *piece, Pe
   PetscCall(MuonLMOGathers(lmo, &gathers));
   PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&piece->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
-  PetscCheck(MuonLayerIsEntries(piece->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner",
-             MuonPrefix(muon), name);
+  PetscCheck(MuonLayerIsEntries(piece->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
   /* Each worker has a vote of its own, and all have the same majority */
   PetscCheck(group->partition->nworkers == 1 || (group->votes != NULL ? piece->whole_majority == PETSC_FALSE : piece->layer->owner >= 0), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "

@@ -222,6 +222,7 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   PetscCall(MuonResetPieces_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonFindPartitions_Private(muon, exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->piece));
   PetscCall(PetscMalloc1(2 * muon->npartitions, &muon->group));
   for (PetscInt p = 0; p < muon->npartitions; p++) {
@@ -262,6 +263,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(MuonArrayDestroy(&piece->Xnew));
     PetscCall(MuonArrayDestroy(&piece->mean));
     PetscCall(MuonArrayDestroy(&piece->packed));
+    PetscCall(MuonArrayDestroy(&piece->weighted));
     PetscCall(PetscFree(piece->ranges));
     PetscCall(PetscFree(piece->name));
     PetscCall(PetscFree(piece->up_type));
@@ -467,6 +469,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
+  PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
@@ -482,6 +485,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   PetscCall(MuonAssemblyFix_Private(muon->assembly));
   muon->setupcalled = PETSC_TRUE;
+  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(MuonRestart_Private(muon));
   PetscCall(MuonViewCostFromOptions_Private(muon));

@@ -150,6 +150,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonCheckPieces_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
+  if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason  = MUON_CONVERGED_ITERATING;
   muon->drifted = NULL;
@@ -178,6 +179,7 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   PetscCall(MuonCheckpointAfterStep_Private(muon));
+  PetscCall(MuonValidate_Private(muon, step));
   PetscCall(MuonMonitor(muon, step, muon->loss));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     char drifted[256];
@@ -287,7 +289,7 @@ PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 . muon - the optimizer
 
   Output Parameter:
-. loss - mean over the workers of the loss at the weights before that step
+. loss - mean over the ranks of the loss at the weights before that step, with the weights of `MuonSetWorkerWeight()`
 
   Level: beginner
 

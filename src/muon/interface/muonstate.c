@@ -9,6 +9,7 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &piece->Tnew));
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &piece->mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &piece->packed));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &piece->weighted));
   PetscCall(MuonCompressorVisitState(piece->up, visitor));
   visitor->holder = MUON_STATE_SERVER;
   if (muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &piece->M));
@@ -24,6 +25,10 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
 PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
+  /* Means that were formed with them stay means of these workers alone: of others, a checkpoint is refused */
+  visitor->layer  = "";
+  visitor->holder = MUON_STATE_EVERYONE;
+  if (muon->weights != NULL) PetscCall(MuonStateVisitBytes(visitor, "worker.weights", (size_t)muon->size * sizeof(*muon->weights), muon->weights));
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonVisitPiece_Private(muon, &muon->piece[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -228,8 +233,8 @@ static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const 
           `aggregate`, the mean of these at the server; and what a rule or a compressor keeps, as `adamw.mean`, `adamw.square` and `compressor.basis[0]`. `MuonGetLayerStateName()` tells all
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel vector; of what
-         has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the state; may be `NULL`
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
+         vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced

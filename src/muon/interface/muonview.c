@@ -48,6 +48,41 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  if (layer->frozen) PetscCall(PetscStrncpy(text, "none", length));
+  else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(text, "not assigned", length));
+  else if (layer->owner < 0) PetscCall(PetscStrncpy(text, layer->ranks > 1 ? "every worker" : "every rank", length));
+  else PetscCall(PetscSNPrintf(text, length, "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonInfoSetUp_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup   group = muon->group[g];
+    MuonExchangeType  type;
+    const char *const mode = group->votes != NULL ? "votes" : MuonExchangeModes[group->mode];
+
+    PetscCall(MuonExchangeGetType(group->exchange, &type));
+    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->partition->nworkers, group->partition->size, group->npieces,
+                        group->direct ? ", nothing goes down" : ""));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      MuonLayer layer     = group->piece[k].layer;
+      char      owner[32] = "", rows[96] = "", messages[256] = "";
+
+      PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
+      PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
+      if (group->votes == NULL) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+      PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
+                          owner, rows, messages[0] ? ", " : "", messages));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -59,7 +94,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "not assigned", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -70,9 +105,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscCall(PetscViewerDestroy(&string));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
-    if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
-    else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
-    else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
+    PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));

@@ -37,6 +37,9 @@ typedef struct {
   PetscInt         driftinterval;
   PetscBool        driftdue; /* after this step */
   PetscReal        drift;    /* as it was measured last, -1 before */
+
+  MuonEF21CompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
+  PetscInt                min_entries;
 } Muon_EF21;
 
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);

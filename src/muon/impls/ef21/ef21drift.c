@@ -94,7 +94,7 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
 
     if (state->estimates == PETSC_FALSE) continue;
     PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state->Gj, state->Gj.precision, &mean));
-    PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, &state->Gj, &mean));
+    PetscCall(MuonPieceReduceBegin_Private(piece, &state->Gj, &mean));
     PetscCall(MuonExchangeReduceEnd(piece->group->exchange));
     if (piece->serves == PETSC_FALSE || MuonPieceCounts_Private(piece) == PETSC_FALSE) continue;
     MuonArrayAxpby(1, &state->G, -1 / (double)piece->group->exchange->nworkers, &mean);
