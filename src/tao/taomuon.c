@@ -408,7 +408,7 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
 /*@
   TaoMuonRegister - Registers `TAOMUON` among the types of `Tao`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: advanced
 
@@ -427,7 +427,7 @@ PetscErrorCode TaoMuonRegister(void)
 /*@
   TaoMuonGetMuon - Gets the optimizer that takes the steps of a `TAOMUON`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . tao - the `Tao`, of type `TAOMUON`
@@ -454,7 +454,7 @@ PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
 /*@
   TaoMuonSetLayers - Says which matrices the solution of a `TAOMUON` consists of
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + tao    - the `Tao`
@@ -484,7 +484,7 @@ PetscErrorCode TaoMuonSetLayers(Tao tao, const char layers[])
 /*@
   TaoMuonGetLayers - Gets which matrices the solution of a `TAOMUON` was said to consist of
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . tao - the `Tao`, of type `TAOMUON`
@@ -508,7 +508,7 @@ PetscErrorCode TaoMuonGetLayers(Tao tao, const char *layers[])
 /*@
   TaoMuonSetIgnoreBounds - Says that a `TAOMUON` is to solve a problem with bounds as one without
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + tao    - the `Tao`
@@ -532,7 +532,7 @@ PetscErrorCode TaoMuonSetIgnoreBounds(Tao tao, PetscBool ignore)
 /*@
   TaoMuonGetIgnoreBounds - Gets whether a `TAOMUON` is to solve a problem with bounds as one without
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . tao - the `Tao`, of type `TAOMUON`

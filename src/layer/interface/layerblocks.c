@@ -16,7 +16,7 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 /*@
   MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer    - the layer
@@ -26,8 +26,8 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 - columns  - their sizes, likewise
 
   Options Database Keys:
-+ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME
-- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns
++ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME, one block by default
+- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns, one block by default
 
   Level: intermediate
 
@@ -66,7 +66,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 /*@
   MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar factor and compressor are to see of it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer - the layer, of as many entries as the tensor
@@ -124,7 +124,7 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
 /*@C
   MuonLayerGetBlocks - Gets the grid of blocks that a layer is cut into
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -261,7 +261,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 /*@
   MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -287,7 +287,7 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 /*@
   MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer

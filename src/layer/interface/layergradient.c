@@ -59,7 +59,7 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
 /*@
   MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are spread over the ranks of a worker
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer - the layer
@@ -91,7 +91,7 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 /*@
   MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread over the ranks of a worker
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -124,7 +124,7 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
 /*@
   MuonLayerGetGradient - Gets the matrix where the callback puts the worker's mean gradient of a layer
 
-  Collective on the matrix of weights; No Fortran Support
+  Collective on the matrix of weights
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -166,7 +166,7 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 /*@
   MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
-  Collective on the vector of weights; No Fortran Support
+  Collective on the vector of weights
 
   Input Parameter:
 . layer - the layer
@@ -204,7 +204,7 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 /*@
   MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer that was added with `MuonAddLayerArray()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -256,7 +256,7 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
 /*@
   MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -300,7 +300,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 /*@
   MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -344,7 +344,7 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 /*@
   MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -370,7 +370,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 /*@
   MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still computed
 
-  Collective on the optimizer; No Fortran Support
+  Collective on the optimizer
 
   Input Parameter:
 . layer - the layer

@@ -68,7 +68,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 /*@
   MuonLayerCreate - Makes a layer of a matrix of weights
 
-  Collective on `W`; No Fortran Support
+  Collective on `W`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -119,7 +119,7 @@ static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char wh
 /*@
   MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
 
-  Collective on `w`; No Fortran Support
+  Collective on `w`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -156,7 +156,7 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer
 /*@
   MuonLayerCreateFromSlice - Makes a layer of a range of the entries of a vector
 
-  Collective on `w`; No Fortran Support
+  Collective on `w`
 
   Input Parameters:
 + name     - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -216,7 +216,7 @@ PetscErrorCode MuonLayerCreateFromSlice(const char name[], Vec w, Vec g, PetscIn
 /*@
   MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to what they mostly are
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Output Parameter:
 . array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, all rows here; no size, no weights and no gradient
@@ -241,7 +241,7 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
 /*@
   MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + name  - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -299,7 +299,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
 /*@
   MuonLayerGetStorage - Tells what holds the weights of a layer, and so which routines give them
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -331,7 +331,7 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
 /*@
   MuonLayerGetWeights - Gets the matrix of weights of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -359,7 +359,7 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 /*@
   MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -384,7 +384,7 @@ PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 /*@
   MuonLayerGetWeightsArray - Gets the weights of a layer that was added with `MuonAddLayerArray()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -409,7 +409,7 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 /*@
   MuonLayerGetSlice - Tells which entries of a vector a layer is that was added with `MuonAddVecLayers()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -531,7 +531,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 /*@
   MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a worker
 
-  Collective on the matrix of weights; No Fortran Support
+  Collective on the matrix of weights
 
   Input Parameter:
 . layer - the layer
@@ -587,7 +587,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 /*@
   MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer

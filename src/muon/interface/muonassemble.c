@@ -345,7 +345,7 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 /*@
   MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -384,15 +384,15 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 /*@
   MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the ranks of a worker
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
 
   Options Database Keys:
-+ -muon_assembly kind            - who (allgather|owner|gram)
-- -muon_layer_NAME_assembly kind - of one layer
++ -muon_assembly kind            - who (allgather|owner|gram), chosen by a model of its cost by default
+- -muon_layer_NAME_assembly kind - who has the whole of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -417,7 +417,7 @@ PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
 /*@
   MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -439,7 +439,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 /*@
   MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -447,7 +447,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 - kind  - as for `MuonSetAssemblyKind()`
 
   Options Database Key:
-. -muon_layer_NAME_assembly kind - who (allgather|owner|gram)
+. -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
 
   Level: intermediate
 
@@ -468,7 +468,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 /*@
   MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - the optimizer

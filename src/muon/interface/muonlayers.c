@@ -48,7 +48,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
 /*@
   MuonAddLayer - Adds a matrix of weights to an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -88,7 +88,7 @@ PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newl
 /*@
   MuonAddVecLayer - Adds a vector of weights to an optimizer, which treats it as a matrix of one column
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -216,7 +216,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 /*@C
   MuonAddLayerArray - Adds weights in memory that is not PETSc's to an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -251,7 +251,7 @@ PetscErrorCode MuonAddLayerArray(Muon muon, const char name[], const MuonLayerAr
 /*@
   MuonGetNumLayers - Gets the number of layers of an optimizer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -273,7 +273,7 @@ PetscErrorCode MuonGetNumLayers(Muon muon, PetscInt *n)
 /*@
   MuonGetLayer - Gets a layer by its number
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -299,7 +299,7 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 /*@
   MuonGetLayerByName - Gets a layer by its name
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon - the optimizer

@@ -416,7 +416,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 /*@
   MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
