@@ -137,8 +137,8 @@ int main(int argc, char **argv)
   testset:
     output_file: README.md
     # the last line is where roundings have grown
-    filter: awk '{print /error/ ? $1 " " $2 " " ($4 < 1e-4 && $7 < 0.1 ? "loss and error are small" : $0) : $0}'
-    filter_output: awk '{print /error/ ? $1 " " $2 " " ($4 < 1e-4 && $7 < 0.1 ? "loss and error are small" : $0) : $0}'
+    filter: awk '{print /error/ ? $1 " " $2 " " ($4 + 0 < 1e-4 && $7 + 0 < 0.1 ? "loss and error are small" : $0) : $0}'
+    filter_output: awk '{print /error/ ? $1 " " $2 " " ($4 + 0 < 1e-4 && $7 + 0 < 0.1 ? "loss and error are small" : $0) : $0}'
     tolerance: 1e-3
     test:
       suffix: check

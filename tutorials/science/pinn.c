@@ -119,7 +119,7 @@ int main(int argc, char **argv)
   test:
     suffix: check
     output_file: README.md
-    filter: awk 'END {print $1, $2, $4 < 5e-3 && $6 < 1e-3 ? "residual and error are small" : $0}'
-    filter_output: awk 'END {print $1, $2, $4 < 5e-3 && $6 < 1e-3 ? "residual and error are small" : $0}'
+    filter: awk 'END {print $1, $2, $4 + 0 < 5e-3 && $6 + 0 < 1e-3 ? "residual and error are small" : $0}'
+    filter_output: awk 'END {print $1, $2, $4 + 0 < 5e-3 && $6 + 0 < 1e-3 ? "residual and error are small" : $0}'
 
 TEST*/
