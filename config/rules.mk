@@ -17,6 +17,7 @@ TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c
 NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)
 BENCH_SRC    := $(wildcard tests/benchmarks/*.c)
 FUZZ_SRC     := $(wildcard tests/fuzz/*.c)
+FORTRAN_SRC  := $(wildcard tests/*.F90 tutorials/*.F90)
 
 OBJ          := $(BUILD)/obj
 LIB_OBJ      := $(LIB_SRC:%.c=$(OBJ)/%.o)
@@ -28,6 +29,7 @@ KEYS_H       := $(BUILD)/include/petscmuonkeys.h
 PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
 CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
+MODULE       := $(BUILD)/include/petscmuon.f90
 GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
 
 comma        := ,
@@ -133,6 +135,24 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
+
+# Fortran: the module is compiled for the programs of the tests, and installed as source
+FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
+FORTRAN_FLAGS    ?= -O1 -g -std=f2008 -Wall -Wextra -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
+FORTRAN_OBJ      := $(OBJ)/fortran
+FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
+PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)
+$(MODULE): config/fortran.py config/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON3) config/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
+$(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
+	@mkdir -p $(@D)
+	$(call say,FC,$<)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -J$(@D) -c $< -o $@
+$(FORTRAN_PROGRAMS): $(BUILD)/%: %.F90 $(FORTRAN_OBJ)/petscmuon.o | $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,FC,$<)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -I$(FORTRAN_OBJ) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
 
 # Fuzzers: the rooms of messages and of files alone, under clang's sanitizers
 FUZZ_CC       ?= clang

@@ -38,6 +38,9 @@ PETSC_PACKAGES = {
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
 }
 
+# A program in Python runs in one that has all of these that it requires
+PYTHON_MODULES = ("numpy", "mpi4py", "petsc4py", "torch")
+
 
 class TestError(Exception):
   """A TEST block that does not follow the grammar."""
@@ -153,9 +156,15 @@ class Test:
     self.full = name + ("+" + label if label else "")
 
 
+# In Fortran and Python each line of the block is a comment
+COMMENTS = {".F90": "!", ".py": "#"}
+PROGRAMS = (".c", ".F90")
+
+
 def read_tests(source, text):
-  """The tests of a C source."""
-  lines = block_lines(text)
+  """The tests of a program."""
+  mark = COMMENTS.get(os.path.splitext(source)[1])
+  lines = block_lines(re.sub("^" + mark, "", text, flags=re.M) if mark else text)
   if lines is None:
     return []
   tree = parse_tree(lines)
@@ -202,7 +211,8 @@ def read_script(source, text):
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
-  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real"):
+  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90"):
+    self.fortran = fortran
     self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
     self.precision, self.scalar = precision, scalar
 
@@ -221,12 +231,12 @@ class Config:
       return "PETSC_USE_DEBUG" in self.macros, "build"
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
-    if word == "torch":
-      return numpy_python() is not None and subprocess.call([numpy_python(), "-c", "import torch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0, "package"
+    if word in PYTHON_MODULES:
+      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS else "program"
+    if word == "fortran":
+      return shutil.which(self.fortran) is not None, "program"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
-    if word == "numpy":
-      return numpy_python() is not None, "program"
     return shutil.which(word) is not None, "program"
 
   def missing(self, requires):
@@ -239,19 +249,23 @@ class Config:
     return None
 
 
-_numpy_python = []
+_pythons = {}
+
+
+def python_with(*modules):
+  """A Python that has these modules: this one, else the system's."""
+  if modules not in _pythons:
+    found = None
+    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
+      if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        found = candidate
+        break
+    _pythons[modules] = found
+  return _pythons[modules]
 
 
 def numpy_python():
-  """A Python that has numpy: this one, else the system's."""
-  if not _numpy_python:
-    found = None
-    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-      if candidate and subprocess.call([candidate, "-c", "import numpy"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
-        found = candidate
-        break
-    _numpy_python.append(found)
-  return _numpy_python[0]
+  return python_with("numpy")
 
 
 # comparing
@@ -436,7 +450,7 @@ class Runner:
     petscconf = self.read(options.petscconf)
     precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
     scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
-    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar)
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran)
     self.env = dict(os.environ)
     for name in list(self.env):
       if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
@@ -470,7 +484,18 @@ class Runner:
     return re.sub(r"\$\{(\w+)\}", lambda m: self.env.get(m.group(1), m.group(0)), text)
 
   def program(self, test):
+    if test.source.endswith(".py"):
+      return os.path.join(ROOT, test.source)
     return os.path.join(self.build, os.path.splitext(test.source)[0])
+
+  def command(self, test):
+    if not test.source.endswith(".py"):
+      return [self.program(test)]
+    modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+    python = python_with(*modules) if modules else sys.executable
+    if python is None:
+      raise TestError("no Python was found that has " + ", ".join(modules))
+    return [python, self.program(test)]
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
@@ -492,10 +517,10 @@ class Runner:
       return outcome, ["skipped, which is not allowed for: " + text] if outcome == "fail" else [text]
     folder = tempfile.mkdtemp(prefix="muontest-")
     try:
-      if test.source.endswith(".c"):
-        fuzz = os.path.dirname(test.source).endswith("fuzz")
-        return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
-      return self.run_script(test, folder)
+      if os.path.basename(test.source).startswith("run-"):
+        return self.run_script(test, folder)
+      fuzz = os.path.dirname(test.source).endswith("fuzz")
+      return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
     except TestError as error:
       return "fail", [str(error)]
     finally:
@@ -503,6 +528,9 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
+    if test.source.endswith(".py"):
+      path = os.path.join(ROOT, "share", "petscmuon", "python")
+      env.update({"PETSCMUON_DIR": self.build, "PYTHONPATH": os.pathsep.join([path] + env.get("PYTHONPATH", "").split(os.pathsep)).rstrip(os.pathsep), "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
       if not equals:
@@ -538,7 +566,7 @@ class Runner:
     keys, program = test.keys, self.program(test)
     if not os.path.exists(program):
       return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
-    command, env, limit = [program] + self.arguments(test, folder), self.environment(test), self.time_limit(test)
+    command, env, limit = self.command(test) + self.arguments(test, folder), self.environment(test), self.time_limit(test)
     if "error" in keys:
       return self.run_failing(test, folder, self.launch(test), command, env, limit, max(int(keys.get("nsize", "1")), 1))
     return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
@@ -682,13 +710,14 @@ def tail(text, lines=40):
 def collect(root=ROOT):
   """All tests, and (source, problem) of the blocks that cannot be read."""
   tests, problems = [], []
-  sources = sorted(os.path.relpath(name, root) for pattern in ("tests/*.c", "tutorials/*.c", "tutorials/*/*.c", "tests/benchmarks/*.c") for name in glob.glob(os.path.join(root, pattern)))
-  scripts = sorted(os.path.relpath(name, root) for pattern in ("tests/run-*", "tests/*/run-*") for name in glob.glob(os.path.join(root, pattern)))
+  matches = lambda *patterns: sorted({os.path.relpath(name, root) for pattern in patterns for name in glob.glob(os.path.join(root, pattern))})
+  scripts = matches("tests/run-*", "tests/*/run-*")
+  sources = [name for name in matches("tests/*.c", "tests/*.F90", "tests/*.py", "tutorials/*.c", "tutorials/*.F90", "tutorials/*.py", "tutorials/*/*.c", "tests/benchmarks/*.c") if name not in scripts]
   for source in sources + scripts:
     with open(os.path.join(root, source), errors="replace") as f:
       text = f.read()
     try:
-      found = read_tests(source, text) if source.endswith(".c") else read_script(source, text)
+      found = read_script(source, text) if source in scripts else read_tests(source, text)
       if not found and source.startswith("tests" + os.sep) and os.path.dirname(source) == "tests":
         raise TestError("a test program without a /*TEST block")
       tests += found
@@ -711,8 +740,8 @@ def make_flags():
 
 
 def build_programs(tests, options):
-  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(".c")})
-  if any(not test.source.endswith(".c") for test in tests):
+  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
+  if any(not test.source.endswith(PROGRAMS) for test in tests):
     targets.insert(0, "lib")
   if options.make and targets:
     env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
@@ -756,6 +785,7 @@ def main():
   parser.add_argument("--mpiexec", default="mpiexec")
   parser.add_argument("--petscconf", default="", help="PETSc's petscconf.h")
   parser.add_argument("--cc", default="mpicc", help="PETSc's compiler")
+  parser.add_argument("--fortran", default="mpif90", help="a Fortran compiler with MPI")
   parser.add_argument("--petsc-dir", default="")
   parser.add_argument("--petsc-arch", default="")
   parser.add_argument("--slepc-dir", default="")

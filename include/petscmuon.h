@@ -379,6 +379,7 @@ PETSC_EXTERN PetscErrorCode MuonSetFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetUp(Muon);
 PETSC_EXTERN PetscErrorCode MuonAddLayer(Muon, const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonAddVecLayer(Muon, const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonAddVecLayers(Muon, Vec, Vec, PetscInt, const char *const[], const PetscInt[], const PetscInt[], const PetscBool[]);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArray(Muon, const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);

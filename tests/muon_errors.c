@@ -724,7 +724,7 @@ int main(int argc, char **argv)
       suffix: gram_replicated
       nsize: 4
       args: -wrong gram_frobenius -muon_exchange_type replicated
-      error: -muon_assembly gram of layer "more": with -muon_exchange_type replicated every worker computes the step
+      error: -muon_assembly gram of layer "more": with -muon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step
     test:
       suffix: rank_assembly
       args: -wrong rank_assembly

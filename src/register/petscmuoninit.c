@@ -31,7 +31,7 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
 /*@C
   PetscMuonInitialize - Starts the library, and PETSc where it is not started
 
-  Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`; No Fortran Support
+  Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`
 
   Input Parameters:
 + argc - count of the program's arguments, may be `NULL`
@@ -63,7 +63,7 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
 /*@
   PetscMuonFinalize - Ends the library, and PETSc where `PetscMuonInitialize()` started it
 
-  Collective on `PETSC_COMM_WORLD`; No Fortran Support
+  Collective on `PETSC_COMM_WORLD`
 
   Level: beginner
 
@@ -81,7 +81,7 @@ PetscErrorCode PetscMuonFinalize(void)
 /*@
   PetscMuonInitialized - Tells whether all classes of the library are registered
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Output Parameter:
 . initialized - `PETSC_TRUE` between `PetscMuonInitialize()` and `PetscFinalize()`

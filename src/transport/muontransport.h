@@ -42,6 +42,7 @@ typedef struct {
   uint64_t    *sizes;    /* two arrays, MUON_TRANSPORT_COPIES words a rank: those that leave, those that came */
   int          rank, size;
   int          started, room; /* requests in use and allocated */
+  int          tested;        /* the first error of SumTest, which Wait returns */
   uint64_t     bytes;         /* in the send buffers of the communication calls, each buffer once */
   uint64_t     calls;         /* communication calls; waiting is none */
 } MuonTransport;
@@ -96,8 +97,13 @@ int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, i
 /* Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32 that flip on the way change no answer */
 int MuonTransportVote(MuonTransport *transport, int yes, int *all);
 
-/* Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started */
-int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
-int MuonTransportSumWait(MuonTransport *transport);
+/*
+   Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started. A sum may take several requests: those that SumStart
+   adds to transport->started, which WaitSome ends alone. Test lets MPI move what is under way
+*/
+int  MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
+int  MuonTransportSumWait(MuonTransport *transport);
+int  MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end);
+void MuonTransportSumTest(MuonTransport *transport);
 
 MUON_C_END

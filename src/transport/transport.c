@@ -352,5 +352,22 @@ int MuonTransportSumWait(MuonTransport *transport)
   const int started = transport->started;
 
   transport->started = 0;
-  return MPI_Waitall(started, transport->requests, MPI_STATUSES_IGNORE);
+  return MuonTransportSumWaitSome(transport, 0, started);
+}
+
+int MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end)
+{
+  const int tested = transport->tested;
+
+  transport->tested = MPI_SUCCESS;
+  Try(tested);
+  return MPI_Waitall(end - begin, transport->requests + begin, MPI_STATUSES_IGNORE);
+}
+
+void MuonTransportSumTest(MuonTransport *transport)
+{
+  int       all;
+  const int code = MPI_Testall(transport->started, transport->requests, &all, MPI_STATUSES_IGNORE);
+
+  if (code != MPI_SUCCESS && transport->tested == MPI_SUCCESS) transport->tested = code;
 }

@@ -157,7 +157,7 @@ class Running(unittest.TestCase):
     self.folder = tempfile.TemporaryDirectory()
     self.build = self.folder.name
     os.makedirs(os.path.join(self.build, "tests"))
-    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
+    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", fortran="mpif90", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
     self.runner = runtests.Runner(options)
 
   def tearDown(self):

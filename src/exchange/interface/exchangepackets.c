@@ -31,6 +31,7 @@ PetscErrorCode MuonExchangeLinkSetUp_Private(MuonExchange exchange)
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeLinkReset_Private(link));
+  PetscCall(PetscCalloc2(exchange->nitems, &link->sumbegin, exchange->nitems, &link->sumend));
   for (int d = 0; d < 2; d++) {
     MuonExchangePackets packets = &link->way[d];
     const PetscInt      n       = d == MUON_EXCHANGE_DOWN ? exchange->nitems : exchange->nworkers * (exchange->first[exchange->worker + 1] - exchange->first[exchange->worker]);
@@ -56,6 +57,7 @@ PetscErrorCode MuonExchangeLinkReset_Private(MuonExchangeLink link)
     PetscCall(PetscFree3(packets->senderstatus, packets->message, packets->messagebytes));
   }
   PetscCall(PetscArrayzero(link->way, 2));
+  PetscCall(PetscFree2(link->sumbegin, link->sumend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,7 +416,9 @@ static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscI
 
   PetscFunctionBegin;
   PetscCheck(length == 0 || out != NULL || (root >= 0 && root != exchange->worker), PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The sum of item %s is to come here, and there is no room for it", exchange->names[i]);
+  exchange->link->sumbegin[i] = exchange->link->transport.started;
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumStart(&exchange->link->transport, root, in, out, length, type)));
+  exchange->link->sumend[i] = exchange->link->transport.started;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,9 +445,27 @@ PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonExchangeReduceWait(MuonExchange exchange, PetscInt item)
+{
+  MuonExchangeLink link = exchange->link;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWaitSome(&link->transport, link->sumbegin[item], link->sumend[item])));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void MuonExchangeReduceProgress(void *exchange)
+{
+  MuonTransportSumTest(&((MuonExchange)exchange)->link->transport);
+}
+
 PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
 {
   PetscFunctionBegin;
+  PetscCall(PetscArrayzero(exchange->link->sumbegin, exchange->nitems));
+  PetscCall(PetscArrayzero(exchange->link->sumend, exchange->nitems));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));

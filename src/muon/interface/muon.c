@@ -20,7 +20,7 @@ const char *MuonPrefix(Muon muon)
 /*@
   MuonCreate - Makes an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . comm - the communicator; each of its ranks is a worker with its own gradients, and may be a server of layers
@@ -75,7 +75,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 /*@
   MuonSetType - Chooses the algorithm
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -122,7 +122,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
 /*@
   MuonGetType - Gets the algorithm
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -153,7 +153,7 @@ static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 /*@
   MuonSetOptionsPrefix - Sets the prefix of all keys of an optimizer and of what belongs to it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -175,7 +175,7 @@ PetscErrorCode MuonSetOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonAppendOptionsPrefix - Appends to the prefix of all keys of an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -197,7 +197,7 @@ PetscErrorCode MuonAppendOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonGetOptionsPrefix - Gets the prefix of all keys of an optimizer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -221,7 +221,7 @@ PetscErrorCode MuonGetOptionsPrefix(Muon muon, const char *prefix[])
 /*@
   MuonGetExchange - Gets the exchange of an optimizer
 
-  Collective at the first call; No Fortran Support
+  Collective at the first call
 
   Input Parameter:
 . muon - the optimizer
@@ -363,7 +363,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 /*@
   MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -445,7 +445,7 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
 /*@
   MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights and options
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -481,7 +481,7 @@ PetscErrorCode MuonReset(Muon muon)
 /*@
   MuonDestroy - Frees an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -478,7 +478,7 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 /*@
   MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number of the step
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - an optimizer between two steps
@@ -841,7 +841,7 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
 /*@
   MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - an optimizer with the layers that it had then

@@ -207,7 +207,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerGetShape(layer, &shape));
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)shape.rowmajor;
+    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
     MuonLayerHashNumbers_Private(layer, &own[4]);

@@ -11,7 +11,7 @@ typedef struct {
 /*@
   MuonMonitor - Calls the monitors of an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -36,7 +36,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 /*@C
   MuonMonitorSet - Adds a routine that is called after each step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -81,7 +81,7 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 /*@
   MuonMonitorCancel - Removes all monitors
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -223,7 +223,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 /*@
   MuonMonitorSetCSV - Writes one row a step to a file of comma-separated values, for plotting
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -263,7 +263,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 /*@
   MuonMonitorGetCSV - Gets the name of the file of comma-separated values
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -285,14 +285,14 @@ PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
 /*@
   MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 - interval - at least 1
 
   Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one
+. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
 
   Level: intermediate
 
@@ -311,7 +311,7 @@ PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
 /*@
   MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -142,11 +142,11 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 
     if (layer->ranks == 1) continue;
     PetscCall(MuonLayerSetUpRows_Private(layer));
-    if (layer->ranges[position] != layer->first || layer->ranges[layer->ranks] != layer->m) bad = l;
+    if (layer->ranges[position] != layer->first || layer->ranges[layer->ranks] != layer->M) bad = l;
   }
   PetscCallMPI(MPI_Allreduce(&bad, &first, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   PetscCheck(first == muon->nlayers, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-             "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->m,
+             "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->M,
              muon->layer[first]->rows, muon->layer[first]->first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

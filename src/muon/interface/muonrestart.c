@@ -19,7 +19,7 @@ static PetscErrorCode MuonSetFolder_Private(const char folder[], char **to)
 /*@
   MuonSetCheckpoint - Sets the folder that steps write checkpoints to
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -47,7 +47,7 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
 /*@
   MuonGetCheckpoint - Gets the folder that steps write checkpoints to
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -69,14 +69,14 @@ PetscErrorCode MuonGetCheckpoint(Muon muon, const char *folder[])
 /*@
   MuonSetCheckpointInterval - Sets of how many steps one writes a checkpoint
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 - interval - at least 1; the default is 100
 
   Options Database Key:
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
+. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`, 100 by default
 
   Level: intermediate
 
@@ -94,7 +94,7 @@ PetscErrorCode MuonSetCheckpointInterval(Muon muon, PetscInt interval)
 /*@
   MuonGetCheckpointInterval - Gets of how many steps one writes a checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -116,14 +116,14 @@ PetscErrorCode MuonGetCheckpointInterval(Muon muon, PetscInt *interval)
 /*@
   MuonSetCheckpointKeep - Sets how many checkpoints remain in the folder that steps write to
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - keep - at least 1; the default is 2, so that there is one before a damaged one
 
   Options Database Key:
-. -muon_checkpoint_keep keep - the number
+. -muon_checkpoint_keep keep - the number, 2 by default
 
   Level: intermediate
 
@@ -141,7 +141,7 @@ PetscErrorCode MuonSetCheckpointKeep(Muon muon, PetscInt keep)
 /*@
   MuonGetCheckpointKeep - Gets how many checkpoints remain in the folder that steps write to
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -163,7 +163,7 @@ PetscErrorCode MuonGetCheckpointKeep(Muon muon, PetscInt *keep)
 /*@
   MuonSetRestart - Sets the folder of the checkpoint that a run begins with
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -195,7 +195,7 @@ PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
 /*@
   MuonGetRestart - Gets the folder of the checkpoint that a run begins with
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -217,7 +217,7 @@ PetscErrorCode MuonGetRestart(Muon muon, const char *folder[])
 /*@
   MuonSetRestartIfPresent - Sets whether a run begins anew where the folder of `MuonSetRestart()` has no checkpoint
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -244,7 +244,7 @@ PetscErrorCode MuonSetRestartIfPresent(Muon muon, PetscBool flg)
 /*@
   MuonGetRestartIfPresent - Gets whether a run begins anew where there is no checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -266,7 +266,7 @@ PetscErrorCode MuonGetRestartIfPresent(Muon muon, PetscBool *flg)
 /*@
   MuonCheckpointRequest - Asks for a checkpoint at the end of a step, from a handler of signals
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

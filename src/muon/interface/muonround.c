@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include "../../kernels/muonpanels.h"
 #include <float.h>
 #include <math.h>
 
@@ -151,7 +152,7 @@ static PetscErrorCode MuonFollowOwn_Private(MuonPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum */
+/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server waits for one sum at a time, while the others flow */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
   const PetscBool alone = group->partition->size > 1 && group->partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -167,7 +168,6 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     piece->begun = PETSC_FALSE;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
-  if (alone == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,7 +330,8 @@ PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, MuonArray *se
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
   *seen = sum;
-  if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER && piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
+  if (piece->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(piece->group->exchange, piece->item));
+  else if (piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
@@ -418,21 +419,37 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool sums = group->mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (group->votes != NULL) {
     PetscCall(MuonVotesServers_Private(muon, group, record, status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (group->direct == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
-  for (PetscInt k = 0; k < group->npieces && group->assembly == NULL; k++) {
-    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
-  }
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
+  else {
+    if (sums) MuonKernelSetProgress(MuonExchangeReduceProgress, group->exchange);
+    ierr = MuonServePieces_Private(muon, group, record, status);
+    MuonKernelSetProgress(NULL, NULL);
+    PetscCall(ierr);
+  }
+  if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
   if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeDown(group->exchange, *status));
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));

@@ -148,7 +148,7 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
 /*@
   MuonSetRuleMatch - Chooses the rules of layers by their names
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -186,7 +186,7 @@ PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
 /*@
   MuonGetRuleMatch - Gets the patterns by which layers take rules
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -215,7 +215,7 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
 /*@
   MuonSetAdamWLearningRate - Sets the learning rate of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -243,7 +243,7 @@ PetscErrorCode MuonSetAdamWLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetAdamWLearningRate - Gets the learning rate of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -265,7 +265,7 @@ PetscErrorCode MuonGetAdamWLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetAdamWWeightDecay - Sets the weight decay of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -293,7 +293,7 @@ PetscErrorCode MuonSetAdamWWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetAdamWWeightDecay - Gets the weight decay of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -315,7 +315,7 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 /*@
   MuonSetAdamWBetas - Sets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -323,8 +323,8 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_adamw_beta1 beta1 - decay of the mean of gradients
-- -muon_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_adamw_beta1 beta1 - decay of the mean of gradients, 0.9 by default
+- -muon_adamw_beta2 beta2 - decay of the mean of squares, 0.95 by default
 
   Level: intermediate
 
@@ -347,7 +347,7 @@ PetscErrorCode MuonSetAdamWBetas(Muon muon, PetscReal beta1, PetscReal beta2)
 /*@
   MuonGetAdamWBetas - Gets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -372,7 +372,7 @@ PetscErrorCode MuonGetAdamWBetas(Muon muon, PetscReal *beta1, PetscReal *beta2)
 /*@
   MuonSetAdamWEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -400,7 +400,7 @@ PetscErrorCode MuonSetAdamWEpsilon(Muon muon, PetscReal epsilon)
 /*@
   MuonGetAdamWEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -422,7 +422,7 @@ PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
 /*@
   MuonSetSGDLearningRate - Sets the learning rate of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -450,7 +450,7 @@ PetscErrorCode MuonSetSGDLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetSGDLearningRate - Gets the learning rate of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -472,7 +472,7 @@ PetscErrorCode MuonGetSGDLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetSGDWeightDecay - Sets the weight decay of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -500,7 +500,7 @@ PetscErrorCode MuonSetSGDWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetSGDWeightDecay - Gets the weight decay of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

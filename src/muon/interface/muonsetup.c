@@ -416,7 +416,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 /*@
   MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -452,7 +452,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonInheritChoices_Private(muon, layer));
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
-      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->n;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
     }
   }
   PetscCall(MuonCreatePieces_Private(muon));

@@ -3,7 +3,7 @@
 /*@C
   MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - the optimizer
@@ -116,7 +116,7 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 /*@
   MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -185,7 +185,7 @@ PetscErrorCode MuonStep(Muon muon)
 /*@
   MuonSolve - Takes steps until all are taken or one diverges
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -223,7 +223,7 @@ PetscErrorCode MuonSolve(Muon muon)
 /*@
   MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -257,7 +257,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
 /*@
   MuonGetStepNumber - Gets the number of steps taken
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -279,7 +279,7 @@ PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 /*@
   MuonGetLoss - Gets the loss of the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -301,7 +301,7 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
 /*@
   MuonGetGradientDualNorm - Gets the dual norm of what the oracles saw in the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -326,7 +326,7 @@ PetscErrorCode MuonGetGradientDualNorm(Muon muon, PetscReal *norm)
 /*@
   MuonGetConvergedReason - Gets why an optimizer stopped
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -348,7 +348,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 /*@
   MuonGetNaNCount - Gets how often the policy on NaN and Inf went on
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -370,7 +370,7 @@ PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 /*@
   MuonGetTraffic - Gets what this rank sent and received
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -47,7 +47,7 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetMemory - Gets the memory that an optimizer holds on this rank
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -122,7 +122,7 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetLayerState - Copies one state of a layer that this rank keeps
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer that is set up
@@ -131,7 +131,8 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
           `aggregate`, the mean of these at the server; and what a rule keeps, as `adamw.mean` and `adamw.square`
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank; gets the state; may be `NULL`
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
+         vector; gets the state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced
@@ -168,9 +169,9 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
     PetscCall(MatGetSize(A, NULL, &n));
     PetscCall(MatGetLocalSize(A, &m, NULL));
-    PetscCheck(dense && m == piece->rows && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+    PetscCheck(dense && m == piece->rows && n == layer->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "Layer \"%s\": a matrix of type %s and %" PetscInt_FMT " x %" PetscInt_FMT " entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT, search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE,
-               MATMPIDENSE, piece->rows, layer->n);
+               MATMPIDENSE, piece->rows, layer->N);
     PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
     search.to = matrix.here;
   }

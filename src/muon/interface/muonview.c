@@ -11,7 +11,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : MuonLayerIsEntries(layer) ? "entries" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,7 +73,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 /*@
   MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -144,7 +144,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 /*@
   MuonViewFromOptions - Prints an optimizer where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -169,7 +169,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 /*@
   MuonConvergedReasonView - Prints why an optimizer stopped
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -201,7 +201,7 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 /*@
   MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -283,7 +283,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
 /*@
   MuonEF21GetCompressor - Gets the compressor from workers to servers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -318,7 +318,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 /*@
   MuonEF21GetServerCompressor - Gets the compressor from servers to workers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -353,7 +353,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 /*@
   MuonEF21GetLayerCompressors - Gets the two compressors of one layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`, set up
@@ -365,7 +365,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 
   Level: advanced
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerState()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
@@ -383,7 +383,7 @@ PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompr
 /*@
   MuonEF21SetInit - Sets what EF21 starts from
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -414,7 +414,7 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
 /*@
   MuonEF21GetInit - Gets what EF21 starts from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -458,14 +458,14 @@ static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, Mu
 /*@
   MuonEF21SetDownlink - Sets how servers tell the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
 - downlink - `MUON_DOWNLINK_WEIGHTS`, by the compressor of `MuonEF21GetServerCompressor()`, or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -ef21_downlink downlink - how (weights|step)
+. -ef21_downlink downlink - how (weights|step), weights by default
 
   Level: intermediate
 
@@ -486,7 +486,7 @@ PetscErrorCode MuonEF21SetDownlink(Muon muon, MuonDownlink downlink)
 /*@
   MuonEF21GetDownlink - Gets how servers tell the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -510,7 +510,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 /*@
   MuonEF21SetLayerDownlink - Sets how the server of one layer tells the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -518,7 +518,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 - downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -muon_layer_NAME_ef21_downlink downlink - how (weights|step)
+. -muon_layer_NAME_ef21_downlink downlink - how (weights|step), the optimizer's by default
 
   Level: intermediate
 
@@ -537,7 +537,7 @@ PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink
 /*@
   MuonEF21GetLayerDownlink - Gets how the server of one layer tells the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`

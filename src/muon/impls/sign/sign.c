@@ -161,14 +161,14 @@ static PetscErrorCode MuonChoices_Sign(Muon muon, size_t length, char text[])
 /*@
   MuonSignSetDirection - Sets what the workers vote with
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - direction - `MUON_SIGN_DIRECTION_POLAR` (the default), `MUON_SIGN_DIRECTION_MOMENTUM`, `MUON_SIGN_DIRECTION_GRADIENT` or `MUON_SIGN_DIRECTION_ADAM`
 
   Options Database Key:
-. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam)
+. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), polar by default
 
   Level: intermediate
 
@@ -192,7 +192,7 @@ PetscErrorCode MuonSignSetDirection(Muon muon, MuonSignDirection direction)
 /*@
   MuonSignGetDirection - Gets what the workers vote with
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -214,14 +214,14 @@ PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
 /*@
   MuonSignSetUpdate - Sets what the workers make of the majority
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - update - `MUON_SIGN_UPDATE_NONE` (the default), `MUON_SIGN_UPDATE_FROBENIUS`, `MUON_SIGN_UPDATE_SPECTRAL` or `MUON_SIGN_UPDATE_POLAR`
 
   Options Database Key:
-. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar)
+. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar), none by default
 
   Level: intermediate
 
@@ -247,7 +247,7 @@ PetscErrorCode MuonSignSetUpdate(Muon muon, MuonSignUpdate update)
 /*@
   MuonSignGetUpdate - Gets what the workers make of the majority
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -269,14 +269,14 @@ PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
 /*@
   MuonSignSetTie - Sets what as many votes for as against make
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - tie  - `MUON_SIGN_TIE_PLUS` (the default), `MUON_SIGN_TIE_MINUS` or `MUON_SIGN_TIE_ZERO`
 
   Options Database Key:
-. -sign_tie tie - what a tie makes (plus|minus|zero)
+. -sign_tie tie - what a tie makes (plus|minus|zero), plus by default
 
   Level: intermediate
 
@@ -302,7 +302,7 @@ PetscErrorCode MuonSignSetTie(Muon muon, MuonSignTie tie)
 /*@
   MuonSignGetTie - Gets what as many votes for as against make
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -324,7 +324,7 @@ PetscErrorCode MuonSignGetTie(Muon muon, MuonSignTie *tie)
 /*@
   MuonSignSetMeasure - Measures the gradients as the theory of SignMuon does
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - an optimizer that has the type `MUONSIGN` already, else the call is ignored
@@ -354,7 +354,7 @@ PetscErrorCode MuonSignSetMeasure(Muon muon, PetscBool measure)
 /*@
   MuonSignGetMeasure - Gets whether gradients are measured as the theory of SignMuon does
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -376,7 +376,7 @@ PetscErrorCode MuonSignGetMeasure(Muon muon, PetscBool *measure)
 /*@
   MuonSignGetAgreement - Gets how far the workers agreed in the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
