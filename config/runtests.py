@@ -32,9 +32,9 @@ OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "kokkos", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "kokkos_kernels", "torch", "onednn", "complex"}
 PETSC_PACKAGES = {
-  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "primme", "ptscotch", "saws",
+  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
 }
 
@@ -232,11 +232,14 @@ class Config:
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
     if word in PYTHON_MODULES:
-      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS else "program"
+      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
     if word == "fortran":
       return shutil.which(self.fortran) is not None, "program"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
+    # PETSc's own or another
+    if word == "kokkos":
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
     return shutil.which(word) is not None, "program"
 
   def missing(self, requires):
@@ -528,9 +531,8 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
-    if test.source.endswith(".py"):
-      path = os.path.join(ROOT, "share", "petscmuon", "python")
-      env.update({"PETSCMUON_DIR": self.build, "PYTHONPATH": os.pathsep.join([path] + env.get("PYTHONPATH", "").split(os.pathsep)).rstrip(os.pathsep), "PYTHONDONTWRITEBYTECODE": "1"})
+    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
+      env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
       if not equals:
@@ -797,6 +799,10 @@ def main():
   options = parser.parse_args()
   options.jobs = max(1, options.jobs)
 
+  # Our package, and petsc4py where it was built with PETSc
+  lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
+  paths = [os.path.join(ROOT, "share", "petscmuon", "python"), os.path.join(lib, "python3", "dist-packages"), lib]
+  os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
   tests, problems = collect()
   tests = [test for test in tests if selected(test, options.patterns)]
   if options.check:

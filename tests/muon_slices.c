@@ -32,10 +32,11 @@ static const Case Cases[] = {{"dense", "-muon_type dense -muon_exchange_mode gat
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(Cases))
 
 typedef struct {
-  Muon         muon;
-  PetscInt     worker;
-  Vec          x, g;                /* slices, */
-  PetscScalar *weights, *gradients; /* or layers of all kinds, whose entries are here in the same order */
+  Muon             muon;
+  PetscInt         worker;
+  Vec              x, g;                /* slices, */
+  PetscObjectState filled;              /* of g */
+  PetscScalar     *weights, *gradients; /* or layers of all kinds, whose entries are here in the same order */
 } Run;
 
 /* Gradients of every entry by itself, so that nobody needs to know where the others are */
@@ -62,6 +63,7 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   if (run->x != NULL) {
     PetscCall(VecRestoreArrayRead(run->x, &x));
     PetscCall(VecRestoreArray(run->g, &g));
+    PetscCall(PetscObjectStateGet((PetscObject)run->g, &run->filled));
   }
   *loss = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,7 +186,7 @@ static PetscErrorCode Destroy(Run *run)
 /* A step changes x, its state and what PETSc knows of its norm, and leaves g as it is */
 static PetscErrorCode StepSlices(Run *run)
 {
-  PetscReal           norm, sum = 0, gnorm, gafter;
+  PetscReal           norm, sum = 0;
   PetscObjectState    before, after;
   PetscInt            first, last, step;
   const PetscScalar  *x;
@@ -206,11 +208,8 @@ static PetscErrorCode StepSlices(Run *run)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)run->x)));
   PetscCall(VecNorm(run->x, NORM_2, &norm));
   PetscCheck(PetscAbsReal(norm * norm - sum) <= ENTRIES * PETSC_MACHINE_EPSILON * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The norm of x is %g, expected %g", (double)norm, (double)PetscSqrtReal(sum));
-  /* g is read at its state of the callback */
-  PetscCall(PetscObjectStateGet((PetscObject)run->g, &before));
-  PetscCall(VecNorm(run->g, NORM_2, &gnorm));
-  PetscCall(VecNorm(run->g, NORM_2, &gafter));
-  PetscCheck(gnorm == gafter && gnorm > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient has the norm %g, and %g", (double)gnorm, (double)gafter);
+  PetscCall(PetscObjectStateGet((PetscObject)run->g, &after));
+  PetscCheck(after == run->filled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient was written to after the callback");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,6 +289,130 @@ static PetscErrorCode Check(const Case *c, PetscMPIInt s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A checkpoint of either is one of the other, and of slices on other ranks: a range of entries is rectangles of its matrix */
+static PetscErrorCode CheckCheckpoint(const Case *c, PetscMPIInt s)
+{
+  PetscMPIInt rank;
+  MPI_Comm    inside, across;
+  Run         slices, separate, again;
+  char        what[64], folder[64], other[64];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / s, rank, &inside));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank % s, rank, &across));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, after a restart on workers of %d ranks", c->name, s));
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "slices_%s_%d", c->name, s));
+  PetscCall(PetscSNPrintf(other, sizeof(other), "separate_%s_%d_%d", c->name, s, rank % s));
+  PetscCall(CreateSlices(PETSC_COMM_WORLD, inside, c, rank / s, &slices));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(StepSlices(&slices));
+  PetscCall(MuonSaveCheckpoint(slices.muon, folder, 1));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(StepSlices(&slices));
+  PetscCall(CreateSeparate(across, c, rank / s, &separate));
+  PetscCall(MuonLoadCheckpoint(separate.muon, folder));
+  PetscCall(MuonSaveCheckpoint(separate.muon, other, 1));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscSNPrintf(other, sizeof(other), "separate_%s_%d_0", c->name, s));
+  PetscCall(CreateSlices(PETSC_COMM_WORLD, inside, c, rank / s, &again));
+  PetscCall(VecScale(again.x, 7)); /* nothing of it stays */
+  PetscCall(MuonLoadCheckpoint(again.muon, other));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(MuonStep(separate.muon));
+    PetscCall(StepSlices(&again));
+  }
+  PetscCall(Compare(what, &slices, &separate));
+  PetscCall(Compare(what, &again, &separate));
+  PetscCall(Destroy(&slices));
+  PetscCall(Destroy(&again));
+  PetscCall(Destroy(&separate));
+  PetscCallMPI(MPI_Comm_free(&inside));
+  PetscCallMPI(MPI_Comm_free(&across));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char message[2048];
+
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType p, const char *text, void *ctx)
+{
+  PetscFunctionBeginUser;
+  if (p == PETSC_ERROR_INITIAL) PetscCall(PetscStrncpy(message, text, sizeof(message)));
+  PetscFunctionReturn(n);
+}
+
+/* call must end in an error of this code, whose text holds what */
+#define Refused(call, expected, what) \
+  do { \
+    PetscErrorCode code_; \
+    char          *found_; \
+\
+    message[0] = '\0'; \
+    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    code_ = call; \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(PetscStrstr(message, what, &found_)); \
+    PetscCheck(code_ == (expected) && found_ != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, \"%s\", expected %d and: %s", #call, (int)code_, message, (int)(expected), what); \
+  } while (0)
+
+static PetscErrorCode CheckRefused(void)
+{
+  const PetscInt    less[NLAYERS] = {5, 4, 6, 2, 9, 1}, more[NLAYERS] = {5, 4, 8, 2, 9, 1}, cut[2] = {3, 2}, none[NLAYERS] = {5, -4, 7, 2, 9, 1};
+  const char *const same[NLAYERS] = {"tall", "wide", "bias", "square", "BIAS", "gain"};
+  const Case        plain         = {"plain", "", PETSC_FALSE};
+  PetscMPIInt       size;
+  PetscInt          count;
+  MuonLayer         layer;
+  Run               run;
+  Vec               y;
+  Mat               W;
+  PetscBool         rowmajor;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMemzero(&run, sizeof(run)));
+  PetscCall(Configure(PETSC_COMM_WORLD, &plain, &run));
+  PetscCall(CreateVec(PETSC_COMM_WORLD, &run.x));
+  PetscCall(VecDuplicate(run.x, &run.g));
+  Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, less, Columns, NULL), PETSC_ERR_ARG_SIZ, "6 layers that end with \"gain\" have 86 of the 87 entries of the vector, expected all of them");
+  Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, more, Columns, NULL), PETSC_ERR_ARG_SIZ, "Layer \"gain\" of 1 x 1 entries, of which the 87 of the vector have 0 left");
+  Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, none, Columns, NULL), PETSC_ERR_ARG_SIZ, "Layer \"wide\" of -4 x 6 entries");
+  Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, same, Rows, Columns, NULL), PETSC_ERR_ARG_WRONG, "Layer \"BIAS\": there is a layer \"bias\" already");
+  Refused(MuonAddVecLayers(run.muon, run.x, NULL, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_NULL, "no vector of gradients");
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &y));
+  PetscCall(VecSetSizes(y, PETSC_DECIDE, ENTRIES + 1));
+  PetscCall(VecSetType(y, VECSTANDARD));
+  Refused(MuonAddVecLayers(run.muon, run.x, y, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient of 88 entries, expected 87");
+  PetscCall(VecDestroy(&y));
+  PetscCall(MuonGetNumLayers(run.muon, &count));
+  PetscCheck(count == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " layers after errors", count);
+  PetscCall(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, Rows, Columns, NULL));
+  Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_WRONG, "Layer \"tall\": there is a layer \"tall\" already");
+  PetscCall(MuonGetLayerByName(run.muon, "tall", &layer));
+  Refused(MuonLayerGetWeights(layer, &W), PETSC_ERR_ARG_WRONGSTATE, "Layer \"tall\" is a slice of a vector: use MuonLayerGetWeightsVec()");
+  PetscCall(MuonLayerGetSlice(layer, NULL, &rowmajor));
+  PetscCheck(rowmajor == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Without a word a slice lies by rows");
+  if (size > 1) {
+    PetscCall(VecCreate(PETSC_COMM_WORLD, &y));
+    PetscCall(VecSetSizes(y, PETSC_DECIDE, ENTRIES));
+    PetscCall(VecSetType(y, VECSTANDARD));
+    Refused(MuonLayerSetGradientVec(layer, y), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient with ");
+    PetscCall(VecDestroy(&y));
+    Refused(MuonLayerSetWholeGradient(layer, PETSC_TRUE), PETSC_ERR_SUP, "Layer \"tall\" is a slice of a vector on");
+    Refused(MuonLayerSetBlocks(layer, 2, cut, 1, NULL), PETSC_ERR_SUP, "Layer \"tall\": -muon_layer_tall_blocks_rows: the layer is a slice of a vector on");
+    PetscCall(MuonSetAssemblyKind(run.muon, (PetscInt)MUON_ASSEMBLY_GRAM));
+    Refused(MuonStep(run.muon), PETSC_ERR_SUP, "-muon_assembly gram of layer \"tall\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner");
+  } else {
+    PetscCall(MuonLayerSetBlocks(layer, 2, cut, 1, NULL));
+    /* A step without a gradient of one layer, and one with it again */
+    PetscCall(MuonLayerSetGradient(layer, NULL));
+    PetscCall(MuonStep(run.muon));
+    PetscCall(MuonLayerGetGradientVec(layer, &y));
+    PetscCheck(y == run.g, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient that is asked for again is another");
+    PetscCall(MuonStep(run.muon));
+  }
+  PetscCall(Destroy(&run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscMPIInt size;
@@ -300,8 +423,10 @@ int main(int argc, char **argv)
   for (PetscMPIInt s = 1; s <= size; s++) {
     for (PetscInt k = 0; k < NCASES && size % s == 0; k++) {
       if (s == 1 || Cases[k].alone == PETSC_FALSE) PetscCall(Check(&Cases[k], s));
+      if (k == 0 || k == 2) PetscCall(CheckCheckpoint(&Cases[k], s));
     }
   }
+  PetscCall(CheckRefused());
   PetscCall(PetscMuonFinalize());
   return 0;
 }

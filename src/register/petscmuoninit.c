@@ -1,5 +1,6 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscmuon.h> /*I "petscmuon.h" I*/
+#include <petscmuontao.h>
 
 /* Whether PetscMuonInitialize() started PETSc, so that PetscMuonFinalize() ends it */
 static PetscBool PetscMuonBeganPetsc    = PETSC_FALSE;
@@ -25,6 +26,7 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscCall(MuonAssemblyInitializePackage());
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonInitializePackage());
+  PetscCall(TaoMuonRegister());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -326,8 +326,8 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)g), &ranks));
     if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    PetscCall(PetscObjectTypeCompare((PetscObject)g, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ, &standard));
-    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ);
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)g, &standard, VECSEQ, VECMPI, ""));
+    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s or %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ, VECMPI);
     PetscCall(VecGetSize(g, &m));
     PetscCall(VecGetSize(layer->w, &all));
     PetscCheck(m == all, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, all);

@@ -40,7 +40,10 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
     PetscCall(MuonPresetEnd_Private(muon, &preset));
   }
   PetscCall(MuonMatchRule_Private(muon, layer));
-  if (muon->setfromoptionscalled) PetscCall(MuonLayerSetFromOptions(layer));
+  if (muon->setfromoptionscalled) {
+    PetscCall(MuonLayerSetFromOptions(layer));
+    PetscCall(MuonHelpLayer_Private(muon, layer));
+  }
   if (newlayer != NULL) *newlayer = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -180,6 +183,36 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   }
   for (PetscInt l = 0; l < n; l++) PetscCall(MuonAdd_Private(muon, layer[l], NULL));
   PetscCall(PetscFree(layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer   layer = muon->layer[l];
+    PetscMPIInt result;
+    PetscInt    was, is;
+    int         mine, all;
+    PetscBool   same;
+
+    PetscCheck(layer->storage == MUON_LAYER_SLICE, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no slice", ((PetscObject)layer)->name);
+    PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
+    PetscCall(VecGetLocalSize(layer->w, &was));
+    PetscCall(VecGetLocalSize(x, &is));
+    PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)layer->w)->type_name, &same));
+    mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && was == is && same ? 1 : 0;
+    PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+    PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
+               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, ((PetscObject)layer->w)->type_name, was);
+    PetscCall(PetscObjectReference((PetscObject)x));
+    PetscCall(VecDestroy(&layer->w));
+    layer->w = x;
+    PetscCall(MuonLayerSetGradientVec(layer, g));
+    PetscCall(PetscObjectReference((PetscObject)g));
+    PetscCall(VecDestroy(&layer->g));
+    layer->g = g;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
