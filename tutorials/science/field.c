@@ -9,7 +9,6 @@ typedef struct {
   MLP          net;
   DM           da;
   Vec          field;      /* as it is, on the DM */
-  PetscReal    weight;     /* of this rank in the mean over ranks */
   PetscInt     n, *where;  /* samples of this rank, and their places in its part of the field */
   PetscScalar *X, *Y, *dY; /* coordinates and values of the samples; derivatives of the loss by the network's values */
 } Field;
@@ -42,11 +41,11 @@ static PetscErrorCode CreateField(Field *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mean over the samples of this rank, times what the rank weighs: the mean over ranks is then that over all samples */
+/* The mean over the samples of this rank */
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
   Field             *f     = (Field *)ctx;
-  const PetscReal    scale = f->weight / (PetscReal)PetscMax(f->n, 1);
+  const PetscReal    scale = 1 / (PetscReal)PetscMax(f->n, 1);
   const PetscScalar *P;
 
   PetscFunctionBeginUser;
@@ -85,28 +84,24 @@ int main(int argc, char **argv)
 {
   const PetscInt width[] = {2, 24, 24, 1};
   PetscBool      weights = PETSC_TRUE;
-  PetscInt       steps, range[2];
-  PetscReal      loss = 0, error = 0, total;
-  PetscMPIInt    size;
+  PetscInt       steps, total, least, most;
+  PetscReal      loss = 0, error = 0;
   Field          f;
   Muon           muon;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-field_weights", &weights, NULL));
   PetscCall(CreateField(&f));
-  total = (PetscReal)f.n;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
-  f.weight = weights ? (PetscReal)(f.n * size) / total : 1;
-  range[0] = f.n;
-  range[1] = -f.n;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " to %" PetscInt_FMT " a rank\n", (PetscInt)total, -range[1], range[0]));
+  PetscCallMPI(MPI_Allreduce(&f.n, &total, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Allreduce(&f.n, &least, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Allreduce(&f.n, &most, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " to %" PetscInt_FMT " a rank\n", total, least, most));
 
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(MLPCreate(muon, "u", 3, width, 1, &f.net));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &f));
+  if (weights) PetscCall(MuonSetWorkerWeight(muon, (PetscReal)f.n)); /* means over ranks are then means over samples */
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,u.W2:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
