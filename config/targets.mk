@@ -46,16 +46,24 @@ fuzz: fuzzers
 WITH_KERNEL = kernel=$$($(PYTHON3) config/openblas.py); if [ -n "$$kernel" ]; then OPENBLAS_CORETYPE=$$kernel; export OPENBLAS_CORETYPE; fi;
 RUN        = MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $(NP)
 QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_DIR)/include
+# Validation against bytes, as a picture where a Python has matplotlib, and as the files that it is drawn from
+PICTURE = $(BUILD)/quickstart
 quickstart: lib $(NANOGPT)
-	@$(WITH_KERNEL) $(QUICKSTART) $(QUICKSTART_OPTIONS)
+	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*.csv
+	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/first.csv -dense_muon_monitor_csv $(PICTURE)/dense.csv $(QUICKSTART_OPTIONS)
+	@for python in $(PYTHON3) /usr/bin/python3; do \
+	  if $$python -c 'import matplotlib' 2>/dev/null; then $$python share/petscmuon/plot.py -o $(PICTURE)/quickstart.png $(PICTURE)/*.csv && break; fi; done; \
+	echo; if [ -f $(PICTURE)/quickstart.png ]; then echo "Picture: $(PICTURE)/quickstart.png, drawn from the files beside it"; else echo "No picture: share/petscmuon/plot.py draws $(PICTURE)/*.csv where Python has matplotlib"; fi
+	@cat config/quickstart.txt
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
 # Messages are measured on what a training run makes them of, too
+TENTH     = $(foreach way,ef21 ef21_server,-$(way)_compressor topk -$(way)_compressor_ratio 0.1 -$(way)_compressor_values natural)
 RESIDUALS = $(BUILD)/tests/benchmarks/residuals.bin
 $(RESIDUALS): | lib $(NANOGPT)
 	@mkdir -p $(@D)
-	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21 -nanogpt_steps 200 -nanogpt_sample 0 -nanogpt_validation_end 16 -nanogpt_residuals $@.part -nanogpt_residuals_steps 50,199
+	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21 $(TENTH) -nanogpt_steps 200 -nanogpt_sample 0 -nanogpt_validation_end 16 -nanogpt_residuals $@.part -nanogpt_residuals_steps 50,199
 	@mv $@.part $@
 
 # Ranks share out a step; polar factors and messages are measured on one

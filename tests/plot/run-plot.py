@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-#TEST requires: matplotlib
+#TEST requires: numpy matplotlib
 #TEST timeoutfactor: 2
 """Tests the plotting script: what its figures hold is the data of the files, and its output is what the suffix says."""
 
