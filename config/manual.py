@@ -22,7 +22,7 @@ DOC = os.path.join("share", "petscmuon", "doc")
 # The classes in the order in which they are listed; a name belongs to the longest one that it starts with
 CLASSES = [
   ("Muon", "the optimizer"), ("MuonLayer", "a parameter and the rule that moves it"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
-  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("PetscMuon", "the library")
+  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
 ]
 MOST_LINKS = 12
 
@@ -234,7 +234,7 @@ def uses_of(sources, references):
     if not s.path.endswith((".c", ".h")) or not s.path.startswith(("tutorials/", "tests/")):
       continue
     for number, line in enumerate(s.code_lines, 1):
-      for word in re.findall(r"\b(?:Petsc)?M(?:uon|UON)\w*", line):
+      for word in re.findall(r"\b(?:Petsc|Tao|TAO)?M(?:uon|UON)\w*", line):
         places[word].setdefault(s.path, number)
     # Types are chosen by their names
     for name, page in references.items():

@@ -4,7 +4,7 @@
 
 A block marked `c` with a main() is a program, called as the commands behind it call it. Another one is statements, or functions, of a program with a `muon` that has the layers "hidden" and "embed": all of these are one program.
 A block marked `console` has commands behind `$`; those of mpiexec are run, and what stands below them is what they must print, numbers within 5%. Numbers are those of PETSc 3.18 in double precision; other PETScs draw other random
-numbers. Targets of make must exist. Blocks marked `text` are no code.
+numbers. Targets of make must exist. Blocks marked `python` are run, those marked `text` are no code.
 """
 
 import glob
@@ -143,8 +143,8 @@ def build(name, text):
   assert done.returncode == 0, done.stdout
 
 
-def run(words):
-  done = subprocess.run(shlex.split(os.environ["MPIEXEC"]) + words + ["-options_left"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+def run(words, more=("-options_left",), **variables):
+  done = subprocess.run(shlex.split(os.environ["MPIEXEC"]) + words + list(more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, env=dict(os.environ, **variables))
   own, unused, _ = runtests.split_output(done.stdout)
   return done.returncode, own, unused, done.stderr
 
@@ -160,7 +160,7 @@ class Snippets(unittest.TestCase):
 
   def test_languages(self):
     for page, line, language, _ in self.blocks:
-      self.assertTrue(language in ("c", "console", "text", "make") or language.startswith("{"), "%s:%d: a block marked '%s'" % (page, line, language))
+      self.assertTrue(language in ("c", "console", "python", "text", "make") or language.startswith("{"), "%s:%d: a block marked '%s'" % (page, line, language))
     self.assertEqual(sorted(self.programs), ["train"])
 
   def test_readme(self):
@@ -183,6 +183,14 @@ class Snippets(unittest.TestCase):
     build("fragments", FRAME % {"functions": "\n".join(functions), "calls": "".join("  PetscCall(%s());\n" % name for name in calls)})
     status, own, _, err = run(["-n", "2", "./fragments"])
     self.assertEqual(status, 0, own + err)
+
+  def test_python(self):
+    for page, line, language, text in self.blocks:
+      if language == "python":
+        with open("snippet.py", "w") as f:
+          f.write(text)
+        status, own, _, err = run(["-n", "2", sys.executable, "snippet.py"], [], PETSCMUON_DIR=os.environ["BUILD"], PYTHONPATH=os.path.join(ROOT, "share", "petscmuon", "python"))
+        self.assertEqual(status, 0, "%s:%d:\n%s" % (page, line, own + err))
 
   def test_commands(self):
     with open(os.path.join(ROOT, "config", "targets.mk")) as f:
