@@ -305,7 +305,7 @@ def target_room(s, name, root):
 
 
 def check_sizes(s):
-  if re.fullmatch(r"tutorials/[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
+  if re.fullmatch(r"tutorials/((mpi|science)/)?[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
     yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
 
 

@@ -37,6 +37,7 @@ HEAD = """\
 !   In either the value -2 is NULL, and an object that was never made or was destroyed is an error.
 ! - Communicators are those of mpif.h and of the module mpi; of mpi_f08 their %MPI_VAL.
 ! - Arrays of the program's own are passed by c_loc(): MuonAddLayerArray() and MuonLayerSetGradientArray() keep the address, so the array is a target that outlives the layer.
+! - An array that may be NULL is optional; what follows it is then named, as in ierr=ierr.
 ! - Trailing blanks of a string do not count; a blank string is NULL where the man page allows it.
 ! - Routines of the program that PetscMuon calls are bind(c), with the interfaces below; ierr /= 0 ends the call that called them with this code.
 ! - What ends a call with ierr /= 0 was printed by the error handler of PETSc.
@@ -235,8 +236,8 @@ def argument(headers, kind, name, position, optional, bool_type):
     if brackets == "*" and not const:
       return Argument(fortran + ", intent(inout) :: %s", fortran + ", intent(inout) :: %s", name)
     if brackets == "[]":
-      intent = "in" if const else "inout"
-      return Argument(fortran + ", intent(%s) :: %%s(*)" % intent, fortran + ", intent(%s) :: %%s(*)" % intent, name)
+      declared = fortran + ", intent(%s)%s :: %%s(*)" % ("in" if const else "inout", ", optional" if optional else "")
+      return Argument(declared, declared, name)
     if brackets == "*[]" and const:
       return Argument("type(c_ptr), intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", name)
   if word == "PetscBool" and not const and brackets in ("", "*"):
@@ -268,7 +269,9 @@ def argument(headers, kind, name, position, optional, bool_type):
   if (word == "unsigned" and rest == "char[]") or (word == "void" and brackets == "*"):
     return Argument("type(c_ptr), intent(in) :: %s", "type(c_ptr), value :: %s", name)
   if word in headers.structs and brackets == "*":
-    return Argument("type(%s), intent(%s) :: %%s" % (word, "in" if const else "inout"), "type(%s), intent(%s) :: %%s" % (word, "in" if const else "inout"), name)
+    # Without target gfortran takes it that C forgets the addresses in a struct when it returns
+    declared = "type(%s), %sintent(%s) :: %%s" % (word, "target, " if word in CONVERTED else "", "in" if const else "inout")
+    return Argument(declared, declared, name)
   if word in headers.callbacks and brackets == "*":
     return Argument("procedure(%s) :: %%s" % word, "type(c_funptr), value :: %s", "c_funloc(%s)" % name)
   raise Unbindable("no counterpart of '%s'" % kind)

@@ -32,9 +32,9 @@ OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "kokkos", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "kokkos_kernels", "torch", "onednn", "complex"}
 PETSC_PACKAGES = {
-  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "primme", "ptscotch", "saws",
+  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
 }
 
@@ -232,11 +232,14 @@ class Config:
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
     if word in PYTHON_MODULES:
-      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS else "program"
+      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
     if word == "fortran":
       return shutil.which(self.fortran) is not None, "program"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
+    # PETSc's own or another
+    if word == "kokkos":
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
     return shutil.which(word) is not None, "program"
 
   def missing(self, requires):
@@ -305,6 +308,38 @@ def compare(expected, found, tolerance=0.0):
     if a is None or b is None or not same_line(a, b, tolerance):
       differences += ["line %d" % i, "< " + ("(nothing)" if a is None else a), "> " + ("(nothing)" if b is None else b)]
   return differences
+
+
+# outputs that a text quotes
+QUOTED = "    $ "
+
+
+def quoted_command(test):
+  """How a reader starts the test."""
+  nsize = test.keys.get("nsize", "1")
+  program = "./" + os.path.splitext(os.path.basename(test.source))[0]
+  return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
+
+
+def quoted_lines(text, command):
+  """(first, end) of the indented lines below the command; None where the text does not have it."""
+  lines = text.splitlines()
+  if QUOTED + command not in lines:
+    return None
+  first = end = lines.index(QUOTED + command) + 1
+  while end < len(lines) and lines[end].startswith("    ") and not lines[end].startswith(QUOTED):
+    end += 1
+  return first, end
+
+
+def unquoted_runs(root, tests):
+  """(text, problem) of the runs that a text quotes and no test makes."""
+  problems = []
+  for name in sorted({test.output for test in tests if test.output and test.output.endswith(".md")}):
+    commands = {quoted_command(test) for test in tests if test.output == name}
+    with open(os.path.join(root, name)) as f:
+      problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
+  return problems
 
 
 # What PETSc prints at its end because the runner asks for it
@@ -496,9 +531,8 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
-    if test.source.endswith(".py"):
-      path = os.path.join(ROOT, "share", "petscmuon", "python")
-      env.update({"PETSCMUON_DIR": self.build, "PYTHONPATH": os.pathsep.join([path] + env.get("PYTHONPATH", "").split(os.pathsep)).rstrip(os.pathsep), "PYTHONDONTWRITEBYTECODE": "1"})
+    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
+      env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
       if not equals:
@@ -640,6 +674,8 @@ class Runner:
 
   def check_output(self, test, found, folder, env):
     name = os.path.join(ROOT, test.output)
+    if name.endswith(".md"):
+      return self.check_quoted(test, name, found, folder, env)
     if self.update and (test.output_named or os.path.exists(name) or found):
       os.makedirs(os.path.dirname(name), exist_ok=True)
       with open(name, "w") as f:
@@ -650,6 +686,23 @@ class Runner:
     expected = self.filtered(self.read(name), test.keys.get("filter_output"), folder, env)
     differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
     return ["output differs from %s" % test.output] + differences[:60] if differences else []
+
+
+  def check_quoted(self, test, name, found, folder, env):
+    """As check_output(), with what a text quotes below the command of the test."""
+    text, command = self.read(name), quoted_command(test)
+    place = quoted_lines(text, command)
+    if place is None:
+      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
+    lines = text.splitlines()
+    if self.update:
+      lines[place[0]:place[1]] = ["    " + line for line in found.splitlines()]
+      with open(name, "w") as f:
+        f.write("\n".join(lines) + "\n")
+      return []
+    expected = self.filtered("\n".join(lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
+    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
 
 
 def tail(text, lines=40):
@@ -676,7 +729,7 @@ def collect(root=ROOT):
   for name in sorted(glob.glob(os.path.join(root, "tests", "fuzz", "*.c"))):
     source = os.path.relpath(name, root)
     tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(name))[0], "", source, {"requires": "clang"}))
-  return tests, problems
+  return tests, problems + unquoted_runs(root, tests)
 
 
 def selected(test, patterns):
@@ -747,6 +800,10 @@ def main():
   options = parser.parse_args()
   options.jobs = max(1, options.jobs)
 
+  # Our package, and petsc4py where it was built with PETSc
+  lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
+  paths = [os.path.join(ROOT, "share", "petscmuon", "python"), os.path.join(lib, "python3", "dist-packages"), lib]
+  os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
   tests, problems = collect()
   tests = [test for test in tests if selected(test, options.patterns)]
   if options.check:

@@ -109,6 +109,7 @@ info: $(CONF_H)
 	@echo "compiler  $(PCC) $(PCC_FLAGS)"
 	@echo "link      $(BASE_LIBS)"
 	@echo "oneDNN    $(if $(HAVE_ONEDNN),yes,no)"
+	@echo "Kokkos    $(or $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY)),no)"
 	@echo "mpiexec   $(MPIEXEC)"
 
 help:
@@ -126,4 +127,4 @@ help:
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"
-	@echo "ONEDNN_DIR names the prefix of oneDNN, ONEDNN=0 leaves it out. CFLAGS, CPPFLAGS and LDFLAGS are added, ROOMS=\"wire kernels\" restricts the library to some rooms."
+	@echo "ONEDNN_DIR names the prefix of oneDNN, ONEDNN=0 leaves it out; likewise KOKKOS_DIR and KOKKOS=0. CFLAGS, CPPFLAGS and LDFLAGS are added, ROOMS=\"wire kernels\" restricts the library to some rooms."

@@ -729,6 +729,7 @@ int main(int argc, char **argv)
       suffix: rank_assembly
       args: -wrong rank_assembly
       error: Layer "more": its options differs
+      requires: !debug
     test:
       suffix: rank_whole
       args: -wrong rank_whole
@@ -737,6 +738,7 @@ int main(int argc, char **argv)
       suffix: rank_chunk
       args: -wrong rank_chunk
       error: The options of the optimizer differ between the ranks
+      requires: !debug
     test:
       suffix: chunk
       args: -wrong spread -muon_assembly_chunk {{0 -2}}

@@ -12,7 +12,7 @@ typedef void PolarMonitorFn(const PETSC_UINTPTR_T *, const PETSC_UINTPTR_T *, co
 typedef void AnyFn(void);
 
 /* The numbers under which objects keep them, the same for all objects of a class */
-static PetscFortranCallbackId objective_id, schedule_id, monitor_id, polarmonitor_id;
+static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id, polarmonitor_id;
 
 /* A MuonLayerArray of Fortran */
 typedef struct {
@@ -24,6 +24,7 @@ typedef struct {
 
 PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], int);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, void *);
+PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonMonitorSetFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonPolarMonitorSetFortran(MuonPolar, AnyFn *, void *);
@@ -77,6 +78,28 @@ PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon muon, AnyFn *fn, void *ct
   PetscFunctionBegin;
   PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &objective_id, fn, ctx));
   PetscCall(MuonSetObjectiveAndGradient(muon, ObjectiveFortran, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ValidationFortran(Muon muon, PetscReal *value, void *unused)
+{
+  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon;
+  AnyFn                *fn;
+  void                 *ctx;
+  int                   ierr = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, validation_id, &fn, &ctx));
+  (*(ObjectiveFn *)fn)(&handle, value, &ctx, &ierr);
+  PetscCall((PetscErrorCode)ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetValidationFortran(Muon muon, AnyFn *fn, PetscInt interval, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &validation_id, fn, ctx));
+  PetscCall(MuonSetValidation(muon, ValidationFortran, interval, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -146,3 +146,6 @@ PETSC_INTERN PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment, c
 
 /* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */
 PETSC_INTERN PetscErrorCode MuonExchangeCheckTransport_Private(int);
+struct _n_MuonTransport;
+/* Tells -log_view, inside an event, what moved since the last call */
+PETSC_INTERN PetscErrorCode MuonExchangeLogTransport_Private(struct _n_MuonTransport *);

@@ -86,7 +86,11 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;                                        /* -1: every rank */
   PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscBool        watched; /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  PetscObjectState writes;
+  PetscInt         slice; /* that is noted beside the whole */
+  unsigned int     hashofall, hashofslice;
   PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
@@ -160,6 +164,15 @@ PETSC_INTERN PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer);
 /* Between Get and Restore the weights are an array in their own memory, whatever the storage */
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
+/* A checksum, on from that in hash, of the weights that are here, or of one of so many slices of them, one entry behind the other. A negative slice is all */
+#define MUON_LAYER_SLICES 64
+PETSC_EXTERN PetscErrorCode MuonLayerHashWeights(MuonLayer, PetscInt slice, unsigned int *hash);
+/*
+   Notes what the weights are, which MuonLayerRestoreWeightsMemory() does after each write of the library's to a layer that is watched; and tells whether they are something else now. Weights in an object that counts its writes are
+   looked at whole where there was one; of others, and of memory that is not PETSc's, a slice is, another one each time
+*/
+PETSC_EXTERN PetscErrorCode MuonLayerNoteWeights(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerWereWeightsEdited(MuonLayer, PetscBool *);
 /*
    The gradient of this step, without data where there is none, which means zeros. ours: the layer's own buffer, without gaps and in the weights' precision, which the step may overwrite and swap; else it is the caller's and only
    read

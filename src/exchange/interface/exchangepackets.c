@@ -16,6 +16,24 @@ PetscErrorCode MuonExchangeCheckTransport_Private(int code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonExchangeLogTransport_Private(MuonTransport *transport)
+{
+  uint64_t messages, bytes, collectives;
+
+  PetscFunctionBegin;
+  MuonTransportNews(transport, &messages, &bytes, &collectives);
+  MuonLogTraffic((PetscLogDouble)messages, (PetscLogDouble)bytes, (PetscLogDouble)collectives);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonExchangeEventEnd_Private(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeLogTransport_Private(&exchange->link->transport));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonExchangeLinkCreate_Private(MPI_Comm comm, MuonExchangeLink *link)
 {
   PetscFunctionBegin;
@@ -307,7 +325,7 @@ PetscErrorCode MuonExchangeUp(MuonExchange exchange, MuonStatus status)
   PetscUseTypeMethod(exchange, up, up);
   served = exchange->first[exchange->worker + 1] - exchange->first[exchange->worker];
   for (PetscMPIInt w = 0; w < exchange->nworkers && served > 0; w++) up->senderstatus[w] = MuonExchangeOpen_Private(up, w, served, up->message + w * served, up->messagebytes + w * served);
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,7 +389,7 @@ PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeCli
     PetscCall(MuonExchangeSeal_Private(exchange, up, *status, 0, 1));
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(transport, me - (me & -me), up->out.data + up->out.offset[0], up->out.bytes[0])));
   }
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,7 +410,7 @@ PetscErrorCode MuonExchangeDown(MuonExchange exchange, MuonStatus status)
       if (n > 0) down->senderstatus[w] = MuonExchangeOpen_Private(down, w, n, down->message + first, down->messagebytes + first);
     }
   }
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -429,7 +447,7 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, (uint64_t)length[i], type[i], in[i], out[i]));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,7 +459,7 @@ PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, con
   PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -468,7 +486,7 @@ PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
   PetscCall(PetscArrayzero(exchange->link->sumend, exchange->nitems));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -514,7 +532,7 @@ PetscErrorCode MuonExchangeAgree(MuonExchange exchange, PetscInt64 step, PetscIn
   }
   *intact = agreed != 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscFree2(mine, theirs));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

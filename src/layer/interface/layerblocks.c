@@ -23,7 +23,7 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 . nrows    - how many parts the rows are cut into
 . rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
 . ncolumns - how many parts the columns are cut into
-- columns  - their sizes, likewise
+- columns  - their sizes, likewise; `NULL` for equal ones
 
   Options Database Keys:
 + -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME, one block by default

@@ -525,6 +525,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
   else if (layer->w != NULL && write) PetscCall(VecRestoreArray(layer->w, &data));
   else if (layer->w != NULL) PetscCall(VecRestoreArrayRead(layer->w, &read));
   W->data = NULL;
+  if (write && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

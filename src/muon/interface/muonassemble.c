@@ -72,7 +72,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   PetscCall(MuonServerGetXnew_Private(serving->muon, piece, &W, &Xnew));
   if (item->kind == MUON_ASSEMBLY_NONE) PetscCall(MuonServerApply_Private(serving->muon, piece, &piece->seen, &X, &Xnew, serving->record, &moved));
   else {

@@ -40,7 +40,10 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
     PetscCall(MuonPresetEnd_Private(muon, &preset));
   }
   PetscCall(MuonMatchRule_Private(muon, layer));
-  if (muon->setfromoptionscalled) PetscCall(MuonLayerSetFromOptions(layer));
+  if (muon->setfromoptionscalled) {
+    PetscCall(MuonLayerSetFromOptions(layer));
+    PetscCall(MuonHelpLayer_Private(muon, layer));
+  }
   if (newlayer != NULL) *newlayer = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -105,6 +105,80 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@C
+  MuonSetValidation - Sets a routine that tells how good the weights are on data that nobody trains on
+
+  Logically Collective
+
+  Input Parameters:
++ muon     - the optimizer
+. fn       - the routine, or `NULL` for none
+. interval - it is called after every so many steps, and after the last one of `MuonSetMaxSteps()`; at least 1
+- ctx      - its context, or `NULL`
+
+  Calling sequence of `fn`:
++ muon  - the optimizer
+. value - what this rank found, of which the mean over the ranks is shown; with the weights of `MuonSetWorkerWeight()` where these differ
+- ctx   - the context
+
+  Level: intermediate
+
+  Note:
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one,
+  and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak of such a step, whatever
+  `-muon_monitor_interval` says.
+
+.seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt interval, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, interval, 3);
+  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetValidation(): interval %" PetscInt_FMT " must be at least 1", interval);
+  muon->validation         = fn;
+  muon->validationinterval = interval;
+  muon->validationctx      = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetValidation - Gets what the routine of `MuonSetValidation()` found last
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ value - the mean over the ranks; may be `NULL`
+- step  - the step after which it was found, -1 where there is none; may be `NULL`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetValidation()`
+@*/
+PetscErrorCode MuonGetValidation(Muon muon, PetscReal *value, PetscInt *step)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (value != NULL) *value = muon->value;
+  if (step != NULL) *step = muon->validated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
+{
+  PetscFunctionBegin;
+  if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*muon->validation)(muon, &muon->value, muon->validationctx));
+  if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
+  muon->value /= (PetscReal)muon->size;
+  muon->validated = step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
   return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
@@ -150,7 +224,8 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps
+  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -163,7 +238,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (draw) {
     PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
@@ -174,6 +249,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
                                    (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
   if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
@@ -190,14 +266,16 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
 
 static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  MuonCSV        *csv   = (MuonCSV *)ctx;
-  const PetscReal dense = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  MuonCSV        *csv       = (MuonCSV *)ctx;
+  const PetscReal dense     = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  char            value[32] = "";
 
   PetscFunctionBegin;
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->validated == step) snprintf(value, sizeof(value), "%.17g", (double)muon->value);
   /* Not by PetscFPrintf(), whose error would be that of this rank alone */
-  csv->failed = csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
-                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]) < 0 ||
+  csv->failed = csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
                                       fflush(csv->file) != 0);
   PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
   PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
@@ -235,7 +313,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   Level: intermediate
 
   Note:
-  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason; the first row names them.
+  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason, and validation, empty where there was none; the first row names them.
 
 .seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/
@@ -250,7 +328,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscCall(PetscNew(&csv));
   csv->comm = PetscObjectComm((PetscObject)muon);
   if (muon->rank == 0) csv->file = fopen(file, "w");
-  failed = muon->rank == 0 && (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") < 0);
+  failed = muon->rank == 0 && (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n") < 0);
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, csv->comm));
   if (failed) PetscCall(PetscFree(csv));
   PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);

@@ -56,7 +56,8 @@ PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(rate >= 0 && !PetscIsInfOrNanReal(rate), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_learning_rate %g must be finite and at least 0", (double)rate);
-  muon->learning_rate = rate;
+  muon->learning_rate    = rate;
+  muon->learning_rateset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

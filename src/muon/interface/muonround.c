@@ -164,7 +164,7 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
 
     if (alone) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
-    else if (piece->begun == PETSC_FALSE) PetscCall(MuonExchangeReduceBegin(group->exchange, piece->item, &piece->T, &piece->sum));
+    else if (piece->begun == PETSC_FALSE) PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
     piece->begun = PETSC_FALSE;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
@@ -189,7 +189,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &piece->T, &finite));
   }
   PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &G));
-  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, &piece->T, &piece->sum));
+  PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
   piece->group->bytes += (PetscLogDouble)MuonArrayBytes(&piece->T);
   piece->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -216,9 +216,11 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The messages of all workers, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
+/* The messages of all workers times their weights, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
 PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
 {
+  const double *const weight = piece->group->partition->weight;
+
   PetscFunctionBegin;
   for (PetscInt j = 0; j < nworkers; j++) {
     const unsigned char *message;
@@ -228,7 +230,7 @@ PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, cons
 
     PetscCall(MuonExchangeUpGet(piece->group->exchange, (PetscMPIInt)j, piece->item, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-      PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, 1, bytes, message, sum, &valid));
+      PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     MuonStatusMerge(received, status);
@@ -379,7 +381,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord 
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
     PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
     PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
@@ -530,6 +532,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.asked = (double)asked;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
+  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));

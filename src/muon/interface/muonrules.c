@@ -71,7 +71,7 @@ PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(MuonFindMatch_Private(muon, layer, &number, rule));
-  if (number >= 0) PetscCall(MuonLayerSetRule(layer, rule));
+  if (number >= 0 || muon->layer_rule != NULL) PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,6 +94,21 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
     if (decides) continue;
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
+{
+  PetscBool reads = muon->learning_rateset && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nactive && reads == PETSC_FALSE; l++) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
+    if (adamw == PETSC_FALSE || muon->adamw_learning_rate == PETSC_DETERMINE) reads = PETSC_TRUE;
+  }
+  if (reads == PETSC_FALSE)
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_learning_rate is the rate of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", MuonPrefix(muon), MuonPrefix(muon),
+                          (double)muon->adamw_learning_rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,6 +220,65 @@ PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonSetLayerRule - Chooses the rule of all layers
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- rule - one of the values of `MuonLayerRule`, or `NULL`
+
+  Options Database Key:
+. -muon_layer_rule rule - the rule (lmo|adamw|nadamw|sgd|frozen)
+
+  Level: intermediate
+
+  Note:
+  The layers that are there take the rule at once, the others when they are added. The patterns of `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
+
+.seealso: `Muon`, `MuonGetLayerRule()`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
+@*/
+PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
+{
+  PetscErrorCode (*create)(MuonLayer) = NULL;
+  char names[256], *copy;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
+  if (rule != NULL) PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
+  if (rule != NULL && create == NULL) PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
+  PetscCheck(rule == NULL || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_rule: unknown rule \"%s\", expected one of: %s", MuonPrefix(muon), rule, names);
+  PetscCall(PetscStrallocpy(rule, &copy)); /* which may be what is freed */
+  PetscCall(PetscFree(muon->layer_rule));
+  muon->layer_rule = copy;
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLayerRule - Gets the rule of all layers
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. rule - the rule, borrowed; `NULL` where none was set
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetLayerRule()`
+@*/
+PetscErrorCode MuonGetLayerRule(Muon muon, MuonLayerRule *rule)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, rule, muon->layer_rule);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], PetscReal number)
 {
   PetscFunctionBegin;
@@ -227,7 +301,8 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
   Level: intermediate
 
   Note:
-  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
+  The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where `MuonSetLearningRate()` was
+  called and no layer has its rate. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetAdamWLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetAdamWWeightDecay()`
 @*/

@@ -222,6 +222,7 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   PetscCall(MuonResetPieces_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonFindPartitions_Private(muon, exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->piece));
   PetscCall(PetscMalloc1(2 * muon->npartitions, &muon->group));
   for (PetscInt p = 0; p < muon->npartitions; p++) {
@@ -248,6 +249,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     piece->layer->server          = NULL;
     piece->layer->serverisweights = PETSC_FALSE;
     piece->layer->ready           = NULL;
+    piece->layer->watched         = PETSC_FALSE;
     PetscCall(MuonPieceDropSum_Private(piece));
     PetscCall(MuonCompressorDestroy(&piece->up));
     PetscCall(MuonCompressorDestroy(&piece->down));
@@ -261,6 +263,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(MuonArrayDestroy(&piece->Xnew));
     PetscCall(MuonArrayDestroy(&piece->mean));
     PetscCall(MuonArrayDestroy(&piece->packed));
+    PetscCall(MuonArrayDestroy(&piece->weighted));
     PetscCall(PetscFree(piece->ranges));
     PetscCall(PetscFree(piece->name));
     PetscCall(PetscFree(piece->up_type));
@@ -405,9 +408,11 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   if (piece->down_assigns == PETSC_FALSE && piece->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->X));
     MuonArrayAxpby(1, &W, 0, &piece->X);
+    layer->watched = muon->check_weights;
   }
   if (piece->X.data != NULL || piece->group->direct) PetscCall(MuonArrayCreate(&W, W.precision, &piece->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   layer->server          = &piece->X;
   layer->serverisweights = piece->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -460,6 +465,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
+  PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
@@ -473,6 +479,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   muon->setupcalled = PETSC_TRUE;
+  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(MuonRestart_Private(muon));
   PetscCall(MuonViewCostFromOptions_Private(muon));
