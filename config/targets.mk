@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks docs help info
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -105,6 +105,10 @@ docs:
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
 
+# What packagers need, outside of the suite: both take what is committed
+check-newest check-deb:
+	@J='$(J)' PYTHON3='$(PYTHON3)' config/$@
+
 # Every build folder, or the one that BUILD names
 clean:
 	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
@@ -130,6 +134,7 @@ help:
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
 	@echo "make checkstyle            the rules of the code's form"
+	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"

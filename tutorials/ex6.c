@@ -152,6 +152,6 @@ int main(int argc, char **argv)
   test:
     suffix: vector
     nsize: 3
-    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_learning_rate 0.05
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_adamw_learning_rate 0.05
 
 TEST*/
