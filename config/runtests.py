@@ -39,7 +39,7 @@ PETSC_PACKAGES = {
 }
 
 # A program in Python runs in one that has all of these that it requires
-PYTHON_MODULES = ("numpy", "mpi4py", "petsc4py", "torch")
+PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
 
 
 class TestError(Exception):
@@ -268,7 +268,9 @@ def python_with(*modules):
 
 
 def numpy_python():
-  return python_with("numpy")
+  """A Python that has numpy, and if there is one matplotlib."""
+  return python_with("numpy", "matplotlib") or python_with("numpy")
+
 
 
 # comparing
@@ -465,7 +467,7 @@ class Runner:
       self.env.setdefault(name, value)
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
-      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc,
+      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
       "NUMPY_PYTHON3": numpy_python() or sys.executable, "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
@@ -546,7 +548,8 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      command.insert(0, numpy_python() or sys.executable)
+      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
     status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
     if status == 0:
       return "pass", []
