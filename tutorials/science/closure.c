@@ -94,6 +94,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "b:adamw,c:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
+  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.1));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
   PetscCall(MuonSetMaxSteps(muon, 200));
   PetscCall(MuonSetFromOptions(muon));
