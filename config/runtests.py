@@ -32,7 +32,7 @@ OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
 PETSC_PACKAGES = {
   "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
@@ -235,6 +235,8 @@ class Config:
       return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
     if word == "fortran":
       return shutil.which(self.fortran) is not None, "program"
+    if word == "nvcc":
+      return shutil.which("nvcc") is not None, "package"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
     # PETSc's own or another

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: downlink
-      args: -lmo_type max -ef21_downlink step
+      args: -lmo_type l1 -ef21_downlink step
       error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
 
 TEST*/

@@ -223,6 +223,8 @@ SETTER(CostAlpha, MuonSetCostAlpha(RunMuon(run), (PetscReal)1e-3))
 SETTER(CostBeta, MuonSetCostBeta(RunMuon(run), (PetscReal)1e6))
 SETTER(CostGamma, MuonSetCostGamma(RunMuon(run), (PetscReal)1e6))
 SETTER(CostMeasure, MuonSetCostMeasure(RunMuon(run), PETSC_TRUE))
+SETTER(CheckDevice, MuonSetCheckDevice(RunMuon(run), PETSC_TRUE))
+SETTER(DeviceStream, MuonSetDeviceStream(RunMuon(run), NULL))
 SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
 SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
 SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
@@ -371,6 +373,8 @@ static const Setter Setters[] = {
   {"MuonSetCostBeta", DENSE, Set_CostBeta, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCostGamma", DENSE, Set_CostGamma, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCostMeasure", DENSE, Set_CostMeasure, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetCheckDevice", DENSE, Set_CheckDevice, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK},
   {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE},

@@ -13,12 +13,9 @@ PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar polar, const MuonKernelP
 PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar polar)
 {
   const MuonKernelReal *real;
-  MuonPolarPrecision    precision;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  if (precision == MUON_POLAR_PRECISION_TF32) PetscFunctionReturn(PETSC_SUCCESS); /* matrices tell in which memory they are */
-  PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, polar->memory, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

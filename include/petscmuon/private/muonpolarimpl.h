@@ -47,6 +47,7 @@ struct _p_MuonPolar {
   PetscReal              owntolerance;
   PetscBool              gathers;  /* a matrix on many ranks is gathered on one */
   PetscBool              ondevice; /* matrices in the memory of a device are legal */
+  MuonMemory             memory;   /* that of the matrices to come, whose precisions setup looks for; set by who knows */
   MuonPolarCoefficients  owncoefficients;
   MuonPolarNormalization normalization;
   PetscInt               poweriterations;

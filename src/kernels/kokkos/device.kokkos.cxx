@@ -22,9 +22,10 @@ struct Buffer {
 constexpr int Deepest = 16;
 
 Buffer buffer[Deepest], kept[2];
-int    depth  = 0;
-Space *space  = NULL;
-int    staged = 0;
+int    depth               = 0;
+Space *space               = NULL;
+int    staged              = 0;
+void (*told)(const char *) = NULL;
 
 void *Allocate(size_t bytes)
 {
@@ -106,6 +107,11 @@ void Stage(int on)
   staged = on;
 }
 
+void Trace(void (*to)(const char *))
+{
+  told = to;
+}
+
 } // namespace
 
 const char *Start()
@@ -166,6 +172,11 @@ void Copy(size_t bytes, const void *from, void *to)
     else Kokkos::deep_copy(Instance(), Device(y, bytes), Host(x, bytes));
     Instance().fence();
   }
+}
+
+void Tell(const char *kernel)
+{
+  if (told != NULL) told(kernel);
 }
 
 void CheckStaged(const char *what)
@@ -231,7 +242,8 @@ extern "C" const MuonDevice *MuonDeviceKokkos(void)
                                     muon::Zero,
                                     muon::SetStream,
                                     muon::Fence,
-                                    muon::Stage};
+                                    muon::Stage,
+                                    muon::Trace};
 
   return &device;
 }

@@ -84,6 +84,7 @@ template <class K> const typename K::Operand *Operand(size_t rows, size_t column
 
 template <class K> void Products(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *C, size_t ldc)
 {
+  Tell("Products");
   MuonVendorProducts(K::arithmetic, transa, transb, m, n, k, a, A, lda, 0, B, ldb, 0, b, C, ldc, 0, 1);
 }
 

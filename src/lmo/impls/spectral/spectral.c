@@ -70,6 +70,7 @@ static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
+  polar->memory = lmo->memory;
   PetscCall(MuonPolarSetUp(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
