@@ -84,7 +84,7 @@ program fortran_usage
   call MuonPolarDestroy(polar, ierr); call check(ierr == 0 .and. polar%v == MUON_NULL, 'MuonPolarDestroy')
   call MuonPolarDestroy(polar, ierr); call check(ierr == 0 .and. polar%v == MUON_NULL, 'MuonPolarDestroy of nothing')
 
-  ! Blank is NULL, no checkpoints, and not a folder without a name
+  ! A blank name is none: no checkpoints are written
   call MuonSetCheckpoint(muon, 'nowhere', ierr); call check(ierr == 0, 'MuonSetCheckpoint')
   call MuonSetCheckpointInterval(muon, 1_muon_int, ierr); call check(ierr == 0, 'MuonSetCheckpointInterval')
   call MuonSetCheckpoint(muon, ' ', ierr); call check(ierr == 0, 'MuonSetCheckpoint of nothing')
