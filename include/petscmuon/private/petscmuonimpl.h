@@ -138,6 +138,9 @@ PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char n
 PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
 
+/* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
+PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
+
 /* What two arrays hold changes places */
 static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
 {

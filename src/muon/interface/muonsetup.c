@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
 /* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
@@ -474,6 +475,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   muon->setupcalled = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
+  PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);

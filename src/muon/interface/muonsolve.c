@@ -214,7 +214,7 @@ PetscErrorCode MuonSolve(Muon muon)
   first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->checkpoint != NULL && muon->reason >= 0 && muon->step > first && muon->step % muon->checkpoint_interval != 0 && muon->save == PETSC_FALSE) PetscCall(MuonCheckpointNow_Private(muon));
+  if (muon->step > first) PetscCall(MuonCheckpointAtEnd_Private(muon));
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
