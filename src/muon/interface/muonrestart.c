@@ -33,7 +33,7 @@ static PetscErrorCode MuonSetFolder_Private(const char folder[], char **to)
   Level: intermediate
 
   Note:
-  `MuonStep()` writes one after every step whose number, counted from 1, is a multiple of that of `MuonSetCheckpointInterval()`, when the step is applied and counted, before monitors speak; `MuonSolve()` writes the end of its last step
+  `MuonStep()` writes one after every step whose number, counted from 1, is a multiple of that of `MuonSetCheckpointInterval()`, when the step is applied and counted and monitors have spoken of it; `MuonSolve()` writes the end of its last step
   too. A step that diverged writes none. A save that fails is an error on every rank, and the step was taken.
 
 .seealso: `Muon`, `MuonGetCheckpoint()`, `MuonSaveCheckpoint()`, `MuonSetCheckpointInterval()`, `MuonSetCheckpointKeep()`, `MuonCheckpointRequest()`, `MuonSetRestart()`

@@ -176,8 +176,9 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetRate(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
-  PetscCall(MuonCheckpointAfterStep_Private(muon));
+  /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
+  PetscCall(MuonCheckpointAfterStep_Private(muon));
   PetscCheck(muon->reason >= 0 || muon->error_if_not_converged == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s", step, MuonConvergedReasons[muon->reason]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
