@@ -214,13 +214,37 @@ static PetscErrorCode CheckRefused(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All pairs of some numbers of ranks, each with so many of the cases */
+static PetscErrorCode CheckPairs(PetscInt cases, PetscMPIInt size)
+{
+  static const PetscMPIInt ranks[] = {1, 2, 3, 4, 6, 8};
+  PetscInt                 pair    = 0;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ranks); i++) {
+    for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(ranks); j++, pair++) {
+      if (ranks[i] > size || ranks[j] > size) continue;
+      for (PetscInt k = 0; k < cases; k++) PetscCall(CheckElastic(&Cases[(pair + k) % NCASES], (pair + k) % NCASES, ranks[i], ranks[j]));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " pairs ok\n", pair));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscMPIInt size;
+  PetscInt    cases = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pairs", &cases, NULL));
+  if (cases > 0) {
+    PetscCall(CheckPairs(PetscMin(cases, NCASES), size));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   for (PetscInt k = 0; k < NCASES; k++) PetscCall(CheckExact(&Cases[k], k));
   for (PetscInt k = 0; k < NCASES; k++) {
     for (PetscMPIInt from = 1; from <= size && size > 2; from++) {
@@ -239,5 +263,12 @@ int main(int argc, char **argv)
     nsize: {{1 2 3}}
     filter: grep -v "^Checkpoint: ranks was"
     output_file: output/muon_checkpoint_1.out
+
+  # From each of 1, 2, 3, 4, 6, 8 ranks to each, in one launch
+  test:
+    suffix: pairs
+    nsize: 8
+    args: -pairs 1
+    filter: grep -v "^Checkpoint: ranks was"
 
 TEST*/
