@@ -1,6 +1,9 @@
 static char help[] = "Checkpoints: bytes of the program, weights alone, another precision, options that are others, files of monitors and weights that go on, state that is not there yet.\n";
 
 #include "checkpoint_common.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define RUN (&Cases[0])
 
@@ -340,6 +343,107 @@ static PetscErrorCode CheckSeconds(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rank 0 alone writes so many bytes of a file over those of another, or removes it where there are none */
+static PetscErrorCode Replace(const char path[], size_t length, const void *bytes)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0 && length == 0) PetscCheck(remove(path) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
+  if (rank == 0 && length > 0) {
+    FILE *file = fopen(path, "wb");
+
+    PetscCheck(file != NULL && fwrite(bytes, 1, length, file) == length, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
+    (void)fclose(file);
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Bytewise(const char path[], size_t room, unsigned char bytes[], size_t *length)
+{
+  FILE *file;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  file = fopen(path, "rb");
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", path);
+  *length = fread(bytes, 1, room, file);
+  (void)fclose(file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The latest generation is bad: the one before it is taken on all ranks, with a line that says so */
+static PetscErrorCode CheckOlder(TestProblem *p)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLoadCheckpoint(p->muon, "bad"));
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  PetscCheck(step == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Files of two runs, files that are gone, of a later version, each byte of a small one, and a disk that is full in the middle of a file */
+static PetscErrorCode CheckBad(void)
+{
+  const char *const    rank0 = "bad/step-000000000002-000002/rank-000000", *manifest = "bad/step-000000000002-000002/manifest";
+  static unsigned char bytes[1 << 16], other[1 << 16], early[1 << 16];
+  size_t               length, otherlength, earlylength;
+  TestProblem          p, q;
+  struct rlimit        limit, most;
+  PetscInt             step;
+
+  PetscFunctionBegin;
+  for (PetscInt run = 0; run < 2; run++) {
+    PetscCall(Create(PETSC_COMM_WORLD, RUN, 3, run == 0 ? &q : &p));
+    for (PetscInt s = 0; s < 2; s++) {
+      PetscCall(Steps(run == 0 ? &q : &p, 1));
+      PetscCall(MuonSaveCheckpoint(run == 0 ? q.muon : p.muon, run == 0 ? "otherrun" : "bad", 2));
+    }
+  }
+  PetscCall(Bytewise(rank0, sizeof(bytes), bytes, &length));
+  PetscCall(Bytewise("otherrun/step-000000000002-000002/rank-000000", sizeof(other), other, &otherlength));
+  PetscCall(Bytewise("bad/step-000000000001-000001/rank-000000", sizeof(early), early, &earlylength));
+  PetscCall(TestDestroy(&q));
+  PetscCall(Replace(rank0, otherlength, other));
+  PetscCall(CheckOlder(&p));
+  PetscCall(Replace(rank0, earlylength, early));
+  PetscCall(CheckOlder(&p));
+  PetscCall(Replace(rank0, 0, NULL));
+  PetscCall(CheckOlder(&p));
+  for (size_t k = 0; k < length; k += 1 + length / 100) {
+    bytes[k] ^= 64;
+    PetscCall(Replace(rank0, length, bytes));
+    PetscCall(CheckOlder(&p));
+    bytes[k] ^= 64;
+    PetscCall(Replace(rank0, k == 0 ? 1 : k, bytes));
+    PetscCall(CheckOlder(&p));
+  }
+  PetscCall(Replace(rank0, length, bytes));
+  PetscCall(MuonLoadCheckpoint(p.muon, "bad"));
+  PetscCall(MuonGetStepNumber(p.muon, &step));
+  PetscCheck(step == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+  /* No file is longer than half of what a rank writes: an error, and what was there stays */
+  PetscCall(getrlimit(RLIMIT_FSIZE, &most) == 0 ? PETSC_SUCCESS : PETSC_ERR_SYS);
+  limit          = most;
+  limit.rlim_cur = (rlim_t)(length / 2);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  PetscCall(setrlimit(RLIMIT_FSIZE, &limit) == 0 ? PETSC_SUCCESS : PETSC_ERR_SYS);
+  FAILS(MuonSaveCheckpoint(p.muon, "bad", 1), "File too large");
+  PetscCall(setrlimit(RLIMIT_FSIZE, &most) == 0 ? PETSC_SUCCESS : PETSC_ERR_SYS);
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCheck(access("bad/step-000000000002-000003", F_OK) != 0 && access(manifest, F_OK) == 0 && access("bad/step-000000000001-000001", F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A save that failed left or removed something");
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(MuonSaveCheckpoint(p.muon, "bad", 1));
+  PetscCall(MuonLoadCheckpoint(p.muon, "bad"));
+  PetscCall(TestDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -350,6 +454,7 @@ int main(int argc, char **argv)
   PetscCall(CheckStepZero());
   PetscCall(CheckFiles());
   PetscCall(CheckSeconds());
+  PetscCall(CheckBad());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -358,7 +463,8 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
-    filter: grep -v -e "^Checkpoint: ranks was" -e state_precision -e exchange_type
+    # of the lines that say that an older checkpoint is taken only the first: how many there are depends on the lengths of files
+    filter: grep -v -e "^Checkpoint: ranks was" -e state_precision -e exchange_type | sed -E -e "s,the run is [0-9a-f]+. expected [0-9a-f]+,another run," | awk "/the one before it is taken/ {if (++n > 3) next} {print}"
     output_file: output/muon_checkpoint_program_1.out
 
 TEST*/

@@ -918,6 +918,7 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
         (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
       }
       if (result == MUON_FILE_OK) result = MuonCheckpointVerify_Private(folder, &manifest->id, *seals, muon->rank, muon->size);
+      if (result == MUON_FILE_ABSENT) result = MUON_FILE_CORRUPT; /* the generation is there, and a file of it is not */
       PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
       if (result == MUON_FILE_OK) break;
       MuonFileReaderClose(manifest);
