@@ -70,16 +70,16 @@ def main():
   say("seed %d" % options.seed)
   work = tempfile.mkdtemp(prefix="card.")
   os.chdir(work)
-  pairs = options.mpiexec.split() + ["-n", "8", os.path.join(build, "tests", "muon_checkpoint"), "-pairs", "9"]
-  for what, count, command in ((ROWS[4], 1, [os.path.join(build, "tests", "file_crash")]), (ROWS[3], 9 * 36, pairs)):
+
+  def program(what, count, command):
     with open("program.log", "wb") as log:
       done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT)
     if done.returncode == 0:
       card.add(what, count)
     else:
       card.fail("%s: status %d, %s/program.log" % (" ".join(command), done.returncode, work))
-    card.write()
-    say("%s: %d" % (what, card.total[what]))
+
+  program(ROWS[4], 1, [os.path.join(build, "tests", "file_crash")])
   number = 0
   while time.monotonic() < last:
     ranks, more = KINDS[number % len(KINDS)]
@@ -99,9 +99,12 @@ def main():
           shutil.rmtree(name) if os.path.isdir(name) else os.remove(name)
     except whole_runs.Failed as error:
       card.fail("%s, in %s" % (error, work))
+    # Each time the pairs have the next kinds of state
+    if number % (2 * len(KINDS)) == len(KINDS) - 1:
+      program(ROWS[3], 36, options.mpiexec.split() + ["-n", "8", os.path.join(build, "tests", "muon_checkpoint"), "-pairs", str(options.seed % 9 + number)])
     card.write()
     number += 1
-    say("run %d: %d ranks killed, at most %.2f s until the job ended, %d double crashes, %d failures" % (number, card.total[ROWS[0]], card.total[ROWS[1]], card.total[ROWS[2]], card.failed))
+    say("run %d: %d ranks killed, at most %.2f s until the job ended, %d double crashes, %d elastic pairs, %d failures" % (number, card.total[ROWS[0]], card.total[ROWS[1]], card.total[ROWS[2]], card.total[ROWS[3]], card.failed))
   print("%s after %d s: %s" % (options.totals, int(time.monotonic() - start), ", ".join("%s %g" % row for row in card.total.items())))
   if card.failed > before:
     sys.exit(1)

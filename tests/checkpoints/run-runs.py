@@ -5,7 +5,9 @@
 
 import os
 import re
+import signal
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -99,6 +101,23 @@ class WholeRuns(unittest.TestCase):
       said = float(re.search(r"validation loss ([0-9.]+) after %d steps" % whole_runs.STEPS, f.read()).group(1))
     # It is said to four places
     self.assertLess(abs(mean - said), 1e-4 if scalar == ">f8" else 1e-3)
+
+  def test_signal(self):
+    """A process that is asked makes all of them write a checkpoint, in a run that would write none."""
+    job = self.runs.start("asked", "-nanogpt_steps", "1000000", "-muon_checkpoint_interval", "1000000", "-muon_monitor_interval", "1")
+    try:
+      while job.poll() is None and not self.runs.generations("asked"):
+        if os.path.exists("asked.csv") and os.path.getsize("asked.csv") > 200:
+          for pid in self.runs.processes(job)[-1:]:
+            os.kill(pid, signal.SIGUSR1)
+        time.sleep(0.1)
+      self.assertIsNone(job.poll())
+      self.assertGreater(self.runs.generations("asked")[0][1], 0)
+    finally:
+      for pid in self.runs.processes(job):
+        os.kill(pid, signal.SIGKILL)
+      job.wait()
+      self.runs.log.close()
 
   def test_second_run(self):
     """The second run has no checkpoints of the first's, and its own where it is told so."""

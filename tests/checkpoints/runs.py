@@ -64,12 +64,8 @@ class Runs:
     found = [(int(m.group(2)), int(m.group(1)), m.group(0)) for m in (re.fullmatch(r"step-(\d+)-(\d+)", n) for n in names) if m]
     return sorted((g for g in found if os.path.exists(os.path.join(folder, g[2], "manifest"))), reverse=True)
 
-  def kill(self, folder, when):
-    """Starts a run and kills one of its ranks when when() says so, or at once if it ends before: the job must end, soon and with an error."""
-    job = self.start(folder)
-    while job.poll() is None and not when():
-      time.sleep(0.002)
-    time.sleep(self.random.uniform(0, 0.02))
+  def processes(self, job):
+    """Those of the program, not of mpiexec."""
     ranks = []
     for pid in descendants(job.pid):
       try:
@@ -77,6 +73,15 @@ class Runs:
           ranks.append(pid)
       except OSError:
         pass
+    return ranks
+
+  def kill(self, folder, when):
+    """Starts a run and kills one of its ranks when when() says so, or at once if it ends before: the job must end, soon and with an error."""
+    job = self.start(folder)
+    while job.poll() is None and not when():
+      time.sleep(0.002)
+    time.sleep(self.random.uniform(0, 0.02))
+    ranks = self.processes(job)
     if not ranks:
       job.wait()
       self.log.close()

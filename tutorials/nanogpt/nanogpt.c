@@ -4,6 +4,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
                      "the same batches. The first run reads the options of the optimizer, the others too unless they have their own behind their name: -dense_muon_learning_rate 1e-3.\n\n";
 
 #include <petscmuon.h>
+#include <signal.h>
 #include "data.h"
 #include "model.h"
 #include "residuals.h"
@@ -581,6 +582,15 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SIGUSR1 asks for a checkpoint of the run that trains, on whatever process it comes */
+static Muon Training = NULL;
+
+static void Ask(int number)
+{
+  (void)number;
+  if (Training != NULL) MuonCheckpointRequest(Training);
+}
+
 /* All steps; residuals are saved beside the monitors, which options can remove */
 static PetscErrorCode Solve(Run *run)
 {
@@ -614,7 +624,10 @@ static PetscErrorCode Train(Run *run)
   }
   PetscCall(PetscTime(&run->start));
   run->since = run->start;
+  Training   = run->muon;
+  (void)signal(SIGUSR1, Ask);
   PetscCall(Solve(run));
+  Training = NULL;
   PetscCall(MuonGetConvergedReason(run->muon, &reason));
   PetscCall(MuonGetStepNumber(run->muon, &steps));
   PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, steps, MuonConvergedReasons[reason]);

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muoncheckpoint.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
@@ -87,6 +87,7 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
   const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(folder); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)(folder[k] != NULL ? folder[k] : ""), folder[k] != NULL ? strlen(folder[k]) + 1 : 1);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(saves), saves, hash);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(more), more, hash);
   if (muon->schedulefn != NULL && muon->scheduled.valid) MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(given), given, hash);
