@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 STEPS = 24
 INTERVAL = 4
 # All that a run needs, and nothing that takes long
-MODEL = "-nanogpt_width 32 -nanogpt_heads 2 -nanogpt_blocks 1 -nanogpt_sequence 16 -nanogpt_batch 6 -nanogpt_holdout_every 4 -nanogpt_validation_end 4 -nanogpt_sample 0 -nanogpt_steps %d -nanogpt_interval %d" % (STEPS, STEPS)
+MODEL = "-nanogpt_width 32 -nanogpt_heads 2 -nanogpt_blocks 1 -nanogpt_sequence 16 -nanogpt_batch 12 -nanogpt_holdout_every 4 -nanogpt_validation_end 4 -nanogpt_sample 0 -nanogpt_steps %d -nanogpt_interval %d" % (STEPS, STEPS)
 SECONDS = 10  # in which a job ends after one of its ranks was killed
 
 

@@ -867,6 +867,19 @@ int main(int argc, char **argv)
       args: -nanogpt_steps 2 -nanogpt_residuals residuals.bin -nanogpt_residuals_steps 0,1,0
       error: -nanogpt_residuals_steps has more steps than the 2 of the run
 
+    # Viewers that would show nothing
+    test:
+      suffix: bad_view
+      nsize: 2
+      args: -nanogpt_steps 1 -muon_view {{draw vtk:view.vts}}
+      error: Muon cannot be shown by a viewer of type
+
+    test:
+      suffix: bad_reason_view
+      nsize: 2
+      args: -nanogpt_steps 1 -muon_converged_reason binary:view.bin
+      error: Muon cannot be shown by a viewer of type binary, expected ascii
+
     test:
       suffix: bad_runs
       nsize: 2
