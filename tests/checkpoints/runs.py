@@ -102,7 +102,7 @@ class Runs:
 
   def kill_somewhere(self, folder):
     """Behind a checkpoint of a random step, while the next steps or the next checkpoint are under way."""
-    step = INTERVAL * self.random.randrange(0, STEPS // INTERVAL)
+    step = INTERVAL * self.random.randrange(0, STEPS // INTERVAL - 2)
     return self.kill(folder, lambda: step == 0 or any(g[1] >= step for g in self.generations(folder)))
 
   def compare(self, folder, whole):
@@ -113,7 +113,7 @@ class Runs:
           raise Failed("%s%s is another than %s%s" % (folder, suffix, whole, suffix))
 
   def killed(self, folder, whole, times=1):
-    """A run whose ranks are killed so many times, and which then goes on to its end. Gives how many kills hit and the longest time that a job took to end."""
+    """A run whose ranks are killed so many times, and which then goes on to its end. Gives how many kills hit, before the run was over, and the longest time that a job took to end."""
     took = [t for t in (self.kill_somewhere(folder) for _ in range(times)) if t is not None]
     self.finish(folder)
     self.compare(folder, whole)
