@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 
+import fortran
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # A room includes itself and rooms on lower floors
 FLOORS = {
-  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "tao": 5, "register": 5
+  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 6
 }
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
@@ -303,7 +305,7 @@ def target_room(s, name, root):
 
 
 def check_sizes(s):
-  if re.fullmatch(r"tutorials/[^/]+\.c", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
+  if re.fullmatch(r"tutorials/((mpi|science)/)?[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
     yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
 
 
@@ -440,8 +442,13 @@ def check_page(page):
 
 
 # Things that several files say together
-OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EList|String|Scalar|Name|IntArray|RealArray|Range\w*|Bounded\w*|RangeInt|BoundedInt|Viewer|MPIInt|Bool3))\s*\(\s*\"(-\w+)\"\s*,\s*\"(?:[^\"\\]|\\.)*\"\s*,\s*\"(\w*)\"", re.S)
+OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EList|String|Scalar|Name|IntArray|RealArray|Range\w*|Bounded\w*|RangeInt|BoundedInt|Viewer|MPIInt|Bool3))\s*\(\s*\"(-\w+)\"\s*,\s*\"((?:[^\"\\]|\\.)*)\"\s*,\s*\"(\w*)\"", re.S)
 QUERY = re.compile(r"\bPetscOptions(?:Get\w+|HasName|CreateViewer)\s*\([^;]*?\"(-\w+)\"", re.S)
+
+
+def documented_as(key):
+  """A pattern of a key in a man page, where one behind a prefix stands with it."""
+  return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
 
 
 def flat(text):
@@ -469,6 +476,9 @@ def check_project(sources):
     for line, message in check_page(page):
       yield Finding(page.source.path, line, message)
   names = {page.name for page in pages}
+  for page in pages:
+    for name in sorted(set(re.findall(r"`((?:PetscMuon|Muon|MUON)\w+)\(\)`", page.text)) - names):
+      yield Finding(page.source.path, page.line, "man page of %s: %s() is no function of ours" % (page.name, name))
   values = " ".join(re.findall(r"`(\w+)`", "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if title == "Values" for line in lines)))
   prototypes = {}
   for s in sources:
@@ -484,16 +494,23 @@ def check_project(sources):
     for match in re.finditer(r"^#define\s+(MUON\w+)\s+\"", s.text, re.M):
       if match.group(1) not in names and match.group(1) not in values.split():
         yield Finding(s.path, s.line_of(match.start()), "%s has no man page of its own and no line among the values of its type" % match.group(1))
+  for name, message in fortran.findings(sources):
+    yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
   documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
-  readme = next((s.text for s in sources if s.path == "README.md"), None)
+  # The table of options is made of the calls and of these lines, see manual.py
+  lines_of = {page.name: [line for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines] for page in pages}
   for s in sources:
     if not s.path.startswith("src/"):
       continue
     seen = []
     for match in OPTION.finditer(s.text):
-      call, key, manual = match.groups()
+      call, key, meaning, manual = match.groups()
       line = s.line_of(match.start())
       seen.append((line, key))
+      if not meaning.strip() or meaning.rstrip().endswith("."):
+        yield Finding(s.path, line, "option %s has no description in its call that can stand in a table" % key)
+      if manual in lines_of and not any(re.match(r"[+.-] +%s(?!\w)" % documented_as(key), line_) for line_ in lines_of[manual]):
+        yield Finding(s.path, line, "option %s names %s(), whose man page has no line for it" % (key, manual))
       for message in check_key(s, key, manual or None):
         yield Finding(s.path, line, message)
       if not manual:
@@ -511,12 +528,8 @@ def check_project(sources):
     for line, key in seen:
       if key in PETSC_KEYS:
         continue
-      # A key behind a prefix is documented with one
-      pattern = r"-(?:[\w.]*_|[\w.()|]*_)?%s(?![\w])" % re.escape(key[1:])
-      if not re.search(pattern, documented):
+      if not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
-      if readme is not None and not re.search(pattern, readme):
-        yield Finding(s.path, line, "option %s is not in README.md" % key)
 
 
 def known_macros(sources):
@@ -551,7 +564,7 @@ def check_format(sources, root):
   return [Finding(path, line, "clang-format would change this file from here on: run clang-format -i") for path, line in sorted(findings.items())]
 
 
-TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
+TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
 
 
 def all_files(root):

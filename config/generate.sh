@@ -26,6 +26,7 @@ mkdir -p "$BUILD/include" "$BUILD/lib/pkgconfig" "$BUILD/lib/petscmuon/conf"
   if has PETSC_BLASLAPACK_CAPS; then define MUON_KERNEL_BLAS_CAPS 1; fi
   if blas_has gemmt; then define MUON_KERNEL_HAVE_GEMMT 1; fi
   if [ -n "$HAVE_ONEDNN" ]; then define PETSCMUON_HAVE_ONEDNN 1; fi
+  if [ -n "$HAVE_KOKKOS" ]; then define PETSCMUON_HAVE_KOKKOS 1; fi
 } | write include/petscmuonconf.h
 
 # The fragments find the prefix from their own place, so that an installation can be moved or staged behind DESTDIR

@@ -13,13 +13,14 @@ FREE_ROOMS   := wire file transport kernels
 
 LIB_SRC      := $(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/interface/*.c src/$r/impls/*/*.c))
 TEST_SRC     := $(wildcard tests/*.c)
-TUTORIAL_SRC := $(wildcard tutorials/*.c)
+TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c)
 NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)
 BENCH_SRC    := $(wildcard tests/benchmarks/*.c)
 FUZZ_SRC     := $(wildcard tests/fuzz/*.c)
+FORTRAN_SRC  := $(wildcard tests/*.F90 tutorials/*.F90)
 
 OBJ          := $(BUILD)/obj
-LIB_OBJ      := $(LIB_SRC:%.c=$(OBJ)/%.o)
+LIB_OBJ       = $(LIB_SRC:%.c=$(OBJ)/%.o) $(KOKKOS_OBJ)
 LIBRARY      := $(BUILD)/lib/libpetscmuon.$(SL_LINKER_SUFFIX)
 SONAME       := $(notdir $(LIBRARY)).$(MAJOR_MINOR)
 INTERNAL     := $(BUILD)/libpetscmuon_internal.a
@@ -28,6 +29,7 @@ KEYS_H       := $(BUILD)/include/petscmuonkeys.h
 PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
 CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
+MODULE       := $(BUILD)/include/petscmuon.f90
 GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
 
 comma        := ,
@@ -73,6 +75,8 @@ ifeq ($(HAVE_ONEDNN),)
   ONEDNN_LIBS     :=
 endif
 
+include config/kokkos.mk
+
 # V=1 prints the commands
 Q            := $(if $(V),,@)
 say          = $(if $(V),,@printf '  %-8s %s\n' $1 $2)
@@ -86,7 +90,7 @@ $(OBJ)/%.o: %.c | $(GENERATED) $(KEYS_H)
 $(LIBRARY): $(LIB_OBJ) $(OBJ)/sources.list | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LD,$@.$(VERSION))
-	$(Q)$(PCC_LINKER) -shared $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -Wl,-soname,$(SONAME) -o $@.$(VERSION) $(LIB_OBJ) $(ONEDNN_LIBS) $(BASE_LIBS) $(LDFLAGS)
+	$(Q)$(PCC_LINKER) -shared $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -Wl,-soname,$(SONAME) -o $@.$(VERSION) $(LIB_OBJ) $(ONEDNN_LIBS) $(KOKKOS_LIBS) $(BASE_LIBS) $(LDFLAGS)
 	@ln -sf $(notdir $@).$(VERSION) $(@D)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
@@ -101,7 +105,7 @@ refresh = @mkdir -p $(dir $1); new=$1.$$$$; trap 'rm -f $$new' EXIT; $2 > $$new 
 
 # Changes only when a source comes or goes, so that the library forgets the objects of deleted sources
 $(OBJ)/sources.list: FORCE
-	$(call refresh,$@,printf '%s\n' $(LIB_SRC))
+	$(call refresh,$@,printf '%s\n' $(LIB_SRC) $(KOKKOS_SRC))
 
 # Programs
 # A test names what else it is made of in its TEST block: `link: internal` takes the archive in place of the library,
@@ -125,7 +129,7 @@ define program_rule
 $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL) $$(ONEDNN_LIBS),$$(MUON_LIBS)))
+	$$(Q)$$(call link_program,$$@,$(call objects_of,$1),$(if $(call is_internal,$1),$(INTERNAL) $$(ONEDNN_LIBS) $$(KOKKOS_LIBS),$$(MUON_LIBS)))
 endef
 $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC),$(eval $(call program_rule,$s)))
 
@@ -133,6 +137,24 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
+
+# Fortran: the module is compiled for the programs of the tests, and installed as source
+FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
+FORTRAN_FLAGS    ?= -O1 -g -Wall -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
+FORTRAN_OBJ      := $(OBJ)/fortran
+FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
+PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)
+$(MODULE): config/fortran.py config/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON3) config/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
+$(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
+	@mkdir -p $(@D)
+	$(call say,FC,$<)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -std=f2018 -J$(@D) -c $< -o $@
+$(FORTRAN_PROGRAMS): $(BUILD)/%: %.F90 $(FORTRAN_OBJ)/petscmuon.o | $(LIBRARY)
+	@mkdir -p $(@D) $(FORTRAN_OBJ)/$(*F)
+	$(call say,FC,$<)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -J$(FORTRAN_OBJ)/$(*F) -I$(FORTRAN_OBJ) $(PETSC_FC_INCLUDES) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
 
 # Fuzzers: the rooms of messages and of files alone, under clang's sanitizers
 FUZZ_CC       ?= clang
@@ -147,12 +169,13 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h src/f
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
 # Changes when an optional library comes or goes
 $(BUILD)/optional.list: FORCE
-	$(call refresh,$@,echo 'onednn $(HAVE_ONEDNN)')
+	$(call refresh,$@,echo 'onednn $(HAVE_ONEDNN) kokkos $(HAVE_KOKKOS) $(KOKKOS_LIBRARY)')
 $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk config/petsc.mk config/rules.mk $(VERSION_H) $(PETSC_ARCH_DIR)/lib/petsc/conf/petscvariables $(SLEPC_ARCH_DIR)/lib/slepc/conf/slepcvariables
 	@echo "PETSc $(PETSC_VERSION), $(PETSC_PRECISION), $(if $(PETSC_DEBUG),debug,optimized): $(PETSC_ARCH_DIR)"
 	@echo "SLEPc $(SLEPC_VERSION): $(SLEPC_ARCH_DIR)"
 	@echo "oneDNN: $(if $(HAVE_ONEDNN),yes,no)"
-	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
+	@echo "Kokkos: $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY),no$(if $(KOKKOS_OUT),$(comma) the one in $(KOKKOS_PREFIX) is linked with $(KOKKOS_OUT)))"
+	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' HAVE_KOKKOS='$(HAVE_KOKKOS)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 

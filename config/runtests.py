@@ -32,11 +32,14 @@ OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "kokkos", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "kokkos_kernels", "torch", "onednn", "complex"}
 PETSC_PACKAGES = {
-  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "primme", "ptscotch", "saws",
+  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
 }
+
+# A program in Python runs in one that has all of these that it requires
+PYTHON_MODULES = ("numpy", "mpi4py", "petsc4py", "torch")
 
 
 class TestError(Exception):
@@ -153,9 +156,15 @@ class Test:
     self.full = name + ("+" + label if label else "")
 
 
+# In Fortran and Python each line of the block is a comment
+COMMENTS = {".F90": "!", ".py": "#"}
+PROGRAMS = (".c", ".F90")
+
+
 def read_tests(source, text):
-  """The tests of a C source."""
-  lines = block_lines(text)
+  """The tests of a program."""
+  mark = COMMENTS.get(os.path.splitext(source)[1])
+  lines = block_lines(re.sub("^" + mark, "", text, flags=re.M) if mark else text)
   if lines is None:
     return []
   tree = parse_tree(lines)
@@ -202,7 +211,8 @@ def read_script(source, text):
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
-  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real"):
+  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90"):
+    self.fortran = fortran
     self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
     self.precision, self.scalar = precision, scalar
 
@@ -221,12 +231,15 @@ class Config:
       return "PETSC_USE_DEBUG" in self.macros, "build"
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
-    if word == "torch":
-      return numpy_python() is not None and subprocess.call([numpy_python(), "-c", "import torch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0, "package"
+    if word in PYTHON_MODULES:
+      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
+    if word == "fortran":
+      return shutil.which(self.fortran) is not None, "program"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
-    if word == "numpy":
-      return numpy_python() is not None, "program"
+    # PETSc's own or another
+    if word == "kokkos":
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
     return shutil.which(word) is not None, "program"
 
   def missing(self, requires):
@@ -239,19 +252,23 @@ class Config:
     return None
 
 
-_numpy_python = []
+_pythons = {}
+
+
+def python_with(*modules):
+  """A Python that has these modules: this one, else the system's."""
+  if modules not in _pythons:
+    found = None
+    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
+      if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        found = candidate
+        break
+    _pythons[modules] = found
+  return _pythons[modules]
 
 
 def numpy_python():
-  """A Python that has numpy: this one, else the system's."""
-  if not _numpy_python:
-    found = None
-    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-      if candidate and subprocess.call([candidate, "-c", "import numpy"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
-        found = candidate
-        break
-    _numpy_python.append(found)
-  return _numpy_python[0]
+  return python_with("numpy")
 
 
 # comparing
@@ -291,6 +308,38 @@ def compare(expected, found, tolerance=0.0):
     if a is None or b is None or not same_line(a, b, tolerance):
       differences += ["line %d" % i, "< " + ("(nothing)" if a is None else a), "> " + ("(nothing)" if b is None else b)]
   return differences
+
+
+# outputs that a text quotes
+QUOTED = "    $ "
+
+
+def quoted_command(test):
+  """How a reader starts the test."""
+  nsize = test.keys.get("nsize", "1")
+  program = "./" + os.path.splitext(os.path.basename(test.source))[0]
+  return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
+
+
+def quoted_lines(text, command):
+  """(first, end) of the indented lines below the command; None where the text does not have it."""
+  lines = text.splitlines()
+  if QUOTED + command not in lines:
+    return None
+  first = end = lines.index(QUOTED + command) + 1
+  while end < len(lines) and lines[end].startswith("    ") and not lines[end].startswith(QUOTED):
+    end += 1
+  return first, end
+
+
+def unquoted_runs(root, tests):
+  """(text, problem) of the runs that a text quotes and no test makes."""
+  problems = []
+  for name in sorted({test.output for test in tests if test.output and test.output.endswith(".md")}):
+    commands = {quoted_command(test) for test in tests if test.output == name}
+    with open(os.path.join(root, name)) as f:
+      problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
+  return problems
 
 
 # What PETSc prints at its end because the runner asks for it
@@ -404,7 +453,7 @@ class Runner:
     petscconf = self.read(options.petscconf)
     precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
     scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
-    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar)
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran)
     self.env = dict(os.environ)
     for name in list(self.env):
       if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
@@ -438,7 +487,18 @@ class Runner:
     return re.sub(r"\$\{(\w+)\}", lambda m: self.env.get(m.group(1), m.group(0)), text)
 
   def program(self, test):
+    if test.source.endswith(".py"):
+      return os.path.join(ROOT, test.source)
     return os.path.join(self.build, os.path.splitext(test.source)[0])
+
+  def command(self, test):
+    if not test.source.endswith(".py"):
+      return [self.program(test)]
+    modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+    python = python_with(*modules) if modules else sys.executable
+    if python is None:
+      raise TestError("no Python was found that has " + ", ".join(modules))
+    return [python, self.program(test)]
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
@@ -460,10 +520,10 @@ class Runner:
       return outcome, ["skipped, which is not allowed for: " + text] if outcome == "fail" else [text]
     folder = tempfile.mkdtemp(prefix="muontest-")
     try:
-      if test.source.endswith(".c"):
-        fuzz = os.path.dirname(test.source).endswith("fuzz")
-        return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
-      return self.run_script(test, folder)
+      if os.path.basename(test.source).startswith("run-"):
+        return self.run_script(test, folder)
+      fuzz = os.path.dirname(test.source).endswith("fuzz")
+      return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
     except TestError as error:
       return "fail", [str(error)]
     finally:
@@ -471,6 +531,8 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
+    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
+      env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
       if not equals:
@@ -506,7 +568,7 @@ class Runner:
     keys, program = test.keys, self.program(test)
     if not os.path.exists(program):
       return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
-    command, env, limit = [program] + self.arguments(test, folder), self.environment(test), self.time_limit(test)
+    command, env, limit = self.command(test) + self.arguments(test, folder), self.environment(test), self.time_limit(test)
     if "error" in keys:
       return self.run_failing(test, folder, self.launch(test), command, env, limit, max(int(keys.get("nsize", "1")), 1))
     return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
@@ -612,6 +674,8 @@ class Runner:
 
   def check_output(self, test, found, folder, env):
     name = os.path.join(ROOT, test.output)
+    if name.endswith(".md"):
+      return self.check_quoted(test, name, found, folder, env)
     if self.update and (test.output_named or os.path.exists(name) or found):
       os.makedirs(os.path.dirname(name), exist_ok=True)
       with open(name, "w") as f:
@@ -624,6 +688,23 @@ class Runner:
     return ["output differs from %s" % test.output] + differences[:60] if differences else []
 
 
+  def check_quoted(self, test, name, found, folder, env):
+    """As check_output(), with what a text quotes below the command of the test."""
+    text, command = self.read(name), quoted_command(test)
+    place = quoted_lines(text, command)
+    if place is None:
+      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
+    lines = text.splitlines()
+    if self.update:
+      lines[place[0]:place[1]] = ["    " + line for line in found.splitlines()]
+      with open(name, "w") as f:
+        f.write("\n".join(lines) + "\n")
+      return []
+    expected = self.filtered("\n".join(lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
+    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
+
+
 def tail(text, lines=40):
   return text.rstrip().splitlines()[-lines:]
 
@@ -632,13 +713,14 @@ def tail(text, lines=40):
 def collect(root=ROOT):
   """All tests, and (source, problem) of the blocks that cannot be read."""
   tests, problems = [], []
-  sources = sorted(os.path.relpath(name, root) for pattern in ("tests/*.c", "tutorials/*.c", "tutorials/*/*.c", "tests/benchmarks/*.c") for name in glob.glob(os.path.join(root, pattern)))
-  scripts = sorted(os.path.relpath(name, root) for pattern in ("tests/run-*", "tests/*/run-*") for name in glob.glob(os.path.join(root, pattern)))
+  matches = lambda *patterns: sorted({os.path.relpath(name, root) for pattern in patterns for name in glob.glob(os.path.join(root, pattern))})
+  scripts = matches("tests/run-*", "tests/*/run-*")
+  sources = [name for name in matches("tests/*.c", "tests/*.F90", "tests/*.py", "tutorials/*.c", "tutorials/*.F90", "tutorials/*.py", "tutorials/*/*.c", "tests/benchmarks/*.c") if name not in scripts]
   for source in sources + scripts:
     with open(os.path.join(root, source), errors="replace") as f:
       text = f.read()
     try:
-      found = read_tests(source, text) if source.endswith(".c") else read_script(source, text)
+      found = read_script(source, text) if source in scripts else read_tests(source, text)
       if not found and source.startswith("tests" + os.sep) and os.path.dirname(source) == "tests":
         raise TestError("a test program without a /*TEST block")
       tests += found
@@ -647,7 +729,7 @@ def collect(root=ROOT):
   for name in sorted(glob.glob(os.path.join(root, "tests", "fuzz", "*.c"))):
     source = os.path.relpath(name, root)
     tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(name))[0], "", source, {"requires": "clang"}))
-  return tests, problems
+  return tests, problems + unquoted_runs(root, tests)
 
 
 def selected(test, patterns):
@@ -661,8 +743,8 @@ def make_flags():
 
 
 def build_programs(tests, options):
-  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(".c")})
-  if any(not test.source.endswith(".c") for test in tests):
+  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
+  if any(not test.source.endswith(PROGRAMS) for test in tests):
     targets.insert(0, "lib")
   if options.make and targets:
     env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
@@ -706,6 +788,7 @@ def main():
   parser.add_argument("--mpiexec", default="mpiexec")
   parser.add_argument("--petscconf", default="", help="PETSc's petscconf.h")
   parser.add_argument("--cc", default="mpicc", help="PETSc's compiler")
+  parser.add_argument("--fortran", default="mpif90", help="a Fortran compiler with MPI")
   parser.add_argument("--petsc-dir", default="")
   parser.add_argument("--petsc-arch", default="")
   parser.add_argument("--slepc-dir", default="")
@@ -717,6 +800,10 @@ def main():
   options = parser.parse_args()
   options.jobs = max(1, options.jobs)
 
+  # Our package, and petsc4py where it was built with PETSc
+  lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
+  paths = [os.path.join(ROOT, "share", "petscmuon", "python"), os.path.join(lib, "python3", "dist-packages"), lib]
+  os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
   tests, problems = collect()
   tests = [test for test in tests if selected(test, options.patterns)]
   if options.check:

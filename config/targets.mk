@@ -12,16 +12,16 @@ CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks help info
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
 lib: $(LIBRARY) $(GENERATED)
-programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
+programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT) $(FORTRAN_PROGRAMS)
 fuzzers: $(FUZZ_PROGRAMS)
 
 # The runner builds the programs it needs, so that one which does not compile fails alone
-RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
 test:
@@ -73,9 +73,9 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 
 # Installation
 DEST = $(DESTDIR)$(PREFIX)
-install: lib
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard include/*.h) $(CONF_H) $(DEST)/include
+install: lib $(MODULE)
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/python/petscmuon
+	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
 	ln -sf $(notdir $(LIBRARY)).$(VERSION) $(DEST)/lib/$(SONAME)
@@ -85,6 +85,16 @@ install: lib
 	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt share/petscmuon/plot.py share/petscmuon/checkpoint.py) LICENSE) $(DEST)/share/petscmuon
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
+	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
+	$(PYTHON3) config/manual.py man $(DEST)/share/man/man3
+
+# The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
+SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
+DOCS    = $(BUILD)/docs
+docs:
+	@$(PYTHON3) config/manual.py site $(DOCS)/work
+	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/work/doctrees $(DOCS)/work/source $(DOCS)/html
+	@echo "The manual is $(DOCS)/html/index.html"
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
@@ -100,6 +110,7 @@ info: $(CONF_H)
 	@echo "compiler  $(PCC) $(PCC_FLAGS)"
 	@echo "link      $(BASE_LIBS)"
 	@echo "oneDNN    $(if $(HAVE_ONEDNN),yes,no)"
+	@echo "Kokkos    $(or $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY)),no)"
 	@echo "mpiexec   $(MPIEXEC)"
 
 help:
@@ -109,6 +120,7 @@ help:
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
 	@echo "make benchmarks            the tables behind the README's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
+	@echo "make docs                  the manual and the reference as a site, by Sphinx"
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
 	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to tests/checkpoints/card.csv"
@@ -116,4 +128,4 @@ help:
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"
-	@echo "ONEDNN_DIR names the prefix of oneDNN, ONEDNN=0 leaves it out. CFLAGS, CPPFLAGS and LDFLAGS are added, ROOMS=\"wire kernels\" restricts the library to some rooms."
+	@echo "ONEDNN_DIR names the prefix of oneDNN, ONEDNN=0 leaves it out; likewise KOKKOS_DIR and KOKKOS=0. CFLAGS, CPPFLAGS and LDFLAGS are added, ROOMS=\"wire kernels\" restricts the library to some rooms."

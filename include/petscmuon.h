@@ -48,7 +48,8 @@ typedef const char *MuonType;
 .  `MUON_CONVERGED_ITERATING` - not stopped
 .  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
 .  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
--  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
+.  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
+-  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetCheckWeights()`
 
    Level: beginner
 
@@ -62,7 +63,8 @@ typedef enum {
   MUON_CONVERGED_ITERATING = 0,
   MUON_DIVERGED_NANORINF   = -1,
   MUON_DIVERGED_CORRUPT    = -2,
-  MUON_DIVERGED_LMO        = -3
+  MUON_DIVERGED_LMO        = -3,
+  MUON_DIVERGED_WEIGHTS    = -4
 } MuonConvergedReason;
 PETSC_EXTERN const char *const *MuonConvergedReasons;
 
@@ -275,6 +277,23 @@ typedef enum {
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
 /*E
+   MuonEF21CompressorRules - Which layers the compressors for all layers are for
+
+   Values:
++  `MUON_EF21_COMPRESSOR_RULES_LMO` - those that the rule lmo moves
+-  `MUON_EF21_COMPRESSOR_RULES_ALL` - all
+
+   Level: intermediate
+
+.seealso: `MuonEF21SetCompressorRules()`, `MuonEF21SetCompressorMinEntries()`, `MUONEF21`
+E*/
+typedef enum {
+  MUON_EF21_COMPRESSOR_RULES_LMO,
+  MUON_EF21_COMPRESSOR_RULES_ALL
+} MuonEF21CompressorRules;
+PETSC_EXTERN const char *const MuonEF21CompressorRulesTypes[];
+
+/*E
    MuonSignDirection - What the workers of SignMuon vote with
 
    Values:
@@ -378,6 +397,7 @@ PETSC_EXTERN PetscClassId      MUON_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonList;
 
 typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, void *ctx);
+typedef PetscErrorCode MuonValidationFn(Muon muon, PetscReal *value, void *ctx);
 typedef PetscErrorCode MuonScheduleFn(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx);
 typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
 typedef PetscErrorCode MuonCheckpointSaveFn(Muon muon, PetscInt64 *bytes, const void **data, void *ctx);
@@ -401,6 +421,7 @@ PETSC_EXTERN PetscErrorCode MuonSetFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetUp(Muon);
 PETSC_EXTERN PetscErrorCode MuonAddLayer(Muon, const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonAddVecLayer(Muon, const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonAddVecLayers(Muon, Vec, Vec, PetscInt, const char *const[], const PetscInt[], const PetscInt[], const PetscBool[]);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArray(Muon, const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
@@ -413,9 +434,18 @@ PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonGetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn **, void **);
+PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetTestGradient(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetTestGradient(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MuonGetValidation(Muon, PetscReal *, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetWorkerWeight(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetWorkerWeight(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
+PETSC_EXTERN PetscErrorCode MuonGetDriftedLayer(Muon, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonSetStepNumber(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetStepNumber(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLoss(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetGradientDualNorm(Muon, PetscReal *);
@@ -423,6 +453,8 @@ PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
@@ -460,6 +492,8 @@ PETSC_EXTERN PetscErrorCode MuonSetClip(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetClip(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetClipLayers(Muon, MuonClipLayers);
 PETSC_EXTERN PetscErrorCode MuonGetClipLayers(Muon, MuonClipLayers *);
+PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
+PETSC_EXTERN PetscErrorCode MuonGetLayerRule(Muon, MuonLayerRule *);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetRuleMatch(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetAdamWLearningRate(Muon, PetscReal);
@@ -476,6 +510,8 @@ PETSC_EXTERN PetscErrorCode MuonSetSGDWeightDecay(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetSGDWeightDecay(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetMeasureUpdateRMS(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetMeasureUpdateRMS(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckWeights(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetCheckWeights(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetShapeFactor(Muon, MuonShapeFactor);
@@ -554,6 +590,13 @@ PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetDriftInterval(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDriftInterval(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorRules(Muon, MuonEF21CompressorRules);
+PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorRules(Muon, MuonEF21CompressorRules *);
+PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorMinEntries(Muon, PetscInt);
+PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorMinEntries(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
 PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);
 

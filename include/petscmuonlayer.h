@@ -44,16 +44,18 @@ typedef const char *MuonLayerRule;
    Values:
 +  `MUON_LAYER_MAT`   - a `Mat`
 .  `MUON_LAYER_VEC`   - a `Vec`
--  `MUON_LAYER_ARRAY` - memory that is not PETSc's
+.  `MUON_LAYER_ARRAY` - memory that is not PETSc's
+-  `MUON_LAYER_SLICE` - a range of the entries of a `Vec`
 
    Level: intermediate
 
-.seealso: `MuonLayerGetStorage()`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonAddLayerArray()`
+.seealso: `MuonLayerGetStorage()`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonAddLayerArray()`, `MuonAddVecLayers()`
 E*/
 typedef enum {
   MUON_LAYER_MAT,
   MUON_LAYER_VEC,
-  MUON_LAYER_ARRAY
+  MUON_LAYER_ARRAY,
+  MUON_LAYER_SLICE
 } MuonLayerStorage;
 PETSC_EXTERN const char *const MuonLayerStorages[];
 
@@ -119,6 +121,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerRegisterAll(void);
 
 PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonLayerCreateFromSlice(const char[], Vec, Vec, PetscInt, PetscInt, PetscInt, PetscBool, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
@@ -130,6 +133,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetStorage(MuonLayer, MuonLayerStorage *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeights(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsVec(MuonLayer, Vec *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArray(MuonLayer, MuonLayerArray *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetSlice(MuonLayer, PetscInt *, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradient(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientVec(MuonLayer, Vec *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArray(MuonLayer, MuonLayerArray *);

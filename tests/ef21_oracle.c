@@ -33,8 +33,8 @@ int main(int argc, char **argv)
     test:
       suffix: decay
       nsize: 2
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_rule_match "gain:adamw,embed:sgd"
-      args: -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
+      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}}
+      args: -muon_rule_match "gain:adamw,embed:sgd" -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
     test:
       suffix: cautious_step
       nsize: {{1 3}}
@@ -75,14 +75,14 @@ int main(int argc, char **argv)
     test:
       suffix: mixed
       nsize: {{1 2 3 4}}
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
+      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_momentum 0.3 -muon_layer_h0.up_scale 2.5 -muon_layer_h0.up_ef21_compressor_ratio 0.5 -muon_layer_h0.down_shape_factor none -muon_layer_h0.down_weight_decay 0.2
       args: -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05
     # Layers that are cut into blocks: rows, columns, both, a vector, and a rule that has no norm
     test:
       suffix: blocks
       nsize: {{1 3}}
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_rule sgd
+      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_rule sgd
       args: -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_blocks_columns 3,4
       args: -muon_layer_gain_blocks_rows 5,6 -muon_layer_embed_blocks_rows 7,3
     # Random entries, rows and columns, by norms of one layer or of all
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     test:
       suffix: shards
       nsize: 4
-      args: -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
+      args: -ef21_compressor_rules all -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
       args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
     test:

@@ -20,10 +20,11 @@ static double Nearest(double x, int p)
   #define TEST_FILE "kernels_arithmetic.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 2;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   printf("ok\n");
@@ -547,9 +548,16 @@ static void REAL_NAME(Check)(uint64_t *state)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "muonkernels.h"
+#include <petscmuon/private/muonkernelsdevice.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,19 @@
       exit(1); \
     } \
   } while (0)
+
+/* Which column of the table of kernels is tested: the host's, or that of the device where the program's first argument is device. Its kernels then copy what the test has on the host */
+static MuonMemory TestMemory = MUON_HOST;
+
+static inline void TestColumn(int argc, char **argv)
+{
+  const MuonDevice *device = MuonDeviceGet();
+
+  if (argc < 2 || strcmp(argv[1], "device") != 0) return;
+  Check(device != NULL && device->start() == NULL, "no device");
+  device->stage(1);
+  TestMemory = MUON_DEVICE;
+}
 
 static inline void *Allocate(size_t bytes)
 {

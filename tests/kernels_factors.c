@@ -7,10 +7,11 @@
   #define TEST_FILE "kernels_factors.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 17;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   printf("ok\n");
@@ -170,9 +171,16 @@ static void REAL_NAME(Check)(uint64_t *state)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

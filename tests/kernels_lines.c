@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 {
   uint64_t state = 8;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   printf("ok\n");
@@ -182,9 +183,16 @@ static void REAL_NAME(Check)(uint64_t *state)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

@@ -38,8 +38,9 @@ static double Draw(size_t i, uint64_t *state)
   #define TEST_FILE "kernels_natural.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
+  TestColumn(argc, argv);
   CheckSingle();
   CheckDouble();
   printf("ok\n");
@@ -179,9 +180,16 @@ static void REAL_NAME(Check)(void)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

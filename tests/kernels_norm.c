@@ -18,10 +18,11 @@ static double Get(const MuonKernelReal *real, const void *x, size_t i)
   #define TEST_FILE "kernels_norm.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 7;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   printf("ok\n");
@@ -107,9 +108,16 @@ static void REAL_NAME(Check)(uint64_t *state)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

@@ -53,10 +53,11 @@ static void CheckPacking(uint64_t *state)
   #define TEST_FILE "kernels_quantize.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 21;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   CheckPacking(&state);
@@ -202,8 +203,14 @@ static void REAL_NAME(Check)(uint64_t *state)
 
   link: internal
 
-  test:
+  testset:
     nsize: 0
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

@@ -44,10 +44,11 @@ static int IsSampled(size_t entries, size_t number)
   #define TEST_FILE "kernels_select.c"
   #include "kernels_twice.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 1;
 
+  TestColumn(argc, argv);
   CheckSingle(&state);
   CheckDouble(&state);
   printf("ok\n");
@@ -232,9 +233,16 @@ static void REAL_NAME(Check)(uint64_t *state)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

@@ -173,13 +173,14 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
   free(p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
   uint64_t state = 11;
 
+  TestColumn(argc, argv);
   for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
     for (size_t s = 0; s < sizeof(Shapes) / sizeof(Shapes[0]); s++) {
-      for (int kind = 0; kind < 2; kind++) CheckShape(MuonKernelsGet((MuonPrecision)precision, MUON_HOST), Shapes[s][0], Shapes[s][1], kind, &state);
+      for (int kind = 0; kind < 2; kind++) CheckShape(MuonKernelsGet((MuonPrecision)precision, TestMemory), Shapes[s][0], Shapes[s][1], kind, &state);
     }
   }
   printf("ok\n");
@@ -188,9 +189,16 @@ int main(void)
 
 /*TEST
 
-  test:
+  link: internal
+
+  testset:
     nsize: 0
-    link: internal
     output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
 
 TEST*/

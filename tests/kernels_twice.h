@@ -1,6 +1,6 @@
 /*
-   Includes TEST_FILE, which is the test itself, once for each column of the table of kernels: REAL is the type of an entry there, OTHER that of the other column, IS_SINGLE tells which it is, REAL_NAME(name) is the name of a
-   function, and KERNELS the column.
+   Includes TEST_FILE, which is the test itself, once for each precision: REAL is the type of an entry there, OTHER that of the other, IS_SINGLE tells which it is, REAL_NAME(name) is the name of a
+   function, and KERNELS the column of the table of kernels that is tested.
 */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define REAL_EPSILON    ((double)FLT_EPSILON)
 #define REAL_MOST       ((double)FLT_MAX)
 #define REAL_NAME(name) name##Single
-#define KERNELS         MuonKernelsGet(MUON_SINGLE, MUON_HOST)
+#define KERNELS         MuonKernelsGet(MUON_SINGLE, TestMemory)
 #include TEST_FILE
 #undef REAL
 #undef OTHER
@@ -26,7 +26,7 @@
 #define REAL_EPSILON    DBL_EPSILON
 #define REAL_MOST       DBL_MAX
 #define REAL_NAME(name) name##Double
-#define KERNELS         MuonKernelsGet(MUON_DOUBLE, MUON_HOST)
+#define KERNELS         MuonKernelsGet(MUON_DOUBLE, TestMemory)
 #include TEST_FILE
 #undef REAL
 #undef OTHER

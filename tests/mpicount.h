@@ -42,9 +42,9 @@
 #undef MPI_Igather
 #undef MPI_Igatherv
 
-/* What ends a step, in bytes that a rank sends: the numbers of the agreement, one more for the only group of layers, and their checksum; then a vote on how it went */
+/* What ends a step, in bytes that a rank sends: the numbers of the agreement, two more for the only group of layers, and their checksum; then a vote on how it went */
 enum {
-  AGREEMENT_BYTES = 8 * (11 + 1 + 1),
+  AGREEMENT_BYTES = 8 * (11 + 2 + 1),
   VOTE_BYTES      = 8
 };
 

@@ -30,6 +30,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_learning_rate", "0.5", SOME},
                            {MUONEF21, "-muon_layer_h0.qkv_rule sgd ", "-muon_sgd_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_measure_update_rms", "1", NONE},
+                           {MUONEF21, "", "-muon_check_weights", "0", NONE},
                            {MUONDENSE, "", "-muon_preset", "torch", SOME},
                            {MUONEF21, "", "-muon_layer_h0.qkv_learning_rate", "0.5", SOME},
                            {MUONEF21, "", "-muon_momentum", "0.25", SOME},
@@ -50,6 +51,7 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-muon_restart_if_present 1 ", "-muon_restart", "nowhere", NONE},
                            {MUONEF21, "", "-muon_restart_if_present", "1", NONE},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_init", "gradient", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_drift_interval", "2", NONE},
                            {MUONEF21, "", "-ef21_compressor", "natural", SOME},
                            {MUONEF21, "", "-ef21_server_compressor", "natural", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_ratio", "0.5", SOME},
@@ -58,6 +60,9 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_length", "16", SOME},
                            {MUONEF21, "-ef21_compressor qsgd ", "-ef21_compressor_qsgd_block_norm", "l2", SOME},
                            {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_values", "bf16", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_rules", "all", SOME},
+                           {MUONEF21, "-ef21_compressor topk ", "-ef21_compressor_min_entries", "30", SOME},
+                           {MUONEF21, "", "-muon_layer_rule", "sgd", SOME},
                            {MUONEF21, "", "-muon_exchange_type", "star", NONE},
                            {MUONEF21, "", "-muon_exchange_mode", "gather", NONE},
                            {MUONEF21, "", "-muon_exchange_assignment", "roundrobin", NONE},
@@ -144,6 +149,9 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   ENUM("-muon_weight_decay_style", MuonWeightDecayStyle, muon, MuonSetWeightDecayStyle, MuonGetWeightDecayStyle, MuonWeightDecayStyles)
   REAL("-muon_clip", muon, MuonSetClip, MuonGetClip)
   ENUM("-muon_clip_layers", MuonClipLayers, muon, MuonSetClipLayers, MuonGetClipLayers, MuonClipLayersTypes)
+  STRING("-muon_layer_rule", MuonLayerRule, muon, MuonSetLayerRule, MuonGetLayerRule, MUONLAYERSGD)
+  ENUM("-ef21_compressor_rules", MuonEF21CompressorRules, muon, MuonEF21SetCompressorRules, MuonEF21GetCompressorRules, MuonEF21CompressorRulesTypes)
+  INT("-ef21_compressor_min_entries", PetscInt, muon, MuonEF21SetCompressorMinEntries, MuonEF21GetCompressorMinEntries)
   STRING("-muon_rule_match", const char *, muon, MuonSetRuleMatch, MuonGetRuleMatch, "*.qkv:sgd,bias:adamw")
   REAL("-muon_adamw_learning_rate", muon, MuonSetAdamWLearningRate, MuonGetAdamWLearningRate)
   REAL("-muon_adamw_weight_decay", muon, MuonSetAdamWWeightDecay, MuonGetAdamWWeightDecay)
@@ -160,6 +168,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   REAL("-muon_sgd_learning_rate", muon, MuonSetSGDLearningRate, MuonGetSGDLearningRate)
   REAL("-muon_sgd_weight_decay", muon, MuonSetSGDWeightDecay, MuonGetSGDWeightDecay)
   INT("-muon_measure_update_rms", PetscBool, muon, MuonSetMeasureUpdateRMS, MuonGetMeasureUpdateRMS)
+  INT("-muon_check_weights", PetscBool, muon, MuonSetCheckWeights, MuonGetCheckWeights)
   STRING("-muon_preset", const char *, muon, MuonSetPreset, MuonGetPreset, "torch")
   REAL("-muon_layer_h0.qkv_learning_rate", qkv, MuonLayerSetLearningRate, MuonLayerGetLearningRate)
   REAL("-muon_momentum", muon, MuonSetMomentum, MuonGetMomentum)
@@ -197,6 +206,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
     PetscCall(PetscSNPrintf(text, length, "%s", norm));
   }
   if (ef21 == PETSC_FALSE || strcmp(key, "-muon_type") == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  INT("-ef21_drift_interval", PetscInt, muon, MuonEF21SetDriftInterval, MuonEF21GetDriftInterval)
   ENUM("-ef21_init", MuonEF21Init, muon, MuonEF21SetInit, MuonEF21GetInit, MuonEF21Inits)
   STRING("-ef21_compressor", MuonCompressorType, c, MuonCompressorSetType, MuonCompressorGetType, MUONCOMPRESSORNATURAL)
   REAL("-ef21_compressor_ratio", c, MuonCompressorSetRatio, MuonCompressorGetRatio)
@@ -213,8 +223,8 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
 /* The number behind a word of an enumeration, in which setters are called */
 static PetscInt Number(const char word[])
 {
-  const char *const *const lists[] = {MuonScheduleTypes,         MuonMomentumStyles,       MuonMomentumAts,   MuonNesterovTypes,       MuonShapeFactors,      MuonNaNPolicies,    MuonEF21Inits,
-                                      MuonCompressorValuesTypes, MuonCompressorBlockNorms, MuonExchangeModes, MuonExchangeAssignments, MuonWeightDecayStyles, MuonClipLayersTypes};
+  const char *const *const lists[] = {MuonScheduleTypes,         MuonMomentumStyles,       MuonMomentumAts,   MuonNesterovTypes,       MuonShapeFactors,      MuonNaNPolicies,     MuonEF21Inits,
+                                      MuonCompressorValuesTypes, MuonCompressorBlockNorms, MuonExchangeModes, MuonExchangeAssignments, MuonWeightDecayStyles, MuonClipLayersTypes, MuonEF21CompressorRulesTypes};
 
   for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
     for (PetscInt i = 0; lists[k][i] != NULL; i++) {
@@ -403,7 +413,7 @@ static PetscErrorCode CheckCompressors(void)
   Problem              p;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_compressor_paper_index_bits 3 -muon_layer_h0.out_ef21_compressor_ratio 0.25"));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonEF21GetCompressor(p.muon, &c));
@@ -555,6 +565,11 @@ int main(int argc, char **argv)
       suffix: misspelt
       args: -ef21_compresor topk -lmo_typ max -muon_layer_h0.qkv_lmo_tpe max -muon_lerning_rate 1
       unused: -ef21_compresor -lmo_typ -muon_layer_h0.qkv_lmo_tpe -muon_lerning_rate
+    # What people try first: a word too much or too little, an abbreviation; never the key of another type or one that a layer has not
+    test:
+      suffix: tried
+      args: -muon_rule adamw -muon_lr 1 -muon_steps 2 -ef21_compressor_type topk -muon_layer_gain_lr 1 -muon_layer_gain_rule_match sgd -muon_layer_gain_seed 1 -lmo_polar svd -muon_tie plus
+      unused: -muon_rule -muon_lr -muon_steps -ef21_compressor_type -muon_layer_gain_lr -muon_layer_gain_rule_match -muon_layer_gain_seed -lmo_polar -muon_tie
     test:
       suffix: misspelt_prefix
       args: -prefix a_ -a_ef21_server_compresor topk -muon_lerning_rate 1

@@ -174,7 +174,7 @@ static long long Padded(long long bytes)
 }
 
 /*
-   Bytes of a step beside the agreement, which is 8 (10 + groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
+   Bytes of a step beside the agreement, which is 8 (11 + 2 groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
 */
 static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt first, PetscInt rows, PetscBool whole, PetscBool sequential, PetscInt kind)
 {

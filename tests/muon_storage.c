@@ -336,6 +336,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{1 2 3 4 6}}
+    nsize: {{1 2 3 4 6 8}}
 
 TEST*/

@@ -193,6 +193,7 @@ SETTER(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), (PetscReal)0.5))
 SETTER(SGDRate, MuonSetSGDLearningRate(RunMuon(run), (PetscReal)0.25))
 SETTER(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), (PetscReal)0.5))
 SETTER(MeasureRMS, MuonSetMeasureUpdateRMS(RunMuon(run), PETSC_TRUE))
+SETTER(CheckWeights, MuonSetCheckWeights(RunMuon(run), PETSC_FALSE))
 SETTER(Function, MuonSetScheduleFunction(RunMuon(run), RunSchedule, NULL))
 SETTER(Preset, MuonSetPreset(RunMuon(run), "torch"))
 SETTER(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 1), (PetscReal)0.25))
@@ -224,6 +225,7 @@ SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
 SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
 SETTER(Init, MuonEF21SetInit(RunMuon(run), MUON_EF21_INIT_GRADIENT))
+SETTER(DriftInterval, MuonEF21SetDriftInterval(RunMuon(run), 1))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
 SETTER(SignDirection, MuonSignSetDirection(RunMuon(run), MUON_SIGN_DIRECTION_GRADIENT))
 SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
@@ -331,6 +333,7 @@ static const Setter Setters[] = {
   {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_SGDRate, TAKES_EFFECT, 0},
   {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_SGDDecay, TAKES_EFFECT, 0},
   {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_MeasureRMS, WITHOUT_EFFECT, 0},
+  {"MuonSetCheckWeights", UP "topk", Set_CheckWeights, WITHOUT_EFFECT, 0},
   {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0},
   {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0},
   {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0},
@@ -365,6 +368,7 @@ static const Setter Setters[] = {
   {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL},
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL},
   {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0},
+  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL},
   {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL},
   {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL},

@@ -201,7 +201,7 @@ static PetscErrorCode MuonPolarMeasure_Private(const MuonMatrix *G, const MuonMa
 /*@C
   MuonPolarComputeQuality - Estimates how good a polar factor is, whatever computed it
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + polar - the object, for its options prefix in messages

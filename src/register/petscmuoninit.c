@@ -1,5 +1,6 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscmuon.h> /*I "petscmuon.h" I*/
+#include <petscmuontao.h>
 
 /* Whether PetscMuonInitialize() started PETSc, so that PetscMuonFinalize() ends it */
 static PetscBool PetscMuonBeganPetsc    = PETSC_FALSE;
@@ -25,13 +26,14 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscCall(MuonAssemblyInitializePackage());
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonInitializePackage());
+  PetscCall(TaoMuonRegister());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
   PetscMuonInitialize - Starts the library, and PETSc where it is not started
 
-  Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`; No Fortran Support
+  Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`
 
   Input Parameters:
 + argc - count of the program's arguments, may be `NULL`
@@ -63,7 +65,7 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
 /*@
   PetscMuonFinalize - Ends the library, and PETSc where `PetscMuonInitialize()` started it
 
-  Collective on `PETSC_COMM_WORLD`; No Fortran Support
+  Collective on `PETSC_COMM_WORLD`
 
   Level: beginner
 
@@ -81,7 +83,7 @@ PetscErrorCode PetscMuonFinalize(void)
 /*@
   PetscMuonInitialized - Tells whether all classes of the library are registered
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Output Parameter:
 . initialized - `PETSC_TRUE` between `PetscMuonInitialize()` and `PetscFinalize()`

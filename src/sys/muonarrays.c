@@ -95,6 +95,31 @@ PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of a row, each a line of its own, whichever way they lie */
+static MuonArray MuonArrayRow(const MuonArray *A, size_t i)
+{
+  MuonArray row = MuonArrayPart(A, i, 0, 1, MuonArrayColumns(A));
+
+  if (row.rowmajor) {
+    row.n  = row.m;
+    row.m  = 1;
+    row.ld = 1;
+  }
+  return row;
+}
+
+void MuonArrayCopyMatrix(const MuonArray *from, const MuonArray *to)
+{
+  if (!from->rowmajor == !to->rowmajor) MuonArrayAxpby(1, from, 0, to);
+  else {
+    for (size_t i = 0; i < MuonArrayRows(from); i++) {
+      const MuonArray one = MuonArrayRow(from, i), other = MuonArrayRow(to, i);
+
+      MuonArrayAxpby(1, &one, 0, &other);
+    }
+  }
+}
+
 PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
 {
   const PetscInt m = (PetscInt)MuonArrayRows(array), n = (PetscInt)MuonArrayColumns(array);
@@ -108,17 +133,7 @@ PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
   PetscCall(MatGetSize(A, &rows, &columns));
   PetscCheck(rows == m && columns == n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "Matrix of %" PetscInt_FMT " x %" PetscInt_FMT " entries for a copy, expected %" PetscInt_FMT " x %" PetscInt_FMT, rows, columns, m, n);
   PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
-  if (array->rowmajor) {
-    /* A row here is entries far from each other there: lines of one entry */
-    for (size_t i = 0; i < array->n; i++) {
-      MuonArray from = MuonArrayPart(array, i, 0, 1, array->m), to = MuonArrayPart(&matrix.here, i, 0, 1, array->m);
-
-      from.m  = 1;
-      from.n  = array->m;
-      from.ld = 1;
-      MuonArrayAxpby(1, &from, 0, &to);
-    }
-  } else MuonArrayAxpby(1, array, 0, &matrix.here);
+  MuonArrayCopyMatrix(array, &matrix.here);
   PetscCall(MuonMatRestoreMatrix(A, PETSC_TRUE, &matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,7 +10,7 @@ static PetscBool MuonRowsArePacked(const MuonArray *whole)
   return whole->rowmajor && (whole->ld == whole->m || whole->n < 2) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], const MuonArray *whole, void *packed, PetscBool pack)
+static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, void *packed, PetscBool pack)
 {
   const size_t columns = MuonArrayColumns(whole);
 
@@ -18,12 +18,12 @@ static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], const MuonAr
     const MuonArray part = MuonArrayPart(whole, (size_t)ranges[r], 0, (size_t)(ranges[r + 1] - ranges[r]), columns);
     const MuonArray row  = MuonArrayLike(&part, part.precision, (char *)packed + (size_t)ranges[r] * columns * MuonArrayEntryBytes(whole));
 
-    if (pack) MuonArrayAxpby(1, &part, 0, &row);
+    if (pack) MuonArrayAxpby(scale, &part, 0, &row);
     else MuonArrayAxpby(1, &row, 0, &part);
   }
 }
 
-PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
+PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
 {
   const MPI_Datatype type = whole->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
   const void        *send = whole->data;
@@ -38,11 +38,12 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], const Mu
     PetscCheck(count <= PETSC_MPI_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries in the rows of rank %d are more than MPI sums in one call, expected at most %d", count, r, PETSC_MPI_INT_MAX);
     counts[r] = (PetscMPIInt)count;
   }
-  if (MuonRowsArePacked(whole) == PETSC_FALSE) {
-    MuonRowsPack(size, ranges, whole, packed->data, PETSC_TRUE);
+  if (MuonRowsArePacked(whole) == PETSC_FALSE || scale != 1) {
+    MuonRowsPack(size, ranges, scale, whole, packed->data, PETSC_TRUE);
     send = packed->data;
   }
   *bytes += (PetscLogDouble)MuonArrayBytes(whole);
+  MuonLogTraffic(1, (PetscLogDouble)MuonArrayBytes(whole), 1);
   PetscCallMPI(MPI_Ireduce_scatter(send, rows->data, counts, type, MPI_SUM, comm, request));
   PetscCall(PetscFree(counts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -69,9 +70,10 @@ PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const Muon
   own.data = (char *)data + (size_t)ranges[rank] * MuonArrayColumns(whole) * MuonArrayEntryBytes(whole);
   if (own.data != rows->data) MuonArrayAxpby(1, rows, 0, &own);
   *bytes += (PetscLogDouble)MuonArrayBytes(&own);
+  MuonLogTraffic(1, (PetscLogDouble)MuonArrayBytes(&own), 1);
   PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
-  if (direct == PETSC_FALSE) MuonRowsPack(size, ranges, whole, data, PETSC_FALSE);
+  if (direct == PETSC_FALSE) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,7 +34,7 @@ enum {
   MUON_TRANSPORT_EVERYWHERE = -1
 };
 
-typedef struct {
+typedef struct _n_MuonTransport {
   MPI_Comm     comm; /* borrowed: must outlive the transport; nobody else may use it meanwhile */
   MPI_Datatype unit;
   MPI_Request *requests; /* of the sums under way */
@@ -42,8 +42,12 @@ typedef struct {
   uint64_t    *sizes;    /* two arrays, MUON_TRANSPORT_COPIES words a rank: those that leave, those that came */
   int          rank, size;
   int          started, room; /* requests in use and allocated */
+  int          tested;        /* the first error of SumTest, which Wait returns */
   uint64_t     bytes;         /* in the send buffers of the communication calls, each buffer once */
   uint64_t     calls;         /* communication calls; waiting is none */
+  uint64_t     messages;      /* of these, those with something in their send buffer */
+  uint64_t     pairs;         /* of these, those that send to one rank alone */
+  uint64_t     told[3];       /* what MuonTransportNews() has told of */
 } MuonTransport;
 
 /* Messages on their way that nobody waits for yet */
@@ -65,6 +69,9 @@ void MuonTransportFree(MuonTransport *transport);
 int  MuonTransportBufferInit(const MuonTransport *transport, MuonTransportBuffer *buffer);
 int  MuonTransportBufferGrow(MuonTransportBuffer *buffer, uint64_t bytes); /* to hold at least so many, with what it holds */
 void MuonTransportBufferFree(MuonTransportBuffer *buffer);
+
+/* What was counted since this function was called last: buffers that were handed to MPI, their bytes, and calls in which all ranks take part. 0 where there is one rank */
+void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *bytes, uint64_t *collectives);
 
 /* bytes rounded up to whole units: send buffers need that much room, and the padding in them is zeroed before they are sent */
 uint64_t MuonTransportPadded(uint64_t bytes);
@@ -96,8 +103,13 @@ int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, i
 /* Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32 that flip on the way change no answer */
 int MuonTransportVote(MuonTransport *transport, int yes, int *all);
 
-/* Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started */
-int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
-int MuonTransportSumWait(MuonTransport *transport);
+/*
+   Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started. A sum may take several requests: those that SumStart
+   adds to transport->started, which WaitSome ends alone. Test lets MPI move what is under way
+*/
+int  MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
+int  MuonTransportSumWait(MuonTransport *transport);
+int  MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end);
+void MuonTransportSumTest(MuonTransport *transport);
 
 MUON_C_END

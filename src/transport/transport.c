@@ -154,6 +154,17 @@ static void Count(MuonTransport *transport, uint64_t bytes)
 {
   transport->bytes += bytes;
   transport->calls++;
+  if (bytes > 0) transport->messages++;
+}
+
+void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *bytes, uint64_t *collectives)
+{
+  const uint64_t now[3] = {transport->messages, transport->bytes, transport->calls - transport->pairs}, some = transport->size > 1;
+
+  *messages    = some * (now[0] - transport->told[0]);
+  *bytes       = some * (now[1] - transport->told[1]);
+  *collectives = some * (now[2] - transport->told[2]);
+  memcpy(transport->told, now, sizeof(now));
 }
 
 static void CountSizes(MuonTransport *transport, int sizes)
@@ -272,6 +283,7 @@ int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uin
   int units;
 
   Try(Pack(send, bytes, transport->sizes, &units));
+  transport->pairs += 2;
   CountSizes(transport, 1);
   Try(MPI_Send(transport->sizes, MUON_TRANSPORT_COPIES, MPI_UINT64_T, to, 0, transport->comm));
   Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
@@ -352,5 +364,22 @@ int MuonTransportSumWait(MuonTransport *transport)
   const int started = transport->started;
 
   transport->started = 0;
-  return MPI_Waitall(started, transport->requests, MPI_STATUSES_IGNORE);
+  return MuonTransportSumWaitSome(transport, 0, started);
+}
+
+int MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end)
+{
+  const int tested = transport->tested;
+
+  transport->tested = MPI_SUCCESS;
+  Try(tested);
+  return MPI_Waitall(end - begin, transport->requests + begin, MPI_STATUSES_IGNORE);
+}
+
+void MuonTransportSumTest(MuonTransport *transport)
+{
+  int       all;
+  const int code = MPI_Testall(transport->started, transport->requests, &all, MPI_STATUSES_IGNORE);
+
+  if (code != MPI_SUCCESS && transport->tested == MPI_SUCCESS) transport->tested = code;
 }

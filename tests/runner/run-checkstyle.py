@@ -242,6 +242,7 @@ class Style(unittest.TestCase):
     self.page("  Note:\n  More is better.\n\n.seealso: `MuonPolar`, `MuonPolarGetSteps()`", ".seealso: `MuonPolar`, `MuonPolarGetSteps()`\n\n  Note:\n  More is better.", ".seealso: comes last")
     self.page("  Level: intermediate\n\n  Note:\n  More is better.\n", "  Note:\n  More is better.\n\n  Level: intermediate\n", "order")
     self.page("+ polar - the object\n- steps", ". polar - the object\n. steps", "are marked")
+    self.page(".seealso: `MuonPolar`, `MuonPolarGetSteps()`", ".seealso: `MuonPolar`, `MuonPolarGetStep()`", "MuonPolarGetStep() is no function")
     self.page("Input Parameters:", "Input Parameter:", "with 2 items")
     self.page("- steps - the number", "- steps  - the number", "dashes")
     self.page("- steps - the number", "- count - the number", "steps is not described")
@@ -258,7 +259,9 @@ class Style(unittest.TestCase):
     self.assertTrue(any("no MuonPolarGetSteps()" in f.message for f in found))
     path = "src/polar/interface/polar.c"
     self.assertFinds("is in no man page", path, POLAR.replace("-lmo_polar_steps n - the", "-lmo_steps n - the"))
-    self.assertFinds("is not in README.md", path, POLAR.replace("-lmo_polar_steps", "-lmo_polar_count"))
+    self.assertFinds("whose man page has no line for it", path, POLAR.replace('"-lmo_polar_steps"', '"-lmo_polar_count"'))
+    self.assertFinds("no description", path, POLAR.replace('"Number of steps"', '""'))
+    self.assertFinds("no description", path, POLAR.replace('"Number of steps"', '"Number of steps."'))
     self.assertFinds("not in a public header", path, POLAR.replace('"MuonPolarSetSteps"', '"MuonPolarSetCount"'))
     self.assertFinds("names no function", path, POLAR.replace('"MuonPolarSetSteps"', '""'))
 

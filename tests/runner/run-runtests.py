@@ -19,6 +19,16 @@ def source(block):
   return "int main(void) {return 0;}\n\n/*TEST\n\n" + block + "\nTEST*/\n"
 
 
+class Languages(unittest.TestCase):
+  def test_blocks_in_comments(self):
+    block = "/*TEST\n\n  test:\n    # two ranks\n    nsize: 2\n    args: -a 'b!'\n\nTEST*/\n"
+    expected = vars(runtests.read_tests("tests/t.c", block)[0])["keys"]
+    self.assertEqual(expected, {"nsize": "2", "args": "-a 'b!'"})
+    for source, mark in (("tests/t.F90", "!"), ("tests/t.py", "#")):
+      text = "first line\n" + "".join(mark + line + "\n" for line in block.splitlines())
+      self.assertEqual(vars(runtests.read_tests(source, text)[0])["keys"], expected)
+
+
 class Compare(unittest.TestCase):
   def differs(self, a, b, tolerance=0.0):
     return bool(runtests.compare(a, b, tolerance))
@@ -58,6 +68,25 @@ class Compare(unittest.TestCase):
     self.assertEqual(own, "one\ntwo\n")
     self.assertEqual(unused, ["-foo", "-bar"])
     self.assertEqual(len(memory), 2)
+
+  def test_quoted(self):
+    test, = runtests.read_tests("tutorials/mpi/a.c", source("""
+  test:
+    nsize: 3
+    args: -x  1
+    output_file: README.md
+"""))
+    command = runtests.quoted_command(test)
+    self.assertEqual(command, "mpiexec -n 3 ./a -x 1")
+    text = "Text\n\n    $ mpiexec -n 3 ./a -x 1\n    one\n      two\n    $ ./b\n    three\n\nmore\n"
+    self.assertEqual(runtests.quoted_lines(text, command), (3, 5))
+    self.assertEqual(runtests.quoted_lines(text, "./b"), (6, 7))
+    self.assertIsNone(runtests.quoted_lines(text, "./c"))
+    with tempfile.TemporaryDirectory() as root:
+      os.makedirs(os.path.join(root, "tutorials", "mpi"))
+      with open(os.path.join(root, "tutorials", "mpi", "README.md"), "w") as f:
+        f.write(text)
+      self.assertEqual(runtests.unquoted_runs(root, [test]), [("tutorials/mpi/README.md", "no test runs './b'")])
 
 
 class Grammar(unittest.TestCase):
@@ -138,7 +167,7 @@ class Running(unittest.TestCase):
     self.folder = tempfile.TemporaryDirectory()
     self.build = self.folder.name
     os.makedirs(os.path.join(self.build, "tests"))
-    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
+    options = types.SimpleNamespace(build=self.build, update=False, limit=20.0, mpiexec="mpiexec", petscconf="", cc="mpicc", fortran="mpif90", make="", petsc_dir="", petsc_arch="", slepc_dir="", sanitize=False)
     self.runner = runtests.Runner(options)
 
   def tearDown(self):
@@ -208,7 +237,7 @@ class Running(unittest.TestCase):
     self.assertEqual(self.outcome("exit 0", requires="no-such-program")[0], "fail")
     self.assertEqual(self.outcome("exit 0", requires="single"), ("other", ["requires single"]))
     self.assertEqual(self.outcome("exit 0", SKIP="too slow")[0], "fail")
-    self.assertEqual(self.outcome("exit 0", SKIP="needs kokkos")[0], "skip")
+    self.assertEqual(self.outcome("exit 0", SKIP="needs cuda")[0], "skip")
 
   def test_together(self):
     # A program that runs its cases as tests/runner/main.c does: the second fails where it is not alone, the third always

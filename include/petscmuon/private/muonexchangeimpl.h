@@ -87,7 +87,8 @@ typedef enum {
    sees is seen before MPI is asked for a packet.
 
    MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's contribution, an array without gaps, out the sum over the workers where this one serves the item (else its data may be NULL). It is
-   there after ReduceEnd, which waits for all items that were begun; all workers begin them in one order, before or after Begin. ReduceTyped does both with length[i] entries of a type that MPI sums. in is not modified.
+   there after ReduceWait, and for all items that were begun after ReduceEnd; all workers begin them in one order, before or after Begin.
+   ReduceProgress lets MPI move them meanwhile. ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1], into as many items
    as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by messages about the only item; a
@@ -110,6 +111,8 @@ PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_
 PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
 PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
 PETSC_EXTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
+PETSC_EXTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
+PETSC_EXTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_EXTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
@@ -143,3 +146,6 @@ PETSC_INTERN PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment, c
 
 /* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */
 PETSC_INTERN PetscErrorCode MuonExchangeCheckTransport_Private(int);
+struct _n_MuonTransport;
+/* Tells -log_view, inside an event, what moved since the last call */
+PETSC_INTERN PetscErrorCode MuonExchangeLogTransport_Private(struct _n_MuonTransport *);

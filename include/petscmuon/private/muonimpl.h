@@ -34,6 +34,8 @@ typedef struct _n_MuonVotes     *MuonVotes;
 struct _n_MuonPartition {
   PetscMPIInt  size, position, nworkers, worker;
   PetscMPIInt *worker_of, *position_of; /* of all ranks */
+  double      *weight;                  /* of all workers, with the mean 1; NULL where all are equal */
+  double       share;                   /* of this rank in the mean over its worker's ranks, times their number */
   MPI_Comm     inside, across;          /* this rank's worker; the ranks of the same position in all workers. Both are MPI_COMM_NULL where every rank is a worker: it is alone inside, and the optimizer's communicator is across */
 };
 
@@ -49,6 +51,7 @@ typedef struct {
   PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
   char     *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
   PetscBool serves;
+  PetscBool edited;          /* somebody changed the weights since the last step: X is not looked at in this one */
   double    previous, fresh; /* weights of momentum and gradient in this step */
   PetscBool summed;          /* what came up is in sum already */
   double    squares;         /* of the update of this step, where it is measured */
@@ -65,6 +68,7 @@ typedef struct {
   PetscBool      cut;      /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
   MuonArray      gradient; /* of the layer, borrowed for a step */
   MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
+  MuonArray      weighted; /* what MPI sums, times the worker's weight where that is not 1 */
   MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
   MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
   PetscBool      begun;    /* the sum of T over the workers is under way already, in the exchange */
@@ -100,6 +104,7 @@ struct _n_MuonGroup {
   MuonItem        *item;
   PetscLogDouble   bytes;   /* handed to MPI in this step, for gradients that are summed and weights that are gathered inside the worker */
   unsigned int     replica; /* checksum of what this rank is about to apply where others compute the same */
+  unsigned int     weights; /* and of a slice of the weights that others have too, before the step */
   MuonExchangeMode mode;
   PetscBool        direct; /* every rank computes the new weights of every piece: no message down */
   MuonVotes        votes;  /* of a group that votes (muonvote.c), else NULL: then a mean is formed */
@@ -185,8 +190,9 @@ struct _p_Muon {
   PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
   PetscBool          cost_measure;
 
-  char           *preset, *rule_match;
-  PetscBool       measure_update_rms;
+  char           *preset, *rule_match, *layer_rule;
+  PetscBool       measure_update_rms, check_weights;
+  PetscBool       learning_rateset; /* by somebody: no default */
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -208,9 +214,19 @@ struct _p_Muon {
   PetscInt64          nancount;
   PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
   MuonConvergedReason reason;
+  MuonLayer           drifted; /* with MUON_DIVERGED_WEIGHTS, else NULL */
   MuonTraffic         traffic;
   PetscObjectState    chosen;  /* the sum of the states of all objects that have options, when texts was computed */
   unsigned int        choices; /* hash of what these say */
+
+  PetscReal worker_weight; /* of this rank as it was set */
+  double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
+  PetscBool test_gradient, gradienttested;
+
+  MuonValidationFn *validation;
+  void             *validationctx;
+  PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
+  PetscReal         value;
 
   PetscInt       nmonitors, monitorinterval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
@@ -253,6 +269,12 @@ static inline MuonArray MuonPiecePart(const MuonPiece *piece, const MuonArray *w
 }
 
 /* Shape, order and precision of the piece's state */
+/* What servers step from: weights of their own, or the workers' W */
+static inline MuonArray MuonPieceServerWeights(const MuonPiece *piece, const MuonArray *W)
+{
+  return piece->X.data != NULL && piece->edited == PETSC_FALSE ? piece->X : *W;
+}
+
 PETSC_EXTERN PetscErrorCode MuonPieceGetStateShape(Muon, const MuonPiece *, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonPieceFind(Muon, MuonLayer, MuonPiece **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
@@ -273,6 +295,8 @@ PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal
 /* The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that decide nothing; how many layers and entries each rule moves */
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+/* Warns where somebody set the learning rate and no layer has it */
+PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
@@ -291,12 +315,23 @@ PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, c
 PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
+/* Layers that are slices become those of another vector with the same entries on each rank, before MuonSetUp() */
+PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* Where -help is given, one line, once, on the keys of a layer's own */
+PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
+/* Tells -info what was decided at the set-up */
+PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
 /* Rate, decay and radius of this step for a layer */
 PETSC_EXTERN PetscErrorCode MuonGetStepInfo(Muon, MuonLayer, MuonLayerStepInfo *);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
+/* Weights that differ where they must not: looked for in the round of each step; the first layer where a slice of them does. Collective */
+PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDescribeDrifted_Private(Muon, size_t, char[]);
+PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
+PETSC_INTERN PetscErrorCode MuonFindDrifted_Private(Muon, PetscInt slice, MuonLayer *);
 /* What a layer takes over from the optimizer where it has no choice of its own */
 PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
@@ -305,6 +340,10 @@ PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
 /* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
+/* Gives partitions the weights of workers */
+PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
+/* Worker: begins the sum of T over the workers */
+PETSC_INTERN PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *, const MuonArray *T, const MuonArray *sum);
 /* Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its beginning */
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonPiece *);
 /* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
@@ -328,6 +367,8 @@ PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonS
 /* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
+/* The validation, where this step asks for it */
+PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 /* Worker, exchange, server, exchange, agreement, commit */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */

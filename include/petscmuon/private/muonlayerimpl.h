@@ -49,13 +49,18 @@ struct _p_MuonLayer {
   PetscInt         m, n;        /* of the whole matrix */
   MPI_Comm         comm;        /* of the ranks that hold its rows together: a worker; the caller's */
   PetscMPIInt      ranks;       /* how many these are */
-  PetscInt         first, rows; /* the rows that are here in memory */
+  PetscInt         M, N;        /* of the matrix of which each of them has rows: m and n, or of a slice that is spread over them its m n entries in the order of memory, and 1 */
+  PetscInt         first, rows; /* the rows of that which are here in memory */
   PetscInt        *ranges;      /* of rows on these ranks, known after MuonLayerSetUpRows_Private() */
+  int              rowmajor;    /* the lines of the m x n matrix in memory are its rows */
   MuonLayerStorage storage;
   Mat              W; /* the caller's weights: one of W, w and array, by the storage */
   Vec              w;
+  Vec              g;     /* of a slice of w, its gradient's vector, */
+  PetscInt         start; /* the number of its first entry in both, */
+  PetscInt         skip;  /* and how many entries here are before it */
   MuonLayerArray   array;
-  MuonArray        shape; /* of the weights that are here, without data and gaps */
+  MuonArray        shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
   PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
   PetscBool        nogradient;    /* the caller said that there is none */
@@ -81,7 +86,11 @@ struct _p_MuonLayer {
   PetscMPIInt      owner;                                        /* -1: every rank */
   PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  PetscBool        watched; /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  PetscObjectState writes;
+  PetscInt         slice; /* that is noted beside the whole */
+  unsigned int     hashofall, hashofslice;
   PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
@@ -142,11 +151,28 @@ PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
 /* Likewise of all rows, wherever they are */
 PETSC_EXTERN PetscErrorCode MuonLayerGetWholeShape(MuonLayer, MuonArray *);
+/* Whether the ranks of a worker have ranges of its entries, which need not be rows; and the m x n matrix that all of them in one memory without gaps are, which is the array itself for other layers */
+static inline PetscBool MuonLayerIsEntries(MuonLayer layer)
+{
+  return layer->M != layer->m || layer->N != layer->n ? PETSC_TRUE : PETSC_FALSE;
+}
+PETSC_EXTERN MuonArray MuonLayerMatrixOf(MuonLayer, const MuonArray *whole);
+/* A block as a part of the M x N matrix */
+PETSC_EXTERN PetscErrorCode MuonLayerGetRowsBlock(MuonLayer, PetscInt, MuonBlock *);
 /* Learns the ranges of rows of an array; collective on the layer's own communicator, which was found to be a worker */
 PETSC_INTERN PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer);
 /* Between Get and Restore the weights are an array in their own memory, whatever the storage */
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
+/* A checksum, on from that in hash, of the weights that are here, or of one of so many slices of them, one entry behind the other. A negative slice is all */
+#define MUON_LAYER_SLICES 64
+PETSC_EXTERN PetscErrorCode MuonLayerHashWeights(MuonLayer, PetscInt slice, unsigned int *hash);
+/*
+   Notes what the weights are, which MuonLayerRestoreWeightsMemory() does after each write of the library's to a layer that is watched; and tells whether they are something else now. Weights in an object that counts its writes are
+   looked at whole where there was one; of others, and of memory that is not PETSc's, a slice is, another one each time
+*/
+PETSC_EXTERN PetscErrorCode MuonLayerNoteWeights(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerWereWeightsEdited(MuonLayer, PetscBool *);
 /*
    The gradient of this step, without data where there is none, which means zeros. ours: the layer's own buffer, without gaps and in the weights' precision, which the step may overwrite and swap; else it is the caller's and only
    read

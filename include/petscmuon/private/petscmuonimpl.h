@@ -10,6 +10,22 @@
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>
 
+/* What moves past PETSc's own MPI calls, for -log_view, which halves the sum of what is sent and what arrives. A message is a buffer that a rank hands to MPI, a reduction a call of all ranks */
+static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes, PetscLogDouble reductions)
+{
+#if PetscDefined(USE_LOG)
+  petsc_send_ct += messages;
+  petsc_recv_ct += messages;
+  petsc_send_len += bytes;
+  petsc_recv_len += bytes;
+  petsc_allreduce_ct += reductions;
+#else
+  (void)messages;
+  (void)bytes;
+  (void)reductions;
+#endif
+}
+
 /*
    Scratch memory that the objects working on the layers one after the other share: there is one such arena in an optimizer, not one for each layer.
    A slot holds one buffer that only grows. Whoever takes a slot may use it until control returns to its caller; the slots of different floors differ,
@@ -84,6 +100,8 @@ PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscSca
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
+/* Copies a matrix between arrays of any order and precision */
+PETSC_EXTERN void MuonArrayCopyMatrix(const MuonArray *from, const MuonArray *to);
 /* Copies an array, whatever its order and precision, to the caller's sequential dense matrix, which must have its shape */
 PETSC_EXTERN PetscErrorCode MuonMatCopyArray(const MuonArray *, Mat);
 /* A matrix that is all on this rank */
@@ -93,7 +111,7 @@ PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
    Gather makes the whole array at every rank. packed is room of the size of the whole, which is not looked at where memory is in the order of rows already; for a sum it is used until the request is done. bytes grows by what is
    handed to MPI
 */
-PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, const PetscInt ranges[], const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
+PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
 PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
 /* Whether all entries are finite, on every rank of the matrix */
 PETSC_EXTERN PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *, PetscBool *);

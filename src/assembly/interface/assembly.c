@@ -161,7 +161,7 @@ static const char *MuonAssemblyPrefix_Private(MuonAssembly assembly)
 - precision - `MUON_ASSEMBLY_PRECISION_NATIVE` (the default), `MUON_ASSEMBLY_PRECISION_SINGLE` or `MUON_ASSEMBLY_PRECISION_BF16`
 
   Options Database Key:
-. -muon_assembly_precision (native|single|bf16) - sets the precision
+. -muon_assembly_precision (native|single|bf16) - sets the precision, native by default
 
   Level: intermediate
 
@@ -216,7 +216,7 @@ PetscErrorCode MuonAssemblyGetPrecision(MuonAssembly assembly, MuonAssemblyPreci
 - assignment - `MUON_EXCHANGE_ASSIGNMENT_LPT` (the default), `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` or `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`
 
   Options Database Key:
-. -muon_assembly_assignment (lpt|roundrobin|bucketed) - sets the assignment
+. -muon_assembly_assignment (lpt|roundrobin|bucketed) - sets the assignment, lpt by default
 
   Level: intermediate
 
@@ -269,7 +269,7 @@ PetscErrorCode MuonAssemblyGetAssignment(MuonAssembly assembly, MuonExchangeAssi
 - chunk    - how many, at least 1; by default as many as the worker has ranks
 
   Options Database Key:
-. -muon_assembly_chunk items - sets the number
+. -muon_assembly_chunk items - sets the number, as many as the worker has ranks by default
 
   Level: intermediate
 
@@ -322,7 +322,7 @@ PetscErrorCode MuonAssemblyGetChunk(MuonAssembly assembly, PetscInt *chunk)
 - warmup   - how many, at least 1, 5 by default as in Motif's Parallel Muon
 
   Options Database Key:
-. -muon_assembly_warmup chunks - sets the number
+. -muon_assembly_warmup chunks - sets the number, 5 by default
 
   Level: intermediate
 

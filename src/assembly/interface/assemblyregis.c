@@ -10,7 +10,7 @@ const char *const MuonAssemblyPrecisions[] = {"native", "single", "bf16", "MuonA
 /*@C
   MuonAssemblyInitializePackage - Initializes the `MuonAssembly` package; called by `MuonAssemblyCreate()` and `PetscMuonInitialize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 
@@ -32,7 +32,7 @@ PetscErrorCode MuonAssemblyInitializePackage(void)
 /*@C
   MuonAssemblyFinalizePackage - Finalizes the `MuonAssembly` package; called from `PetscFinalize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 

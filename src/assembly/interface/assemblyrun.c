@@ -283,6 +283,7 @@ static PetscErrorCode MuonAssemblyGather_Private(MuonAssembly assembly, const Mu
   PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
   if (owned == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &flight->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
   if (gathered == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllGatherStart(&assembly->transport, &flight->moveall, all->data, all->offset, all->bytes)));
+  PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -379,6 +380,7 @@ static PetscErrorCode MuonAssemblyCompute_Private(MuonAssembly assembly, const M
   if (assembly->size == 1 || owned == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &scatter->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
+  PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

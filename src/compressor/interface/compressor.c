@@ -45,14 +45,14 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 /*@C
    MuonCompressorSetType - Sets what a compressor keeps
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c    - the compressor
 -  type - one of the values of `MuonCompressorType`
 
    Options Database Key:
-.  -compressor type - the type
+.  -compressor type - the type, identity by default
 
    Level: intermediate
 
@@ -104,7 +104,7 @@ PetscErrorCode MuonCompressorDestroyData(MuonCompressor c)
 /*@C
    MuonCompressorGetType - Gets the type of a compressor
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -129,7 +129,7 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
 /*@C
    MuonCompressorSetOptionsPrefix - Sets the prefix of the keys that a compressor reads
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c      - the compressor
@@ -153,7 +153,7 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
 /*@C
    MuonCompressorGetOptionsPrefix - Gets the prefix of the keys that a compressor reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor
@@ -339,7 +339,7 @@ PetscErrorCode MuonCompressorGetRatio(MuonCompressor c, PetscReal *ratio)
 -  rank - the rank, at least 1, or `PETSC_DETERMINE` for what `MuonCompressorSetRatio()` says (the default)
 
    Options Database Key:
-.  -compressor_rank k - the rank
+.  -compressor_rank k - the rank, chosen by the ratio by default
 
    Level: intermediate
 
@@ -500,7 +500,7 @@ PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *v
 -  bits - how many bits an index counts, or `PETSC_DETERMINE` for the fewest that number the entries of the layer (the default)
 
    Options Database Key:
-.  -compressor_paper_index_bits bits - the price
+.  -compressor_paper_index_bits bits - the price, those of the largest layer by default
 
    Level: advanced
 
@@ -615,7 +615,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
 /*@C
    MuonCompressorSetStream - Sets whose messages a compressor writes or reads
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c         - the compressor

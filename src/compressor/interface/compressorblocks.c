@@ -3,7 +3,7 @@
 /*@
    MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks, each of which is compressed by itself
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c        - the compressor
@@ -47,7 +47,7 @@ PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const P
 /*@C
    MuonCompressorGetBlocks - Gets the grid of blocks that are compressed by themselves
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor

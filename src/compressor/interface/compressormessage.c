@@ -357,7 +357,7 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 /*@C
    MuonCompressorGetMaxBytes - Gets the most bytes that a message of a layer takes
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c - the compressor
@@ -385,7 +385,7 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
 /*@C
    MuonCompressorEncode - Writes the message of a compressed matrix
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c        - the compressor
@@ -442,7 +442,7 @@ static PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, Petsc
 /*@C
    MuonCompressorValidate - Tells whether bytes are a message that an object like this one could have written
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c     - the compressor, of the type and with the choices of the sender's
@@ -486,7 +486,7 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
 /*@C
    MuonCompressorDecode - Overwrites a matrix with what a message holds
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c     - the compressor
@@ -515,7 +515,7 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsign
 /*@C
    MuonCompressorDecodeAdd - Adds a multiple of what a message holds to a matrix
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c     - the compressor
@@ -593,7 +593,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
 /*@C
    MuonCompressorGetCost - Gets what a message costs, in three currencies
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameters:
 +  c     - the compressor

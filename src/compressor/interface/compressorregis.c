@@ -78,7 +78,7 @@ PetscErrorCode MuonCompressorRegister(const char name[], PetscErrorCode (*functi
 /*@C
    MuonCompressorRegisterAll - Adds the types of compressors that the library brings
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Level: advanced
 
@@ -111,7 +111,7 @@ PetscErrorCode MuonCompressorRegisterAll(void)
 /*@C
    MuonCompressorFinalizePackage - Frees what `MuonCompressorInitializePackage()` made
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Level: developer
 
@@ -135,7 +135,7 @@ PetscErrorCode MuonCompressorFinalizePackage(void)
 /*@C
    MuonCompressorInitializePackage - Registers the class `MuonCompressor`, its types and its log event
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Level: developer
 

@@ -290,7 +290,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 - mode     - `MUON_EXCHANGE_MODE_REDUCE`, `MUON_EXCHANGE_MODE_ALLREDUCE` or `MUON_EXCHANGE_MODE_GATHER`
 
   Options Database Key:
-. -muon_exchange_mode (reduce|allreduce|gather) - sets the mode
+. -muon_exchange_mode (reduce|allreduce|gather) - sets the mode, chosen by the messages by default
 
   Level: intermediate
 
@@ -411,7 +411,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
 - assignment - `MUON_EXCHANGE_ASSIGNMENT_LPT` (the default), `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` or `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`
 
   Options Database Key:
-. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets the assignment
+. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets the assignment, lpt by default
 
   Level: intermediate
 
@@ -486,7 +486,7 @@ PetscErrorCode MuonExchangeGetWorkers(MuonExchange exchange, PetscMPIInt *nworke
 /*@C
   MuonExchangeSetItems - Says what is served: pieces of layers, with what it costs to serve them
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + exchange - the exchange

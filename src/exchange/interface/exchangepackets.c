@@ -16,6 +16,24 @@ PetscErrorCode MuonExchangeCheckTransport_Private(int code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonExchangeLogTransport_Private(MuonTransport *transport)
+{
+  uint64_t messages, bytes, collectives;
+
+  PetscFunctionBegin;
+  MuonTransportNews(transport, &messages, &bytes, &collectives);
+  MuonLogTraffic((PetscLogDouble)messages, (PetscLogDouble)bytes, (PetscLogDouble)collectives);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonExchangeEventEnd_Private(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeLogTransport_Private(&exchange->link->transport));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonExchangeLinkCreate_Private(MPI_Comm comm, MuonExchangeLink *link)
 {
   PetscFunctionBegin;
@@ -31,6 +49,7 @@ PetscErrorCode MuonExchangeLinkSetUp_Private(MuonExchange exchange)
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeLinkReset_Private(link));
+  PetscCall(PetscCalloc2(exchange->nitems, &link->sumbegin, exchange->nitems, &link->sumend));
   for (int d = 0; d < 2; d++) {
     MuonExchangePackets packets = &link->way[d];
     const PetscInt      n       = d == MUON_EXCHANGE_DOWN ? exchange->nitems : exchange->nworkers * (exchange->first[exchange->worker + 1] - exchange->first[exchange->worker]);
@@ -56,6 +75,7 @@ PetscErrorCode MuonExchangeLinkReset_Private(MuonExchangeLink link)
     PetscCall(PetscFree3(packets->senderstatus, packets->message, packets->messagebytes));
   }
   PetscCall(PetscArrayzero(link->way, 2));
+  PetscCall(PetscFree2(link->sumbegin, link->sumend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +325,7 @@ PetscErrorCode MuonExchangeUp(MuonExchange exchange, MuonStatus status)
   PetscUseTypeMethod(exchange, up, up);
   served = exchange->first[exchange->worker + 1] - exchange->first[exchange->worker];
   for (PetscMPIInt w = 0; w < exchange->nworkers && served > 0; w++) up->senderstatus[w] = MuonExchangeOpen_Private(up, w, served, up->message + w * served, up->messagebytes + w * served);
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,7 +389,7 @@ PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeCli
     PetscCall(MuonExchangeSeal_Private(exchange, up, *status, 0, 1));
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(transport, me - (me & -me), up->out.data + up->out.offset[0], up->out.bytes[0])));
   }
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -390,7 +410,7 @@ PetscErrorCode MuonExchangeDown(MuonExchange exchange, MuonStatus status)
       if (n > 0) down->senderstatus[w] = MuonExchangeOpen_Private(down, w, n, down->message + first, down->messagebytes + first);
     }
   }
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,7 +434,9 @@ static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscI
 
   PetscFunctionBegin;
   PetscCheck(length == 0 || out != NULL || (root >= 0 && root != exchange->worker), PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The sum of item %s is to come here, and there is no room for it", exchange->names[i]);
+  exchange->link->sumbegin[i] = exchange->link->transport.started;
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumStart(&exchange->link->transport, root, in, out, length, type)));
+  exchange->link->sumend[i] = exchange->link->transport.started;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,7 +447,7 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, (uint64_t)length[i], type[i], in[i], out[i]));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,16 +459,34 @@ PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, con
   PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeReduceWait(MuonExchange exchange, PetscInt item)
+{
+  MuonExchangeLink link = exchange->link;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWaitSome(&link->transport, link->sumbegin[item], link->sumend[item])));
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void MuonExchangeReduceProgress(void *exchange)
+{
+  MuonTransportSumTest(&((MuonExchange)exchange)->link->transport);
 }
 
 PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
 {
   PetscFunctionBegin;
+  PetscCall(PetscArrayzero(exchange->link->sumbegin, exchange->nitems));
+  PetscCall(PetscArrayzero(exchange->link->sumend, exchange->nitems));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -492,7 +532,7 @@ PetscErrorCode MuonExchangeAgree(MuonExchange exchange, PetscInt64 step, PetscIn
   }
   *intact = agreed != 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscFree2(mine, theirs));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

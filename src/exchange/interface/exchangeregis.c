@@ -11,7 +11,7 @@ static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 /*@C
   MuonExchangeRegisterAll - Registers all types of `MuonExchange` in the library
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: advanced
 
@@ -33,7 +33,7 @@ PetscErrorCode MuonExchangeRegisterAll(void)
 /*@C
   MuonExchangeInitializePackage - Initializes the `MuonExchange` package; called by `MuonExchangeCreate()` and `PetscMuonInitialize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 
@@ -54,7 +54,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
 /*@C
   MuonExchangeFinalizePackage - Finalizes the `MuonExchange` package; called from `PetscFinalize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 

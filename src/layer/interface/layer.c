@@ -9,7 +9,7 @@
 /*@
   MuonLayerSetRule - Chooses the rule that moves a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -57,7 +57,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
 /*@
   MuonLayerGetRule - Gets the rule that moves a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -79,7 +79,7 @@ PetscErrorCode MuonLayerGetRule(MuonLayer layer, MuonLayerRule *rule)
 /*@
   MuonLayerSetOptionsPrefix - Sets the prefix of the keys that all layers of an optimizer share
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer  - the layer
@@ -103,7 +103,7 @@ PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
 /*@
   MuonLayerGetOptionsPrefix - Gets the prefix of the keys that all layers of an optimizer share
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -193,7 +193,7 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
 /*@
   MuonLayerSetFromOptions - Sets a layer and its linear minimization oracle from the options database
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -235,7 +235,7 @@ PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
 /*@
   MuonLayerGetName - Gets the name of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -257,7 +257,7 @@ PetscErrorCode MuonLayerGetName(MuonLayer layer, const char *name[])
 /*@
   MuonLayerGetSize - Gets the shape of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -282,7 +282,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 /*@
   MuonLayerGetOwner - Gets the rank that serves a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -307,7 +307,7 @@ PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 /*@
   MuonLayerGetLMO - Gets the linear minimization oracle of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -349,7 +349,7 @@ PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer layer, MuonWorkspace work
 /*@
   MuonLayerView - Prints a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer  - the layer
@@ -376,7 +376,8 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g, shape factor %s, radius factor %g\n", ((PetscObject)layer)->name, layer->m, layer->n, (double)layer->scale, MuonShapeFactors[layer->shapefactor],
                                      (double)factor));
-    if (layer->storage == MUON_LAYER_ARRAY) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->shape.rowmajor ? "row-major" : "column-major"));
+    if (layer->storage == MUON_LAYER_ARRAY || layer->storage == MUON_LAYER_SLICE)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
       char rows[256], columns[256];
 
@@ -395,7 +396,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
 /*@
   MuonLayerReset - Drops what a layer computed, its gradient and its rule's moments; keeps weights and options
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -424,7 +425,7 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
 /*@
   MuonLayerDestroy - Frees a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -442,6 +443,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
     *layer = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(VecDestroy(&(*layer)->g)); /* which a reset keeps */
   PetscCall(MuonLayerReset(*layer));
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));

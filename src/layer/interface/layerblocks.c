@@ -16,18 +16,18 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 /*@
   MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer    - the layer
 . nrows    - how many parts the rows are cut into
 . rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
 . ncolumns - how many parts the columns are cut into
-- columns  - their sizes, likewise
+- columns  - their sizes, likewise; `NULL` for equal ones
 
   Options Database Keys:
-+ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME
-- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns
++ -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME, one block by default
+- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of its blocks of columns, one block by default
 
   Level: intermediate
 
@@ -56,6 +56,8 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
   PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or slices that are a block each",
+                 samerows ? "columns" : "rows", layer->ranks);
   MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,7 +66,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 /*@
   MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar factor and compressor are to see of it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer - the layer, of as many entries as the tensor
@@ -90,7 +92,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 @*/
 PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt dims[], MuonTensorKind kind)
 {
-  const PetscInt lines = layer->shape.rowmajor ? layer->m : layer->n, length = layer->shape.rowmajor ? layer->n : layer->m;
+  const PetscInt lines = layer->rowmajor ? layer->m : layer->n, length = layer->rowmajor ? layer->n : layer->m;
   const MPI_Comm comm = PetscObjectComm((PetscObject)layer);
   PetscInt64     left;
   PetscInt       parts;
@@ -113,16 +115,16 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
   PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a tensor of %s entries, expected %" PetscInt_FMT " x %" PetscInt_FMT " of them", ((PetscObject)layer)->name, text, layer->m, layer->n);
   PetscCheck(length == dims[ndim - 1] || (kind == MUON_TENSOR_FLATTEN && lines == dims[0]), comm, PETSC_ERR_SUP,
              "Layer \"%s\": the matrices of a tensor %s, %s, are no blocks of its %" PetscInt_FMT " x %" PetscInt_FMT " matrix, whose %s have %" PetscInt_FMT " entries; expected %" PetscInt_FMT "%s", ((PetscObject)layer)->name, text,
-             MuonTensorKinds[kind], layer->m, layer->n, layer->shape.rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");
+             MuonTensorKinds[kind], layer->m, layer->n, layer->rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");
   parts = kind == MUON_TENSOR_BATCH ? lines / dims[ndim - 2] : 1;
-  PetscCall(MuonLayerSetBlocks(layer, layer->shape.rowmajor ? parts : 1, NULL, layer->shape.rowmajor ? 1 : parts, NULL));
+  PetscCall(MuonLayerSetBlocks(layer, layer->rowmajor ? parts : 1, NULL, layer->rowmajor ? 1 : parts, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
   MuonLayerGetBlocks - Gets the grid of blocks that a layer is cut into
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -155,6 +157,16 @@ PetscErrorCode MuonLayerGetBlock_Private(MuonLayer layer, PetscInt b, MuonBlock 
 {
   PetscFunctionBegin;
   PetscCall(MuonBlocksGet_Private(&layer->blocks, b, layer->m, layer->n, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetRowsBlock(MuonLayer layer, PetscInt b, MuonBlock *block)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlock_Private(layer, b, block));
+  if (MuonLayerIsEntries(layer) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  block->m = layer->M; /* it is the only one */
+  block->n = layer->N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +261,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 /*@
   MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -275,7 +287,7 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 /*@
   MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual norms of its blocks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer

@@ -23,6 +23,8 @@ PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
   PetscCall(MatDestroy(&layer->gradientmat));
   PetscCall(VecDestroy(&layer->gradientvec));
   PetscCall(MuonArrayDestroy(&layer->gradient));
+  PetscCall(PetscObjectReference((PetscObject)layer->g));
+  layer->uservec   = layer->g;
   layer->userarray = layer->array.g;
   layer->seen      = 0;
   layer->asked     = PETSC_FALSE;
@@ -57,7 +59,7 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
 /*@
   MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are spread over the ranks of a worker
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + layer - the layer
@@ -77,6 +79,8 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(layer->storage != MUON_LAYER_SLICE, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a slice of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name,
+             layer->ranks);
   PetscCheck(layer->fixed == PETSC_FALSE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ORDER, "Layer \"%s\": whether its gradients are whole is fixed at MuonSetUp(), where it was %s; call MuonReset() before", ((PetscObject)layer)->name,
              layer->wholegradient ? "whole" : "rows");
   PetscCall(MuonLayerResetGradient_Private(layer));
@@ -87,7 +91,7 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 /*@
   MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread over the ranks of a worker
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -120,7 +124,7 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
 /*@
   MuonLayerGetGradient - Gets the matrix where the callback puts the worker's mean gradient of a layer
 
-  Collective on the matrix of weights; No Fortran Support
+  Collective on the matrix of weights
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -160,9 +164,9 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 }
 
 /*@
-  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()`
+  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
-  Collective on the vector of weights; No Fortran Support
+  Collective on the vector of weights
 
   Input Parameter:
 . layer - the layer
@@ -173,7 +177,7 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   Level: beginner
 
   Note:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step.
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a slice it is the caller's own whole vector, which a step only reads.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerGetWeightsVec()`
 @*/
@@ -182,6 +186,11 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(g, 2);
+  if (layer->storage == MUON_LAYER_SLICE) {
+    if (layer->uservec == NULL) PetscCall(MuonLayerSetGradientVec(layer, layer->g));
+    *g = layer->uservec;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_VEC));
   if (layer->gradientvec == NULL) {
     if (MuonLayerHasParallelGradient_Private(layer)) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
@@ -195,7 +204,7 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 /*@
   MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer that was added with `MuonAddLayerArray()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -233,21 +242,21 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscMPIInt ranks, PetscInt rows)
+/* rows of a gradient are here, of which the weights have some here and a number in all */
+static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscMPIInt ranks, PetscInt rows, PetscInt here, PetscInt all)
 {
   const PetscBool parallel = MuonLayerHasParallelGradient_Private(layer);
 
   PetscFunctionBegin;
-  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == (parallel ? layer->rows : layer->m), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ,
-             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? layer->rows : layer->m,
-             parallel ? layer->ranks : 1);
+  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == (parallel ? here : all), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ,
+             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? here : all, parallel ? layer->ranks : 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -280,7 +289,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
     PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
                m, n, layer->m, layer->n);
     PetscCall(MatGetLocalSize(G, &rows, NULL));
-    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows));
+    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows, layer->rows, layer->m));
     PetscCall(PetscObjectReference((PetscObject)G));
   }
   PetscCall(MuonLayerDropGradient_Private(layer, G == NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -291,11 +300,11 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 /*@
   MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, of the type, size and distribution of the weights; or `NULL` for none
+- g     - the worker's mean gradient, of the type, size and distribution of the weights, for a slice of the vector of these; or `NULL` for none
 
   Level: intermediate
 
@@ -306,7 +315,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 @*/
 PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 {
-  PetscInt    m, rows;
+  PetscInt    m, rows, all, here;
   PetscMPIInt ranks;
   PetscBool   standard;
 
@@ -317,12 +326,14 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)g), &ranks));
     if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    PetscCall(PetscObjectTypeCompare((PetscObject)g, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ, &standard));
-    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, MuonLayerHasParallelGradient_Private(layer) ? VECMPI : VECSEQ);
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)g, &standard, VECSEQ, VECMPI, ""));
+    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s or %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ, VECMPI);
     PetscCall(VecGetSize(g, &m));
-    PetscCheck(m == layer->m, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, layer->m);
+    PetscCall(VecGetSize(layer->w, &all));
+    PetscCheck(m == all, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, all);
     PetscCall(VecGetLocalSize(g, &rows));
-    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows));
+    PetscCall(VecGetLocalSize(layer->w, &here));
+    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows, here, all));
     PetscCall(PetscObjectReference((PetscObject)g));
   }
   PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -333,7 +344,7 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 /*@
   MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no gradient in this step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -359,7 +370,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 /*@
   MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still computed
 
-  Collective on the optimizer; No Fortran Support
+  Collective on the optimizer
 
   Input Parameter:
 . layer - the layer
@@ -397,7 +408,7 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
     *G = matrix.here;
   } else if (layer->uservec != NULL) {
     PetscCall(VecGetArrayRead(layer->uservec, &read));
-    G->data = (void *)read;
+    G->data = (void *)(read + layer->skip);
   } else if (layer->userarray != NULL) {
     if (layer->wholegradient) G->data = (void *)layer->userarray;
     else PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
@@ -412,11 +423,14 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
 PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer layer, MuonArray *G)
 {
   MuonMatrix         matrix = MuonMatrixOfArray(G);
-  const PetscScalar *read   = (const PetscScalar *)G->data;
+  const PetscScalar *read   = NULL;
 
   PetscFunctionBegin;
   if (G->data != NULL && layer->usermat != NULL) PetscCall(MuonMatRestoreMatrix(layer->usermat, PETSC_FALSE, &matrix));
-  else if (G->data != NULL && layer->uservec != NULL) PetscCall(VecRestoreArrayRead(layer->uservec, &read));
+  else if (G->data != NULL && layer->uservec != NULL) {
+    read = (const PetscScalar *)G->data - layer->skip;
+    PetscCall(VecRestoreArrayRead(layer->uservec, &read));
+  }
   G->data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

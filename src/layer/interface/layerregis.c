@@ -32,7 +32,7 @@ PetscErrorCode MuonLayerRuleRegister(const char sname[], PetscErrorCode (*functi
 /*@C
   MuonLayerRegisterAll - Registers the rules of this library
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: advanced
 
@@ -54,7 +54,7 @@ PetscErrorCode MuonLayerRegisterAll(void)
 /*@C
   MuonLayerFinalizePackage - Frees what the package of layers holds; called from `PetscFinalize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 
@@ -72,7 +72,7 @@ PetscErrorCode MuonLayerFinalizePackage(void)
 /*@C
   MuonLayerInitializePackage - Registers the class of layers and its rules; called when the first layer is made
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 

@@ -8,14 +8,14 @@
 /*@
   MuonLayerSetScale - Sets the factor of a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
 - scale - the factor, at least 0
 
   Options Database Key:
-. -muon_layer_NAME_scale scale - the factor of the layer called NAME
+. -muon_layer_NAME_scale scale - the factor of the layer called NAME, 1 by default
 
   Level: intermediate
 
@@ -36,7 +36,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 /*@
   MuonLayerGetScale - Gets the factor of a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -58,14 +58,14 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
 /*@
   MuonLayerSetLearningRate - Sets the learning rate of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
 - rate  - the rate, finite and at least 0
 
   Options Database Key:
-. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME
+. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME, that of its rule by default
 
   Level: intermediate
 
@@ -87,7 +87,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 /*@
   MuonLayerGetLearningRate - Gets the learning rate of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -109,14 +109,14 @@ PetscErrorCode MuonLayerGetLearningRate(MuonLayer layer, PetscReal *rate)
 /*@
   MuonLayerSetShapeFactor - Sets how the shape of this layer enters its radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer  - the layer
 - factor - `MUON_SHAPE_FACTOR_NONE`, `MUON_SHAPE_FACTOR_KJ`, `MUON_SHAPE_FACTOR_MOONLIGHT` or `MUON_SHAPE_FACTOR_SCION`
 
   Options Database Key:
-. -muon_layer_NAME_shape_factor factor - the factor (none|kj|moonlight|scion) of the layer called NAME
+. -muon_layer_NAME_shape_factor factor - the factor (none|kj|moonlight|scion) of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -135,7 +135,7 @@ PetscErrorCode MuonLayerSetShapeFactor(MuonLayer layer, MuonShapeFactor factor)
 /*@
   MuonLayerGetShapeFactor - Gets how the shape of this layer enters its radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -157,14 +157,14 @@ PetscErrorCode MuonLayerGetShapeFactor(MuonLayer layer, MuonShapeFactor *factor)
 /*@
   MuonLayerSetMomentum - Sets the momentum of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer    - the layer
 - momentum - weight of the old momentum, in [0,1)
 
   Options Database Key:
-. -muon_layer_NAME_momentum momentum - the momentum of the layer called NAME
+. -muon_layer_NAME_momentum momentum - the momentum of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -189,7 +189,7 @@ PetscErrorCode MuonLayerSetMomentum(MuonLayer layer, PetscReal momentum)
 /*@
   MuonLayerGetMomentum - Gets the momentum of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -211,14 +211,14 @@ PetscErrorCode MuonLayerGetMomentum(MuonLayer layer, PetscReal *momentum)
 /*@
   MuonLayerSetWeightDecay - Sets the weight decay of this layer alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
 - decay - X is multiplied by 1 - (learning rate x schedule) x decay before a step; at least 0
 
   Options Database Key:
-. -muon_layer_NAME_weight_decay decay - the weight decay of the layer called NAME
+. -muon_layer_NAME_weight_decay decay - the weight decay of the layer called NAME, that of its rule by default
 
   Level: intermediate
 
@@ -237,7 +237,7 @@ PetscErrorCode MuonLayerSetWeightDecay(MuonLayer layer, PetscReal decay)
 /*@
   MuonLayerGetWeightDecay - Gets the weight decay of this layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -259,7 +259,7 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
 /*@
   MuonLayerGetUpdateRMS - Gets the root mean square of the entries of a layer's last update
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -290,7 +290,7 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 /*@
   MuonLayerGetRadiusFactor - Gets what the learning rate is multiplied by to give a layer's radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer

@@ -2,9 +2,9 @@
 #include <ctype.h>
 
 /*
-   What holds the weights of a layer: a matrix, a vector, or memory that is not PETSc's.
+   What holds the weights of a layer: a matrix, a vector or a part of one, or memory that is not PETSc's.
 */
-const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
+const char *const MuonLayerStorages[] = {"mat", "vec", "array", "slice", "MuonLayerStorage", "MUON_LAYER_", NULL};
 
 /* Longer names would not fit into option keys behind a prefix */
 #define MUON_LAYER_NAME_MOST 128
@@ -45,8 +45,10 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
   PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));
-  layer->m       = rows;
-  layer->n       = (PetscInt)MuonArrayColumns(shape);
+  layer->m = layer->M = rows;
+  layer->n = layer->N = (PetscInt)MuonArrayColumns(shape);
+  layer->rowmajor     = shape->rowmajor;
+
   layer->comm    = comm;
   layer->first   = first;
   layer->rows    = (PetscInt)MuonArrayRows(shape);
@@ -66,7 +68,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 /*@
   MuonLayerCreate - Makes a layer of a matrix of weights
 
-  Collective on `W`; No Fortran Support
+  Collective on `W`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -103,10 +105,21 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char what[], Vec w)
+{
+  PetscBool standard;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
+  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
+             VECMPI);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
 
-  Collective on `w`; No Fortran Support
+  Collective on `w`
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -125,15 +138,12 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer)
 {
   PetscInt  m, first, last;
-  PetscBool standard;
   MuonArray shape;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
   PetscAssertPointer(layer, 3);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
-  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a vector in the memory of the host, %s or %s", name, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
-             VECMPI);
+  PetscCall(MuonLayerCheckVec_Private(name, "weights", w));
   PetscCall(VecGetSize(w, &m));
   PetscCall(VecGetOwnershipRange(w, &first, &last));
   shape = MuonArrayOfScalars(last - first, 1, NULL, last - first);
@@ -144,9 +154,69 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer
 }
 
 /*@
+  MuonLayerCreateFromSlice - Makes a layer of a range of the entries of a vector
+
+  Collective on `w`
+
+  Input Parameters:
++ name     - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
+. w        - the vector of weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker; the layer keeps a reference
+. g        - the vector of gradients, of the type and distribution of `w`; the layer keeps a reference and reads it at each step
+. start    - number of the first entry of the layer in the order of the whole vector
+. m        - rows of the matrix that the m n entries are
+. n        - its columns
+- rowmajor - the entries of a row lie side by side, instead of those of a column
+
+  Output Parameter:
+. layer - the layer
+
+  Level: developer
+
+  Note:
+  `MuonAddVecLayers()` makes the layers of an optimizer, and says what is special to them.
+
+.seealso: `MuonLayer`, `MuonAddVecLayers()`, `MuonLayerGetSlice()`, `MuonLayerCreate()`, `MuonLayerCreateFromVec()`, `MuonLayerDestroy()`
+@*/
+PetscErrorCode MuonLayerCreateFromSlice(const char name[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *layer)
+{
+  PetscInt    size, low, high, first, entries;
+  PetscMPIInt ranks;
+  MuonArray   shape;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
+  PetscAssertPointer(layer, 8);
+  PetscCall(MuonLayerCheckVec_Private(name, "weights", w));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)w), &ranks));
+  PetscCall(VecGetSize(w, &size));
+  PetscCheck(start >= 0 && start <= size, PetscObjectComm((PetscObject)w), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": it begins at entry %" PetscInt_FMT " of a vector of %" PetscInt_FMT, name, start, size);
+  PetscCheck(m >= 0 && n >= 0 && (PetscInt64)m * (PetscInt64)n <= (PetscInt64)(size - start), PetscObjectComm((PetscObject)w), PETSC_ERR_ARG_SIZ,
+             "Layer \"%s\": %" PetscInt_FMT " x %" PetscInt_FMT " entries from number %" PetscInt_FMT " on of a vector of %" PetscInt_FMT ", expected some of these", name, m, n, start, size);
+  if (n == 1) rowmajor = PETSC_FALSE; /* the same memory */
+  PetscCall(VecGetOwnershipRange(w, &low, &high));
+  first   = PetscMin(PetscMax(low - start, 0), m * n);
+  entries = PetscMin(PetscMax(high - start, 0), m * n) - first;
+  if (ranks > 1) shape = MuonArrayOfScalars(entries, 1, NULL, entries);
+  else shape = rowmajor ? MuonArrayOfScalars(n, m, NULL, n) : MuonArrayOfScalars(m, n, NULL, m);
+  shape.rowmajor = ranks == 1 && rowmajor ? 1 : 0;
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_SLICE, PetscObjectComm((PetscObject)w), ranks > 1 ? m * n : m, first, &shape, layer));
+  (*layer)->m        = m;
+  (*layer)->n        = n;
+  (*layer)->rowmajor = rowmajor ? 1 : 0;
+  (*layer)->start    = start;
+  (*layer)->skip     = entries > 0 ? start + first - low : 0;
+  PetscCall(PetscObjectReference((PetscObject)w));
+  (*layer)->w = w;
+  PetscCall(MuonLayerSetGradientVec(*layer, g));
+  PetscCall(PetscObjectReference((PetscObject)g));
+  (*layer)->g = g;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to what they mostly are
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Output Parameter:
 . array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, all rows here; no size, no weights and no gradient
@@ -171,7 +241,7 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
 /*@
   MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + name  - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
@@ -229,13 +299,13 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
 /*@
   MuonLayerGetStorage - Tells what holds the weights of a layer, and so which routines give them
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
 
   Output Parameter:
-. storage - `MUON_LAYER_MAT`, `MUON_LAYER_VEC` or `MUON_LAYER_ARRAY`
+. storage - `MUON_LAYER_MAT`, `MUON_LAYER_VEC`, `MUON_LAYER_ARRAY` or `MUON_LAYER_SLICE`
 
   Level: intermediate
 
@@ -250,17 +320,18 @@ PetscErrorCode MuonLayerGetStorage(MuonLayer layer, MuonLayerStorage *storage)
 
 PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage storage, const char function[])
 {
-  const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's"}, *const suffix[] = {"", "Vec", "Array"};
+  const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's", "a slice of a vector"}, *const suffix[] = {"", "Vec", "Array", "Vec"};
 
   PetscFunctionBegin;
-  PetscCheck(layer->storage == storage, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
+  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name,
+             what[layer->storage], function, suffix[layer->storage]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonLayerGetWeights - Gets the matrix of weights of a layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer, added with `MuonAddLayer()`
@@ -286,19 +357,19 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 }
 
 /*@
-  MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()`
+  MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
 
   Output Parameter:
-. w - the weights, borrowed
+. w - the weights, borrowed; of a slice the whole vector, in which `MuonLayerGetSlice()` tells where it is
 
   Level: beginner
 
-.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientVec()`, `MuonAddVecLayer()`
+.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetSlice()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientVec()`, `MuonAddVecLayer()`, `MuonAddVecLayers()`
 @*/
 PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 {
@@ -313,7 +384,7 @@ PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 /*@
   MuonLayerGetWeightsArray - Gets the weights of a layer that was added with `MuonAddLayerArray()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -335,6 +406,35 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonLayerGetSlice - Tells which entries of a vector a layer is that was added with `MuonAddVecLayers()`
+
+  Not Collective
+
+  Input Parameter:
+. layer - the layer
+
+  Output Parameters:
++ start    - number of its first entry in the order of the whole vector, may be `NULL`
+- rowmajor - whether the entries of a row lie side by side, may be `NULL`
+
+  Level: intermediate
+
+  Note:
+  `MuonLayerGetWeightsVec()` gives the vector, and `MuonLayerGetSize()` the rows and columns.
+
+.seealso: `MuonLayer`, `MuonAddVecLayers()`, `MuonLayerGetWeightsVec()`, `MuonLayerGetGradientVec()`, `MuonLayerGetStorage()`
+@*/
+PetscErrorCode MuonLayerGetSlice(MuonLayer layer, PetscInt *start, PetscBool *rowmajor)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  PetscCheck(layer->storage == MUON_LAYER_SLICE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is no slice of a vector, expected one that was added with MuonAddVecLayers()", ((PetscObject)layer)->name);
+  if (start != NULL) *start = layer->start;
+  if (rowmajor != NULL) *rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLayerGetShape(MuonLayer layer, MuonArray *shape)
 {
   PetscFunctionBegin;
@@ -346,9 +446,20 @@ PetscErrorCode MuonLayerGetWholeShape(MuonLayer layer, MuonArray *shape)
 {
   PetscFunctionBegin;
   *shape = layer->shape;
-  if (shape->rowmajor) shape->n = (size_t)layer->m;
-  else shape->m = shape->ld = (size_t)layer->m;
+  if (shape->rowmajor) shape->n = (size_t)layer->M;
+  else shape->m = shape->ld = (size_t)layer->M;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+MuonArray MuonLayerMatrixOf(MuonLayer layer, const MuonArray *whole)
+{
+  MuonArray matrix = *whole;
+
+  if (MuonLayerIsEntries(layer) == PETSC_FALSE) return matrix;
+  matrix.rowmajor = layer->rowmajor;
+  matrix.m = matrix.ld = (size_t)(layer->rowmajor ? layer->n : layer->m);
+  matrix.n             = (size_t)(layer->rowmajor ? layer->m : layer->n);
+  return matrix;
 }
 
 PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer layer)
@@ -374,8 +485,8 @@ PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer layer, const void *data, Muon
 {
   PetscFunctionBegin;
   *A      = layer->shape;
-  A->data = (void *)data;
-  A->ld   = layer->storage == MUON_LAYER_ARRAY ? (size_t)layer->array.ld : A->ld;
+  A->data = (char *)data + (size_t)layer->skip * MuonArrayEntryBytes(A);
+  if (layer->storage == MUON_LAYER_ARRAY) A->ld = (size_t)layer->array.ld;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,6 +503,7 @@ PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonA
     *W = matrix.here;
     break;
   case MUON_LAYER_VEC:
+  case MUON_LAYER_SLICE:
     if (write) PetscCall(VecGetArray(layer->w, &data));
     else PetscCall(VecGetArrayRead(layer->w, &read));
     PetscCall(MuonLayerMemoryOf_Private(layer, write ? data : read, W));
@@ -405,21 +517,22 @@ PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonA
 PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
 {
   MuonMatrix         matrix = MuonMatrixOfArray(W);
-  PetscScalar       *data   = (PetscScalar *)W->data;
+  PetscScalar       *data   = (PetscScalar *)W->data - layer->skip;
   const PetscScalar *read   = data;
 
   PetscFunctionBegin;
   if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonMatRestoreMatrix(layer->W, write, &matrix));
-  else if (layer->storage == MUON_LAYER_VEC && write) PetscCall(VecRestoreArray(layer->w, &data));
-  else if (layer->storage == MUON_LAYER_VEC) PetscCall(VecRestoreArrayRead(layer->w, &read));
+  else if (layer->w != NULL && write) PetscCall(VecRestoreArray(layer->w, &data));
+  else if (layer->w != NULL) PetscCall(VecRestoreArrayRead(layer->w, &read));
   W->data = NULL;
+  if (write && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a worker
 
-  Collective on the matrix of weights; No Fortran Support
+  Collective on the matrix of weights
 
   Input Parameter:
 . layer - the layer
@@ -441,7 +554,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   MuonArray  rows, shape, packed, whole;
   MuonMatrix matrix;
   PetscInt   m, n;
-  PetscBool  seqdense;
+  PetscBool  seqdense, other;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -455,14 +568,16 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   else {
     if (layer->ranges == NULL) PetscCall(MuonLayerSetUpRows_Private(layer));
     PetscCall(MuonLayerGetWholeShape(layer, &shape));
+    other = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;
-    if (shape.rowmajor || whole.precision != shape.precision) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));
+    if (other) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));
     PetscCall(MuonRowsGather(layer->comm, layer->ranges, &rows, &whole, &packed, &layer->gathered));
     PetscCall(MuonMatRestoreMatrix(W, PETSC_TRUE, &matrix));
-    if (shape.rowmajor || whole.precision != MUON_PETSCSCALAR) {
-      PetscCall(MuonMatCopyArray(&whole, W));
+    if (other) {
+      shape = MuonLayerMatrixOf(layer, &whole);
+      PetscCall(MuonMatCopyArray(&shape, W));
       PetscCall(MuonArrayDestroy(&whole));
     }
   }
@@ -473,11 +588,11 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 /*@
   MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector, or `NULL` to ask only whether this rank serves the layer
+- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a slice of a parallel one, or `NULL` to ask only whether this rank serves the layer
 
   Output Parameters:
 + X      - the server's weights where this rank serves the layer, else unchanged

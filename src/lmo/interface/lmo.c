@@ -6,7 +6,7 @@ const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "Muo
 /*@
   MuonLMOCreate - Creates a linear minimization oracle over the unit ball of a matrix norm
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . comm - communicator of the object
@@ -39,7 +39,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
 /*@C
   MuonLMOSetType - Sets the norm whose unit ball the oracle minimizes over
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + lmo  - the object
@@ -88,7 +88,7 @@ PetscErrorCode MuonLMODestroyData(MuonLMO lmo)
 /*@C
   MuonLMOGetType - Gets the norm whose unit ball the oracle minimizes over
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object
@@ -110,7 +110,7 @@ PetscErrorCode MuonLMOGetType(MuonLMO lmo, MuonLMOType *type)
 /*@C
   MuonLMOSetOptionsPrefix - Sets what goes before the keys `-lmo_...` of this object and of its `MuonPolar`
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + lmo    - the object
@@ -132,7 +132,7 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
 /*@C
   MuonLMOGetOptionsPrefix - Gets what goes before the keys `-lmo_...` of this object
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object
@@ -166,7 +166,7 @@ static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems Petsc
 /*@
   MuonLMOSetFromOptions - Sets the norm and its parameters from the options database
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . lmo - the object
@@ -216,7 +216,7 @@ PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
 /*@
   MuonLMOSetUp - Sees that the oracle can do what was chosen for it
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . lmo - the object
@@ -262,7 +262,7 @@ PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
 /*@
   MuonLMOGetPolar - Gets the object that computes polar factors for the norms that need one
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object
@@ -361,7 +361,7 @@ PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO lmo, const MuonMatrix *G, Pe
 /*@
   MuonLMOApply - Minimizes the inner product with a matrix over the unit ball of the norm
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + lmo - the object
@@ -404,7 +404,7 @@ PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
 /*@
   MuonLMOSharp - Applies the sharp operator of the norm
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + lmo - the object
@@ -436,7 +436,7 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
 /*@
   MuonLMOComputeNorm - Computes the norm of a matrix
 
-  Collective on X; No Fortran support
+  Collective on X
 
   Input Parameters:
 + lmo - the object
@@ -467,7 +467,7 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 /*@
   MuonLMOComputeDualNorm - Computes the dual norm of a matrix
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + lmo - the object
@@ -501,7 +501,7 @@ PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
 /*@
   MuonLMOGetStatus - Tells how the last operation of this rank on a matrix ended
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object
@@ -523,7 +523,7 @@ PetscErrorCode MuonLMOGetStatus(MuonLMO lmo, MuonStatus *status)
 /*@
   MuonLMOGetFlops - Gets the floating point operations of one `MuonLMOApply()`
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo - the object
@@ -550,7 +550,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
 /*@
   MuonLMOGetShapeFactor - Gets what the radius of a step is multiplied with for the shape of a layer
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo    - the object
@@ -603,7 +603,7 @@ PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 /*@
   MuonLMOView - Prints the norm, what computes it and its scratch memory
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameters:
 + lmo    - the object
@@ -647,7 +647,7 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 /*@
   MuonLMOReset - Frees the scratch memory of the object and keeps its options
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . lmo - the object
@@ -672,7 +672,7 @@ PetscErrorCode MuonLMOReset(MuonLMO lmo)
 /*@
   MuonLMODestroy - Destroys the object
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . lmo - the object

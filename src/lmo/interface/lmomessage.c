@@ -4,7 +4,7 @@
 /*@C
   MuonLMOSetLayerName - Sets the name of the layer whose messages an oracle writes and reads
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + lmo  - the object
@@ -29,7 +29,7 @@ PetscErrorCode MuonLMOSetLayerName(MuonLMO lmo, const char name[])
 /*@
   MuonLMOCanEncode - Tells whether the steps of an oracle have a natural format, much smaller than a matrix
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object
@@ -238,7 +238,7 @@ static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A)
 /*@C
   MuonLMOGetMaxBytes - Gets the most bytes that a message of a step takes
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo - the object, whose steps have a natural format
@@ -266,7 +266,7 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
 /*@C
   MuonLMOEncode - Minimizes the inner product with a matrix over the unit ball of the norm, and writes the minimizer in its natural format
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo      - the object, whose steps have a natural format: `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` or `MUONLMOL21`
@@ -315,7 +315,7 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
 /*@C
   MuonLMOValidate - Tells whether bytes are a message of a step that an object like this one could have written
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo     - the object, of the sender's type
@@ -348,7 +348,7 @@ PetscErrorCode MuonLMOValidate(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes
 /*@C
   MuonLMODecodeAdd - Adds a multiple of the step that a message holds to a matrix
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + lmo     - the object, of the sender's type

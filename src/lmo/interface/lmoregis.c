@@ -10,7 +10,7 @@ static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 /*@C
   MuonLMORegister - Adds a norm to the linear minimization oracles that `MuonLMOSetType()` knows
 
-  Not Collective; No Fortran support
+  Not Collective; No Fortran Support
 
   Input Parameters:
 + name     - name of the new type
@@ -31,7 +31,7 @@ PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(Muo
 /*@C
   MuonLMORegisterAll - Registers the linear minimization oracles of the library
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Level: developer
 
@@ -60,7 +60,7 @@ PetscErrorCode MuonLMORegisterAll(void)
 /*@C
   MuonLMOInitializePackage - Registers the class of oracles, its types and its log events; called when the first oracle is made
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Level: developer
 
@@ -88,7 +88,7 @@ PetscErrorCode MuonLMOInitializePackage(void)
 /*@C
   MuonLMOFinalizePackage - Forgets what `MuonLMOInitializePackage()` registered; called by `PetscFinalize()`
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Level: developer
 

@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
-static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
-const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 3;
+static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_WEIGHTS", "DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
+const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 4;
 const char *const        MuonScheduleTypes[]            = {"constant", "trapezoid", "linear", "cosine", "MuonScheduleType", "MUON_SCHEDULE_", NULL};
 const char *const        MuonMomentumStyles[]           = {"ema", "sgd", "MuonMomentumStyle", "MUON_MOMENTUM_", NULL};
 const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd", "undamped", "MuonNesterovType", "MUON_NESTEROV_", NULL};
@@ -21,7 +21,7 @@ const char *MuonPrefix(Muon muon)
 /*@
   MuonCreate - Makes an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . comm - the communicator; each of its ranks is a worker with its own gradients, and may be a server of layers
@@ -61,6 +61,9 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->momentum_at       = PETSC_DETERMINE;
   muon->assembly_kind     = PETSC_DETERMINE;
   muon->monitorinterval   = 1;
+  muon->check_weights     = PETSC_TRUE;
+  muon->worker_weight     = 1;
+  muon->validated         = -1;
 
   muon->checkpoint_interval   = 100;
   muon->checkpoint_keep       = 2;
@@ -68,15 +71,16 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->adamw_beta1           = (PetscReal)MUON_ADAMW_BETA1;
   muon->adamw_beta2           = (PetscReal)MUON_ADAMW_BETA2;
   muon->adamw_epsilon         = (PetscReal)MUON_ADAMW_EPSILON;
-  muon->adamw_learning_rate = muon->adamw_weight_decay = muon->sgd_learning_rate = muon->sgd_weight_decay = PETSC_DETERMINE;
-  *newmuon                                                                                                = muon;
+  muon->adamw_learning_rate   = 1e-3;
+  muon->adamw_weight_decay = muon->sgd_learning_rate = muon->sgd_weight_decay = PETSC_DETERMINE;
+  *newmuon                                                                    = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonSetType - Chooses the algorithm
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -123,7 +127,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
 /*@
   MuonGetType - Gets the algorithm
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -154,7 +158,7 @@ static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 /*@
   MuonSetOptionsPrefix - Sets the prefix of all keys of an optimizer and of what belongs to it
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -176,7 +180,7 @@ PetscErrorCode MuonSetOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonAppendOptionsPrefix - Appends to the prefix of all keys of an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -198,7 +202,7 @@ PetscErrorCode MuonAppendOptionsPrefix(Muon muon, const char prefix[])
 /*@
   MuonGetOptionsPrefix - Gets the prefix of all keys of an optimizer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -222,7 +226,7 @@ PetscErrorCode MuonGetOptionsPrefix(Muon muon, const char *prefix[])
 /*@
   MuonGetExchange - Gets the exchange of an optimizer
 
-  Collective at the first call; No Fortran Support
+  Collective at the first call
 
   Input Parameter:
 . muon - the optimizer
@@ -308,6 +312,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetClipLayers(muon, clip));
   PetscCall(PetscOptionsString("-muon_rule_match", "Rules of layers by their names", "MuonSetRuleMatch", muon->rule_match, type, sizeof(type), &flg));
   if (flg) PetscCall(MuonSetRuleMatch(muon, type));
+  PetscCall(PetscOptionsFList("-muon_layer_rule", "Rule of all layers", "MuonSetLayerRule", MuonLayerRuleList, muon->layer_rule, type, sizeof(type), &flg));
+  if (flg) PetscCall(MuonSetLayerRule(muon, type));
   PetscCall(PetscOptionsReal("-muon_adamw_learning_rate", "Learning rate of AdamW and NAdamW", "MuonSetAdamWLearningRate", muon->adamw_learning_rate, &real, &flg));
   if (flg) PetscCall(MuonSetAdamWLearningRate(muon, real));
   PetscCall(PetscOptionsReal("-muon_adamw_weight_decay", "Weight decay of AdamW and NAdamW", "MuonSetAdamWWeightDecay", muon->adamw_weight_decay, &real, &flg));
@@ -323,6 +329,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetSGDWeightDecay(muon, real));
   PetscCall(PetscOptionsBool("-muon_measure_update_rms", "Measure the size of updates", "MuonSetMeasureUpdateRMS", muon->measure_update_rms, &set, &flg));
   if (flg) PetscCall(MuonSetMeasureUpdateRMS(muon, set));
+  PetscCall(PetscOptionsBool("-muon_check_weights", "Look for weights that others changed or that differ between ranks", "MuonSetCheckWeights", muon->check_weights, &set, &flg));
+  if (flg) PetscCall(MuonSetCheckWeights(muon, set));
   PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
   if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
   PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
@@ -339,6 +347,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetNaNPolicy(muon, nan));
   PetscCall(PetscOptionsBool("-muon_error_if_not_converged", "A diverged step is a PETSc error", "MuonSetErrorIfNotConverged", muon->error_if_not_converged, &set, &flg));
   if (flg) PetscCall(MuonSetErrorIfNotConverged(muon, set));
+  PetscCall(PetscOptionsBool("-muon_test_gradient", "Compare gradients with differences of losses at the first step", "MuonSetTestGradient", muon->test_gradient, &set, &flg));
+  if (flg) PetscCall(MuonSetTestGradient(muon, set));
   PetscCall(PetscOptionsInt("-muon_monitor_interval", "Monitors speak of every n-th step", "MuonMonitorSetInterval", muon->monitorinterval, &count, &flg));
   if (flg) PetscCall(MuonMonitorSetInterval(muon, count));
   PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", type, sizeof(type), NULL));
@@ -358,13 +368,14 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -389,6 +400,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_clip norm                  - the largest norm of a gradient
 . -muon_clip_layers layers         - whose gradients are clipped (others|all)
 . -muon_rule_match match           - rules of layers by their names, see `MuonSetRuleMatch()`
+. -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
+. -muon_layer_rule rule            - rule of the layers that no pattern matches
 . -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW moves
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients
@@ -397,6 +410,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent moves
 . -muon_sgd_weight_decay decay     - their weight decay
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
+. -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
@@ -450,7 +464,7 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
 /*@
   MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights and options
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -475,6 +489,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step           = 0;
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
+  muon->drifted        = NULL;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
   muon->continues      = PETSC_FALSE;
@@ -487,7 +502,7 @@ PetscErrorCode MuonReset(Muon muon)
 /*@
   MuonDestroy - Frees an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -516,6 +531,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(PetscFree((*muon)->rule_match));
+  PetscCall(PetscFree((*muon)->layer_rule));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));

@@ -2,23 +2,26 @@
 
 /*
    The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every rank has the same bits. Where each rank serves, the checksums of
-   what they are about to apply are compared: ranks whose arithmetic differs would drift apart unseen.
+   what they are about to apply are compared: ranks whose arithmetic differs would drift apart unseen. So are those of weights that several ranks have.
 */
 PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 {
-  const PetscInt count = MUON_RECORD_COUNT + muon->ngroups;
+  const PetscInt count = MUON_RECORD_COUNT + 2 * muon->ngroups;
   double        *mine, *theirs;
   MuonStatus     worst = MUON_STATUS_OK;
   PetscReal      loss = 0, dual = 0;
   double         nans = 0;
-  PetscBool      intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool      intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
   PetscCall(MuonCheckpointAsked_Private(muon, &record->save));
   muon->save = PETSC_FALSE;
   PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
-  for (PetscInt g = 0; g < muon->ngroups; g++) mine[MUON_RECORD_COUNT + g] = (double)muon->group[g]->replica;
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;
+    mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->weights;
+  }
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, theirs, &intact));
   if (intact == PETSC_FALSE) {
     worst = MUON_STATUS_CORRUPT;
@@ -34,7 +37,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 
     /* A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed factorization for the same reason */
     if (status != MUON_STATUS_OK && (worst == MUON_STATUS_OK || status == MUON_STATUS_CORRUPT || (status == MUON_STATUS_NANORINF && worst == MUON_STATUS_LMO))) worst = status;
-    loss += (PetscReal)other->loss;
+    loss += (PetscReal)(other->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)other->dual;
     nans += other->nans;
     if (muon->agreement >= 0) muon->agreement += (PetscReal)other->votes;
@@ -44,13 +47,19 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     if (other->measure != first->measure) together = PETSC_FALSE;
     if (other->asked != 0) asked = PETSC_TRUE;
     if (other->save != 0) muon->save = PETSC_TRUE;
-    /* Of ranks at one position in their workers, those that follow are compared with this one */
+    /* Of ranks at one position in their workers, those that follow are compared with this one. Weights of layers that are cut are whole on every rank */
     for (PetscInt g = 0; g < muon->ngroups; g++) {
-      const PetscMPIInt *position = muon->group[g]->partition->position_of;
-      PetscMPIInt        twin     = 0;
+      const MuonGroup    group    = muon->group[g];
+      const PetscMPIInt *position = group->partition->position_of;
+      const PetscInt     at       = MUON_RECORD_COUNT + 2 * g;
+      const double      *twin;
+      PetscMPIInt        t = 0;
 
-      while (position[twin] != position[r]) twin++;
-      if (one[MUON_RECORD_COUNT + g] != theirs[(size_t)count * (size_t)twin + (size_t)(MUON_RECORD_COUNT + g)]) same = PETSC_FALSE;
+      while (position[t] != position[r]) t++;
+      twin = theirs + (size_t)count * (size_t)t;
+      if (one[at] != twin[at]) same = PETSC_FALSE;
+      if (group->npieces > 0 && group->piece[0].cut) twin = theirs;
+      if (one[at + 1] != twin[at + 1]) drifted = PETSC_TRUE;
     }
   }
   PetscCall(PetscFree2(mine, theirs));
@@ -65,6 +74,14 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step; each setter must be called with the same values on every rank", muon->step);
   PetscCall(MuonCheckSchedule_Private(muon));
+  *ok = PETSC_FALSE;
+  if (drifted && worst != MUON_STATUS_CORRUPT) {
+    /* Weights that differ explain what failed */
+    muon->reason = MUON_DIVERGED_WEIGHTS;
+    PetscCall(MuonFindDrifted_Private(muon, muon->step % MUON_LAYER_SLICES, &muon->drifted));
+    PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->drifted != NULL ? ((PetscObject)muon->drifted)->name : "", muon->step));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
              "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or layerwise, and no -ef21_downlink step", muon->step);
   *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;

@@ -20,6 +20,16 @@ static MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
   return MuonArrayPart(rows, (size_t)(item->first - item->piece->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
 }
 
+/* What is assembled of a slice's entries is its matrix */
+static MuonMatrix MuonItemMatrix(const MuonItem *item, const MuonMatrix *assembled)
+{
+  MuonMatrix matrix = *assembled;
+
+  matrix.here = MuonLayerMatrixOf(item->piece->layer, &assembled->here);
+  if (MuonLayerIsEntries(item->piece->layer)) matrix = MuonMatrixOfArray(&matrix.here);
+  return matrix;
+}
+
 /* A rank that failed hands in zeros and goes on */
 static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G)
 {
@@ -35,13 +45,14 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
 
 static PetscErrorCode MuonServeOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
-  MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
-  MuonStatus      applied = MUON_STATUS_OK;
-  double          dual    = 0;
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
+  MuonStatus       applied = MUON_STATUS_OK;
+  double           dual    = 0;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(item->piece->layer, oracle, G, D, &dual, &applied);
+  PetscUseTypeMethod(item->piece->layer, oracle, &from, &to, &dual, &applied);
   MuonStatusMerge(applied, serving->status);
   if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
   else if (MuonPieceCounts_Private(item->piece) && (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0)) serving->record->dual += dual;
@@ -61,7 +72,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   PetscCall(MuonServerGetXnew_Private(serving->muon, piece, &W, &Xnew));
   if (item->kind == MUON_ASSEMBLY_NONE) PetscCall(MuonServerApply_Private(serving->muon, piece, &piece->seen, &X, &Xnew, serving->record, &moved));
   else {
@@ -103,13 +114,14 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 
 static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
-  MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
-  Muon            muon    = serving->muon;
-  MuonStatus      applied = MUON_STATUS_OK;
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
+  Muon             muon    = serving->muon;
+  MuonStatus       applied = MUON_STATUS_OK;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(muon, direction, item->piece, G, D, &applied);
+  PetscUseTypeMethod(muon, direction, item->piece, &from, &to, &applied);
   MuonStatusMerge(applied, serving->status);
   if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,13 +165,14 @@ static PetscErrorCode MuonMajorityInput_Private(void *ctx, PetscInt i, MuonArray
 
 static PetscErrorCode MuonMajorityOracle_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
-  MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
-  Muon            muon    = serving->muon;
-  double          length  = 1;
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from    = MuonItemMatrix(item, G);
+  Muon             muon    = serving->muon;
+  double           length  = 1;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(muon, length, item->piece, &item->block, G, &length, serving->status);
+  PetscUseTypeMethod(muon, length, item->piece, &item->block, &from, &length, serving->status);
   if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0) serving->length[i] = length;
   MuonArrayAxpby(0, &D->here, 0, &D->here);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -219,6 +232,8 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonPiece *piece, Pe
   PetscCall(MuonLMOGathers(lmo, &gathers));
   PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&piece->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(MuonLayerIsEntries(piece->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
   /* Each worker has a vote of its own, and all have the same majority */
   PetscCheck(group->partition->nworkers == 1 || (group->votes != NULL ? piece->whole_majority == PETSC_FALSE : piece->layer->owner >= 0), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "
@@ -270,11 +285,11 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
     one->begins = b == 0 ? PETSC_TRUE : PETSC_FALSE;
     one->ends   = b + 1 == blocks ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, b, &one->kind, &with->flops));
-    if (whole) PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &one->block));
+    if (whole) PetscCall(MuonLayerGetRowsBlock(piece->layer, b, &one->block));
     else {
       one->block.row = one->block.column = 0;
-      one->block.m                       = piece->layer->m;
-      one->block.n                       = piece->layer->n;
+      one->block.m                       = piece->layer->M;
+      one->block.n                       = piece->layer->N;
     }
     with->ranges = ranges + (size_t)*n * (size_t)(size + 1);
     MuonBlockRanges_Private(piece, &one->block, ranges + (size_t)*n * (size_t)(size + 1));
@@ -330,7 +345,7 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 /*@
   MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -369,15 +384,15 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 /*@
   MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the ranks of a worker
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
 
   Options Database Keys:
-+ -muon_assembly kind            - who (allgather|owner|gram)
-- -muon_layer_NAME_assembly kind - of one layer
++ -muon_assembly kind            - who (allgather|owner|gram), chosen by a model of its cost by default
+- -muon_layer_NAME_assembly kind - who has the whole of the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -402,7 +417,7 @@ PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
 /*@
   MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -424,7 +439,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 /*@
   MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -432,7 +447,7 @@ PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
 - kind  - as for `MuonSetAssemblyKind()`
 
   Options Database Key:
-. -muon_layer_NAME_assembly kind - who (allgather|owner|gram)
+. -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
 
   Level: intermediate
 
@@ -453,7 +468,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 /*@
   MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - the optimizer

@@ -115,8 +115,9 @@ static PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name
 /* How many ranks have the same of a state, this one among them */
 typedef struct {
   PetscInt    layer;
+  MuonLayer   entries; /* the layer, where the rows of the record are entries of it */
   PetscMPIInt copies, copy;
-  PetscBool   leads; /* what has no rows, of a layer whose rows are spread, is written with the first of them */
+  PetscBool   leads; /* what has no rows, of a layer whose rows are spread, is written by the first rank of a worker */
 } MuonCheckpointPlace;
 
 /* What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone, whose rows are then those of a layer of its own */
@@ -140,9 +141,10 @@ static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *s
     record->rows      = MuonArrayRows(state->array);
     record->columns   = MuonArrayColumns(state->array);
   }
-  place->copies = muon->size;
-  place->copy   = muon->rank;
-  place->leads  = PETSC_TRUE;
+  place->copies  = muon->size;
+  place->copy    = muon->rank;
+  place->leads   = PETSC_TRUE;
+  place->entries = NULL;
   PetscCall(MuonCheckpointFindLayer_Private(muon, state->layer, &place->layer, &piece));
   PetscCheck(place->layer >= 0 || state->layer[0] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
   if (place->layer < 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,8 +157,9 @@ static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *s
   if (state->entrywise) {
     record->layer = ((PetscObject)layer)->name;
     record->row   = (uint64_t)(weights ? layer->first : piece->row);
+    if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)piece->rows;
-  else place->leads = piece->row == 0 ? PETSC_TRUE : PETSC_FALSE;
+  else place->leads = partition->position == 0 ? PETSC_TRUE : PETSC_FALSE; /* several ranks may have no rows before the first of them */
   if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
     place->copies = 1;
     place->copy   = 0;
@@ -165,6 +168,45 @@ static PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *s
     place->copy   = partition->worker;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rectangle of a layer, and where it is in memory */
+typedef struct {
+  MuonFileRecord record;
+  MuonArray      array;
+} MuonCheckpointPart;
+
+/* Some rows of a record, which follow the first of them, as rectangles of the layer: one, or of entries the end of a line, whole lines and the beginning of another */
+static int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRecord *record, const MuonArray *array, uint64_t first, uint64_t rows, MuonCheckpointPart part[3])
+{
+  const MuonLayer layer = place->entries;
+  uint64_t        line, at, end;
+  int             n = 0;
+
+  part[0].record = *record;
+  part[0].array  = MuonArrayPart(array, (size_t)first, 0, (size_t)rows, (size_t)record->columns);
+  part[0].record.row += first;
+  part[0].record.rows = rows;
+  if (layer == NULL) return 1;
+  line = (uint64_t)(layer->rowmajor ? layer->n : layer->m);
+  at   = part[0].record.row;
+  end  = at + rows;
+  for (; at < end; n++) {
+    const uint64_t offset = at % line, lines = offset == 0 && end - at >= line ? (end - at) / line : 1, length = lines > 1 ? line : PetscMin(line - offset, end - at);
+
+    part[n].record          = *record;
+    part[n].record.rowmajor = layer->rowmajor;
+    part[n].record.row      = layer->rowmajor ? at / line : offset;
+    part[n].record.column   = layer->rowmajor ? offset : at / line;
+    part[n].record.rows     = layer->rowmajor ? lines : length;
+    part[n].record.columns  = layer->rowmajor ? length : lines;
+    part[n].array           = MuonArrayPart(array, (size_t)(at - record->row), 0, 0, 0);
+    part[n].array.rowmajor  = layer->rowmajor;
+    part[n].array.m = part[n].array.ld = (size_t)length;
+    part[n].array.n                    = (size_t)lines;
+    at += lines * length;
+  }
+  return n;
 }
 
 /* Whether there were as many workers as there are: then each has its own, else all have means */
@@ -178,50 +220,50 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
   MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
   MuonFileRecord      record;
   MuonCheckpointPlace place;
-  MuonArray           part;
+  MuonCheckpointPart  part[3];
 
   PetscFunctionBegin;
   if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCheckpointRecord_Private(walk->muon, state, &record, &place));
   if (state->entrywise) {
     const uint64_t first = record.rows * (uint64_t)place.copy / (uint64_t)place.copies, last = record.rows * (uint64_t)(place.copy + 1) / (uint64_t)place.copies;
+    const int      parts = MuonCheckpointCut_Private(&place, &record, state->array, first, last - first, part);
 
-    part = MuonArrayPart(state->array, (size_t)first, 0, (size_t)(last - first), (size_t)record.columns);
-    record.row += first;
-    record.rows = last - first;
-    (void)MuonFileWriterAdd(walk->writer, &record, part.data, part.ld);
+    for (int k = 0; k < parts; k++) (void)MuonFileWriterAdd(walk->writer, &part[k].record, part[k].array.data, part[k].array.ld);
   } else if (place.copy == 0 && place.leads) (void)MuonFileWriterAdd(walk->writer, &record, state->data, state->array != NULL ? state->array->ld : record.rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Adds a part of what a worker of another number of workers had, or takes it as it is; in this precision or another */
-static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const MuonFileRecord *from, uint64_t row, uint64_t rows, double weight, const MuonArray *to)
+static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const MuonFileRecord *from, uint64_t row, uint64_t column, double weight, const MuonArray *to)
 {
+  const uint64_t      rows = (uint64_t)MuonArrayRows(to), columns = (uint64_t)MuonArrayColumns(to);
   const size_t        rowstride = to->rowmajor ? to->ld : 1, columnstride = to->rowmajor ? 1 : to->ld;
   const MuonPrecision precision = from->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
   MuonArray           part;
 
   PetscFunctionBegin;
-  if (weight == 1 && precision == to->precision) walk->result = MuonFileReaderRead(walk->reader, from, row, from->column, rows, from->columns, to->data, rowstride, columnstride);
+  if (weight == 1 && precision == to->precision) walk->result = MuonFileReaderRead(walk->reader, from, row, column, rows, columns, to->data, rowstride, columnstride);
   else {
     PetscCall(MuonArrayCreate(to, precision, &part));
-    walk->result = MuonFileReaderRead(walk->reader, from, row, from->column, rows, from->columns, part.data, part.rowmajor ? part.ld : 1, part.rowmajor ? 1 : part.ld);
+    walk->result = MuonFileReaderRead(walk->reader, from, row, column, rows, columns, part.data, part.rowmajor ? part.ld : 1, part.rowmajor ? 1 : part.ld);
     if (walk->result == MUON_FILE_OK) MuonArrayAxpby(weight, &part, weight == 1 ? 0 : 1, to);
     PetscCall(MuonArrayDestroy(&part));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One record for a state: its rows that are here, or all of it */
-static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonFileRecord *want, const MuonFileRecord *from, double weight, PetscInt64 *covered)
+/* One record for a state, or a rectangle of it in memory: what they have in common, or all of it */
+static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonArray *array, const MuonFileRecord *want, const MuonFileRecord *from, double weight, PetscInt64 *covered)
 {
   const uint64_t  first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
+  const uint64_t  left = PetscMax(want->column, from->column), right = PetscMin(want->column + want->columns, from->column + from->columns);
   const PetscBool other = from->precision != want->precision ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool       fits  = from->entrywise == want->entrywise && from->columns == want->columns ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       fits  = from->entrywise == want->entrywise ? PETSC_TRUE : PETSC_FALSE;
   MuonArray       to;
 
   PetscFunctionBegin;
-  if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows) fits = PETSC_FALSE;
+  if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows || from->columns != want->columns) fits = PETSC_FALSE;
   if (fits == PETSC_FALSE || (other && (walk->muon->restart_convert == PETSC_FALSE || state->array == NULL || from->precision == MUON_FILE_BYTES))) {
     walk->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s",
@@ -229,12 +271,12 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const
                             want->layer_columns, fits && other && state->array != NULL && from->precision != MUON_FILE_BYTES ? "; -muon_restart_convert takes another precision" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (first >= last) PetscFunctionReturn(PETSC_SUCCESS);
-  *covered += (PetscInt64)((last - first) * want->columns);
+  if (first >= last || left >= right) PetscFunctionReturn(PETSC_SUCCESS);
+  *covered += (PetscInt64)((last - first) * (right - left));
   if (walk->phase == LOAD_LOOK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (state->array != NULL) {
-    to = MuonArrayPart(state->array, (size_t)(first - want->row), 0, (size_t)(last - first), (size_t)want->columns);
-    PetscCall(MuonCheckpointRead_Private(walk, from, first, last - first, weight, &to));
+  if (array != NULL) {
+    to = MuonArrayPart(array, (size_t)(first - want->row), (size_t)(left - want->column), (size_t)(last - first), (size_t)(right - left));
+    PetscCall(MuonCheckpointRead_Private(walk, from, first, left, weight, &to));
   } else walk->result = MuonFileReaderRead(walk->reader, from, 0, 0, from->rows, 1, state->data, 1, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,8 +286,10 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
   MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
   MuonFileRecord      want;
   MuonCheckpointPlace place;
+  MuonCheckpointPart  part[3];
   PetscBool           mean; /* of the workers that there were */
   PetscInt64         *covered;
+  int                 parts = 0;
 
   PetscFunctionBegin;
   if (state->scratch || walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,6 +300,7 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
   }
   covered = &walk->covered[walk->count++];
   mean    = want.holder == MUON_FILE_WORKER && MuonCheckpointSameWorkers_Private(walk, place.layer) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  if (state->entrywise) parts = MuonCheckpointCut_Private(&place, &want, state->array, 0, want.rows, part);
   if (walk->first) *covered = 0;
   if (mean && want.entrywise && walk->first && walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
   for (size_t k = 0; k < walk->reader->records && walk->result == MUON_FILE_OK; k++) {
@@ -265,7 +310,8 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
     /* Of a piece that is cut in another way, or of another worker */
     if (want.entrywise == 0 && from->entrywise == 0 && (mean || from->layer_rows != want.layer_rows)) continue;
     if (walk->phase == LOAD_LOOK) walk->taken[walk->base + k] = 1;
-    PetscCall(MuonCheckpointTake_Private(walk, state, &want, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
+    if (parts == 0) PetscCall(MuonCheckpointTake_Private(walk, state, state->array, &want, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
+    for (int p = 0; p < parts && walk->result == MUON_FILE_OK; p++) PetscCall(MuonCheckpointTake_Private(walk, state, &part[p].array, &part[p].record, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -576,7 +622,7 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 /*@
   MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number of the step
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - an optimizer between two steps
@@ -1059,7 +1105,7 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
 /*@
   MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - an optimizer with the layers that it had then

@@ -81,7 +81,8 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
                             (double)muon->max_steps,     (double)muon->momentum_style, (double)muon->nesterov,          (double)muon->momentum_at,     (double)muon->nan,
                             (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
                             (double)muon->count_entropy};
-  const double more[]    = {(double)muon->schedule_minimum, (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip, (double)muon->clip_layers, (double)muon->measure_update_rms};
+  const double more[]    = {(double)muon->schedule_minimum,   (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip,         (double)muon->clip_layers,
+                            (double)muon->measure_update_rms, (double)muon->test_gradient,   (double)(muon->validation != NULL),  (double)muon->validationinterval, (double)muon->check_weights};
   const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->checkpoint_seconds, (double)muon->restart_if_present, (double)muon->restart_state, (double)muon->restart_convert};
   const char  *folder[]  = {muon->checkpoint, muon->checkpoint_weights, muon->restart};
   const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
@@ -132,20 +133,6 @@ PetscErrorCode MuonHashChoices_Private(Muon muon, unsigned int *hash)
   *hash = muon->choices;
   MuonHashOwnNumbers_Private(muon, hash);
   for (PetscInt l = 0; l < muon->nactive; l++) MuonLayerHashNumbers_Private(muon->active[l], hash);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Checksum of a layer's weights, line by line: gaps between lines do not count */
-static PetscErrorCode MuonLayerHashWeights_Private(MuonLayer layer, unsigned int *hash)
-{
-  MuonArray W;
-  uint32_t  crc = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-  for (size_t j = 0; j < W.n; j++) crc = MuonWireCRC32C(crc, (const unsigned char *)W.data + j * W.ld * MuonArrayEntryBytes(&W), W.m * MuonArrayEntryBytes(&W));
-  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-  *hash = (unsigned int)crc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,12 +195,12 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerGetShape(layer, &shape));
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)shape.rowmajor;
+    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
     MuonLayerHashNumbers_Private(layer, &own[4]);
     own[5] = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
-    PetscCall(MuonLayerHashWeights_Private(layer, &own[6]));
+    PetscCall(MuonLayerHashWeights(layer, -1, &own[6]));
   }
   PetscCall(MuonHashText_Private(muon, &mine[n - 1]));
   MuonHashOwnNumbers_Private(muon, &mine[n - 1]);
@@ -232,5 +219,28 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     if (least % WHATS == 3) PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFindDrifted_Private(Muon muon, PetscInt slice, MuonLayer *layer)
+{
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  unsigned int *mine, *first;
+  PetscInt      differs = 0, least;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(muon->nlayers, &mine, muon->nlayers, &first));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLayerHashWeights(muon->layer[l], slice, &mine[l]));
+  }
+  PetscCall(PetscArraycpy(first, mine, muon->nlayers));
+  PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, comm));
+  PetscCall(MuonCompareRows_Private(muon, 1, 0, mine, first));
+  while (differs < muon->nlayers && mine[differs] == first[differs]) differs++;
+  PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
+  PetscCall(PetscFree2(mine, first));
+  muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
+  for (PetscInt p = 0; p < muon->npartitions; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->partition[p]->size > 1 && muon->partition[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
+  *layer = least < muon->nlayers ? muon->layer[least] : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -103,6 +103,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     nworkers = piece->group->exchange->nworkers;
     if (piece->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &piece->sum));
     if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(piece, nworkers, &piece->sum, status));
+    else PetscCall(MuonExchangeReduceWait(piece->group->exchange, piece->item));
     piece->summed = PETSC_TRUE;
     if (MuonPieceCounts_Private(piece)) norm = hypot(norm, MuonClipNorm_Private(&piece->sum) / nworkers);
   }
@@ -119,7 +120,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 /*@
   MuonSetClip - Sets the norm beyond which gradients are made shorter
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -154,7 +155,7 @@ PetscErrorCode MuonSetClip(Muon muon, PetscReal norm)
 /*@
   MuonGetClip - Gets the norm beyond which gradients are made shorter
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -176,7 +177,7 @@ PetscErrorCode MuonGetClip(Muon muon, PetscReal *norm)
 /*@
   MuonSetClipLayers - Sets whose gradients are clipped
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -204,7 +205,7 @@ PetscErrorCode MuonSetClipLayers(Muon muon, MuonClipLayers layers)
 /*@
   MuonGetClipLayers - Gets whose gradients are clipped
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

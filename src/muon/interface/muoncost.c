@@ -77,14 +77,14 @@ PetscErrorCode MuonCostSetFromOptions_Private(Muon muon, MuonOptionItems PetscOp
 /*@
   MuonSetCostAlpha - Sets the latency of the link that `MuonViewCost()` speaks of
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
 - alpha - seconds that a message takes whatever its size is, above 0
 
   Options Database Key:
-. -muon_cost_alpha time - the latency, with a unit (ns|us|ms|s), as in 25us
+. -muon_cost_alpha time - the latency, with a unit (ns|us|ms|s), as in 25us, 25us by default
 
   Level: intermediate
 
@@ -102,7 +102,7 @@ PetscErrorCode MuonSetCostAlpha(Muon muon, PetscReal alpha)
 /*@
   MuonGetCostAlpha - Gets the latency of the link that `MuonViewCost()` speaks of
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -124,14 +124,14 @@ PetscErrorCode MuonGetCostAlpha(Muon muon, PetscReal *alpha)
 /*@
   MuonSetCostBeta - Sets the speed of the link that `MuonViewCost()` speaks of
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - beta - bits a second that a rank's link carries in each direction, above 0
 
   Options Database Key:
-. -muon_cost_beta speed - the speed, with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), as in 10Gbit/s
+. -muon_cost_beta speed - the speed, with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), as in 10Gbit/s, 10Gbit/s by default
 
   Level: intermediate
 
@@ -149,7 +149,7 @@ PetscErrorCode MuonSetCostBeta(Muon muon, PetscReal beta)
 /*@
   MuonGetCostBeta - Gets the speed of the link that `MuonViewCost()` speaks of
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -171,14 +171,14 @@ PetscErrorCode MuonGetCostBeta(Muon muon, PetscReal *beta)
 /*@
   MuonSetCostGamma - Sets how fast a rank sums messages or votes on them, for `MuonViewCost()`
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
 - gamma - bytes of messages a second, above 0
 
   Options Database Key:
-. -muon_cost_gamma speed - the speed, with a unit as in `MuonSetCostBeta()`
+. -muon_cost_gamma speed - the speed, with a unit as in `MuonSetCostBeta()`, 4GB/s by default
 
   Level: intermediate
 
@@ -196,7 +196,7 @@ PetscErrorCode MuonSetCostGamma(Muon muon, PetscReal gamma)
 /*@
   MuonGetCostGamma - Gets how fast a rank sums messages or votes on them, for `MuonViewCost()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -218,7 +218,7 @@ PetscErrorCode MuonGetCostGamma(Muon muon, PetscReal *gamma)
 /*@
   MuonSetCostMeasure - Sets whether `MuonViewCost()` measures what is not given of the link
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -246,7 +246,7 @@ PetscErrorCode MuonSetCostMeasure(Muon muon, PetscBool flg)
 /*@
   MuonGetCostMeasure - Gets whether `MuonViewCost()` measures what is not given of the link
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -618,7 +618,7 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
 /*@
   MuonViewCost - Prints what the messages of a step cost by the alpha-beta model, for each exchange
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer; it is set up where it was not

@@ -40,7 +40,10 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
     PetscCall(MuonPresetEnd_Private(muon, &preset));
   }
   PetscCall(MuonMatchRule_Private(muon, layer));
-  if (muon->setfromoptionscalled) PetscCall(MuonLayerSetFromOptions(layer));
+  if (muon->setfromoptionscalled) {
+    PetscCall(MuonLayerSetFromOptions(layer));
+    PetscCall(MuonHelpLayer_Private(muon, layer));
+  }
   if (newlayer != NULL) *newlayer = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,7 +51,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
 /*@
   MuonAddLayer - Adds a matrix of weights to an optimizer
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -88,7 +91,7 @@ PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newl
 /*@
   MuonAddVecLayer - Adds a vector of weights to an optimizer, which treats it as a matrix of one column
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -117,9 +120,106 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 }
 
 /*@C
-  MuonAddLayerArray - Adds weights in memory that is not PETSc's to an optimizer
+  MuonAddVecLayers - Adds the slices of one vector to an optimizer, each of which is a matrix of weights
 
   Logically Collective; No Fortran Support
+
+  Input Parameters:
++ muon     - the optimizer
+. x        - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker, as in `MuonAddLayer()`; the optimizer keeps a reference and moves them
+. g        - the worker's mean gradient, of the type and distribution of `x`, which each step reads and does not change; the optimizer keeps a reference
+. n        - number of layers
+. names    - their names, as in `MuonAddLayer()`
+. m        - their rows (outputs)
+. k        - their columns (inputs), 1 for a vector
+- rowmajor - whether the entries of a row lie side by side, as in C and numpy, for each layer; `NULL` where those of a column do in all of them, as in PETSc's dense matrices
+
+  Level: beginner
+
+  Notes:
+  The layers follow each other in the order of the entries of x, and are all of x\: the sum of m k is its size.
+
+  A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer is assembled for its oracle (`MuonSetAssemblyKind()`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`, and has no blocks of
+  its own\: blocks whose entries follow each other are added as slices. Compressors act on the entries of a rank as on one column; low rank has nothing to save there.
+
+  The memory of both vectors is taken and given back inside each step, which changes `x` as `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
+
+  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetSlice()` tells where one is.
+
+.seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerGetSlice()`, `MuonGetLayerByName()`
+@*/
+PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
+{
+  PetscInt   size, left;
+  MuonLayer *layer;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(x != NULL && g != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "%" PetscInt_FMT " layers of a vector: no vector of %s, expected one", n, x == NULL ? "weights" : "gradients");
+  PetscValidHeaderSpecific(x, VEC_CLASSID, 2);
+  PetscValidHeaderSpecific(g, VEC_CLASSID, 3);
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " layers of a vector, expected at least 0", n);
+  PetscCall(VecGetSize(x, &size));
+  left = size;
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
+    for (PetscInt j = 0; j < l; j++) {
+      PetscBool same;
+
+      PetscCall(PetscStrcasecmp(names[j], names[l], &same));
+      PetscCheck(same == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[l], names[j]);
+    }
+    PetscCheck(m[l] >= 0 && k[l] >= 0 && (PetscInt64)m[l] * (PetscInt64)k[l] <= (PetscInt64)left, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ,
+               "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT " entries, of which the %" PetscInt_FMT " of the vector have %" PetscInt_FMT " left; expected layers that are all of the vector", names[l], m[l], k[l], size, left);
+    left -= m[l] * k[l];
+  }
+  PetscCheck(left == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " layers that end with \"%s\" have %" PetscInt_FMT " of the %" PetscInt_FMT " entries of the vector, expected all of them", n, n > 0 ? names[n - 1] : "",
+             size - left, size);
+  /* All are made before one is added: an error leaves the optimizer as it was */
+  PetscCall(PetscMalloc1(n, &layer));
+  for (PetscInt l = 0, start = 0; l < n; l++) {
+    PetscCall(MuonLayerCreateFromSlice(names[l], x, g, start, m[l], k[l], rowmajor != NULL ? rowmajor[l] : PETSC_FALSE, &layer[l]));
+    start += m[l] * k[l];
+  }
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonAdd_Private(muon, layer[l], NULL));
+  PetscCall(PetscFree(layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer   layer = muon->layer[l];
+    PetscMPIInt result;
+    PetscInt    was, is;
+    int         mine, all;
+    PetscBool   same;
+
+    PetscCheck(layer->storage == MUON_LAYER_SLICE, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no slice", ((PetscObject)layer)->name);
+    PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
+    PetscCall(VecGetLocalSize(layer->w, &was));
+    PetscCall(VecGetLocalSize(x, &is));
+    PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)layer->w)->type_name, &same));
+    mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && was == is && same ? 1 : 0;
+    PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+    PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
+               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, ((PetscObject)layer->w)->type_name, was);
+    PetscCall(PetscObjectReference((PetscObject)x));
+    PetscCall(VecDestroy(&layer->w));
+    layer->w = x;
+    PetscCall(MuonLayerSetGradientVec(layer, g));
+    PetscCall(PetscObjectReference((PetscObject)g));
+    PetscCall(VecDestroy(&layer->g));
+    layer->g = g;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonAddLayerArray - Adds weights in memory that is not PETSc's to an optimizer
+
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -154,7 +254,7 @@ PetscErrorCode MuonAddLayerArray(Muon muon, const char name[], const MuonLayerAr
 /*@
   MuonGetNumLayers - Gets the number of layers of an optimizer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -176,7 +276,7 @@ PetscErrorCode MuonGetNumLayers(Muon muon, PetscInt *n)
 /*@
   MuonGetLayer - Gets a layer by its number
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -202,7 +302,7 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 /*@
   MuonGetLayerByName - Gets a layer by its name
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon - the optimizer

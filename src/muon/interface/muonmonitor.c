@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n"
+#define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
 /* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files. Its errors are those of all ranks */
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
 /*@
   MuonMonitor - Calls the monitors of an optimizer
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -45,7 +45,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 /*@C
   MuonMonitorSet - Adds a routine that is called after each step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -90,7 +90,7 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 /*@
   MuonMonitorCancel - Removes all monitors
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -111,6 +111,80 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   }
   muon->nmonitors = 0;
   PetscCall(PetscFree(muon->csv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonSetValidation - Sets a routine that tells how good the weights are on data that nobody trains on
+
+  Logically Collective
+
+  Input Parameters:
++ muon     - the optimizer
+. fn       - the routine, or `NULL` for none
+. interval - it is called after every so many steps, and after the last one of `MuonSetMaxSteps()`; at least 1
+- ctx      - its context, or `NULL`
+
+  Calling sequence of `fn`:
++ muon  - the optimizer
+. value - what this rank found, of which the mean over the ranks is shown; with the weights of `MuonSetWorkerWeight()` where these differ
+- ctx   - the context
+
+  Level: intermediate
+
+  Note:
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one,
+  and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak of such a step, whatever
+  `-muon_monitor_interval` says.
+
+.seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt interval, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, interval, 3);
+  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetValidation(): interval %" PetscInt_FMT " must be at least 1", interval);
+  muon->validation         = fn;
+  muon->validationinterval = interval;
+  muon->validationctx      = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetValidation - Gets what the routine of `MuonSetValidation()` found last
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ value - the mean over the ranks; may be `NULL`
+- step  - the step after which it was found, -1 where there is none; may be `NULL`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetValidation()`
+@*/
+PetscErrorCode MuonGetValidation(Muon muon, PetscReal *value, PetscInt *step)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (value != NULL) *value = muon->value;
+  if (step != NULL) *step = muon->validated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
+{
+  PetscFunctionBegin;
+  if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*muon->validation)(muon, &muon->value, muon->validationctx));
+  if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
+  muon->value /= (PetscReal)muon->size;
+  muon->validated = step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +233,8 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps
+  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -172,7 +247,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (draw) {
     PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
@@ -183,6 +258,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
                                    (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
   if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
@@ -219,15 +295,17 @@ static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues
 
 static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  MuonCSV        *csv   = (MuonCSV *)ctx;
-  const PetscReal dense = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  MuonCSV        *csv       = (MuonCSV *)ctx;
+  const PetscReal dense     = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  char            value[32] = "";
 
   PetscFunctionBegin;
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->validated == step) snprintf(value, sizeof(value), "%.17g", (double)muon->value);
   /* Not by PetscFPrintf(), whose error would be that of this rank alone */
   csv->failed = csv->file != NULL && csv->begun == PETSC_FALSE && MuonCSVBegin_Private(csv, step, muon->continues);
-  csv->failed = csv->failed || (csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
-                                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason]) < 0 ||
+  csv->failed = csv->failed || (csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
                                                       fflush(csv->file) != 0));
   PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
   PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
@@ -253,7 +331,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 /*@
   MuonMonitorSetCSV - Writes one row a step to a file of comma-separated values, for plotting
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -265,7 +343,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   Level: intermediate
 
   Notes:
-  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason; the first row names them.
+  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason, and validation, empty where there was none; the first row names them.
 
   A file that is there is begun anew at the first row. A run that goes on with a checkpoint, `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose steps are taken again, go.
 
@@ -298,7 +376,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 /*@
   MuonMonitorGetCSV - Gets the name of the file of comma-separated values
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -320,14 +398,14 @@ PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
 /*@
   MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 - interval - at least 1
 
   Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one
+. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
 
   Level: intermediate
 
@@ -346,7 +424,7 @@ PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
 /*@
   MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

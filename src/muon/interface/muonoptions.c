@@ -6,43 +6,75 @@
 /* Length of a candidate key: families' prefixes and a layer's name in front of a key */
 #define MUON_KEY_LENGTH (2 * PETSC_MAX_OPTION_NAME)
 
-/* Levenshtein distance, up to case */
+/* How long the word is that ends before letter i, with the underscore before it; 0 where none ends there */
+static size_t MuonKeyWord_Private(const char key[], size_t i)
+{
+  size_t length = 0;
+
+  if (key[i] != '\0' && key[i] != '_') return 0;
+  while (length < i && key[i - ++length] != '_') {}
+  return length;
+}
+
+/* Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do */
 static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], PetscInt *distance)
 {
-  size_t    na, nb;
-  PetscInt *row;
+  size_t    na, nb, word;
+  PetscInt *table;
 
   PetscFunctionBegin;
   PetscCall(PetscStrlen(a, &na));
   PetscCall(PetscStrlen(b, &nb));
-  PetscCall(PetscMalloc1(nb + 1, &row));
-  for (size_t j = 0; j <= nb; j++) row[j] = (PetscInt)j;
-  for (size_t i = 1; i <= na; i++) {
-    PetscInt diagonal = row[0];
+  PetscCall(PetscMalloc1((na + 1) * (nb + 1), &table));
+  for (size_t i = 0; i <= na; i++) {
+    for (size_t j = 0; j <= nb; j++) {
+      PetscInt *const at = table + i * (nb + 1) + j;
 
-    row[0] = (PetscInt)i;
-    for (size_t j = 1; j <= nb; j++) {
-      const PetscInt above = row[j];
-      const PetscInt swap  = diagonal + (tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]) ? 0 : 1);
-
-      row[j]   = PetscMin(swap, 1 + PetscMin(above, row[j - 1]));
-      diagonal = above;
+      *at = i + j == 0 ? 0 : PETSC_MAX_INT;
+      if (i > 0) *at = PetscMin(*at, *(at - nb - 1) + 1);
+      if (j > 0) *at = PetscMin(*at, *(at - 1) + 1);
+      if (i > 0 && j > 0) *at = PetscMin(*at, *(at - nb - 2) + (tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]) ? 0 : 1));
+      word = MuonKeyWord_Private(a, i);
+      if (word > 0) *at = PetscMin(*at, *(at - word * (nb + 1)) + 2);
+      word = MuonKeyWord_Private(b, j);
+      if (word > 0) *at = PetscMin(*at, *(at - word) + 2);
     }
   }
-  *distance = row[nb];
-  PetscCall(PetscFree(row));
+  *distance = table[(na + 1) * (nb + 1) - 1];
+  PetscCall(PetscFree(table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a key, as the sources have it, is read behind a layer's name, or else by this type of optimizer */
+static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], PetscBool layer, PetscBool *read)
+{
+  char type[64];
+  PetscErrorCode (*create)(Muon) = NULL;
+  PetscBool own, same;
+
+  PetscFunctionBegin;
+  *read = PETSC_TRUE;
+  PetscCall(PetscSNPrintf(type, sizeof(type), "%.*s", (int)strcspn(key, "_"), key));
+  PetscCall(PetscFunctionListFind(MuonList, type, &create));
+  PetscCall(PetscStrcmp(type, "muon", &own));
+  PetscCall(PetscStrcmp(key, "ef21_downlink", &same));
+  if (layer && (own || create != NULL) && same == PETSC_FALSE) *read = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, type, &same));
+  if (create != NULL && same == PETSC_FALSE) *read = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonKeyTry_Private(const char key[], const char before[], const char candidate[], PetscInt *best, char nearest[])
 {
-  char     whole[MUON_KEY_LENGTH];
-  PetscInt distance = 0;
+  char      whole[MUON_KEY_LENGTH];
+  PetscInt  distance = 0;
+  PetscBool type;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(whole, sizeof(whole), "%s%s", before, candidate));
   PetscCall(MuonKeyDistance_Private(key, whole, &distance));
-  if (distance < *best) {
+  PetscCall(PetscStrendswith(whole, "_type", &type)); /* of several that are as near, what chooses a type */
+  if (distance < *best || (type && distance == *best)) {
     *best = distance;
     PetscCall(PetscStrncpy(nearest, whole, MUON_KEY_LENGTH));
   }
@@ -65,8 +97,10 @@ static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscI
 
     if (l >= 0) PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)muon->layer[l])->name));
     for (PetscInt k = 0; MuonOptionKeys[k] != NULL; k++) {
-      PetscBool whole = l >= 0 ? PETSC_TRUE : PETSC_FALSE, behind = PETSC_FALSE;
+      PetscBool whole = l >= 0 ? PETSC_TRUE : PETSC_FALSE, behind = PETSC_FALSE, read;
 
+      PetscCall(MuonKeyIsRead_Private(muon, MuonOptionKeys[k], whole, &read));
+      if (read == PETSC_FALSE) continue;
       for (PetscInt f = 0; f < n; f++) {
         const size_t length = strlen(families[f]);
 
@@ -88,13 +122,45 @@ static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Abbreviations that people bring along */
+static PetscErrorCode MuonKeyLengthen_Private(const char key[], char whole[MUON_KEY_LENGTH])
+{
+  const char *const ends[][2] = {{"_lr", "_learning_rate"}, {"_wd", "_weight_decay"}};
+  PetscBool         is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(whole, key, MUON_KEY_LENGTH));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ends); k++) {
+    PetscCall(PetscStrendswith(key, ends[k][0], &is));
+    if (is) PetscCall(PetscSNPrintf(whole, MUON_KEY_LENGTH, "%.*s%s", (int)(strlen(key) - strlen(ends[k][0])), key, ends[k][1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
+{
+  MuonLayerRule rule;
+  PetscBool     help, compresses;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasHelp(((PetscObject)muon)->options, &help));
+  if (help == PETSC_FALSE || ((PetscObject)layer)->optionsprinted) PetscFunctionReturn(PETSC_SUCCESS);
+  ((PetscObject)layer)->optionsprinted = PETSC_TRUE;
+  PetscCall(MuonLayerGetRule(layer, &rule));
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &compresses));
+  PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
+                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|blocks_rows|blocks_columns|assembly|lmo_...%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
+                               ((PetscObject)layer)->name, compresses ? "|ef21_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed. This tells before the first step, once, and only of keys that
    begin as ours do behind this optimizer's prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
-  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "";
+  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "", whole[MUON_KEY_LENGTH];
   const char        *prefix = ((PetscObject)muon)->prefix;
   const char *const *families;
   size_t             skip = 0;
@@ -108,7 +174,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   PetscCall(MuonGetKeyFamilies_Private(&nfamilies, &families));
   PetscCall(PetscOptionsLeftGet(((PetscObject)muon)->options, &n, &names, &values));
   for (PetscInt i = 0; i < n; i++) {
-    PetscBool ours = PETSC_TRUE, family = PETSC_FALSE;
+    PetscBool ours = PETSC_TRUE, family = PETSC_FALSE, same;
     char     *svd;
 
     if (prefix != NULL) PetscCall(PetscStrncmp(names[i], prefix, skip, &ours));
@@ -118,8 +184,10 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     if (svd != NULL) continue;
     for (PetscInt f = 0; f < nfamilies && family == PETSC_FALSE; f++) PetscCall(PetscStrncmp(names[i] + skip, families[f], strlen(families[f]), &family));
     if (family == PETSC_FALSE) continue;
-    PetscCall(MuonKeyNearest_Private(muon, names[i] + skip, &best, nearest));
-    if (best == 0) PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is read by no object of this optimizer\n", names[i]));
+    PetscCall(MuonKeyLengthen_Private(names[i] + skip, whole));
+    PetscCall(MuonKeyNearest_Private(muon, whole, &best, nearest));
+    PetscCall(PetscStrcasecmp(names[i] + skip, nearest, &same));
+    if (same) PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is read by no object of this optimizer\n", names[i]));
     else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is unknown; the nearest that exists is -%s%s\n", names[i], prefix ? prefix : "", nearest));
   }
   PetscCall(PetscOptionsLeftRestore(((PetscObject)muon)->options, &n, &names, &values));

@@ -35,7 +35,7 @@ PetscErrorCode MuonCheckMomentum_Private(Muon muon, PetscInt at, MuonMomentumSty
 /*@
   MuonSetLearningRate - Sets the learning rate
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -56,14 +56,15 @@ PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(rate >= 0 && !PetscIsInfOrNanReal(rate), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_learning_rate %g must be finite and at least 0", (double)rate);
-  muon->learning_rate = rate;
+  muon->learning_rate    = rate;
+  muon->learning_rateset = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonGetLearningRate - Gets the learning rate
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -85,7 +86,7 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetSchedule - Sets how the learning rate changes with the step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -113,7 +114,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule)
 /*@
   MuonGetSchedule - Gets how the learning rate changes with the step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -135,7 +136,7 @@ PetscErrorCode MuonGetSchedule(Muon muon, MuonScheduleType *schedule)
 /*@
   MuonSetScheduleWarmup - Sets the number of steps in which the learning rate rises from almost 0
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -163,7 +164,7 @@ PetscErrorCode MuonSetScheduleWarmup(Muon muon, PetscInt steps)
 /*@
   MuonGetScheduleWarmup - Gets the number of steps in which the learning rate rises from almost 0
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -185,7 +186,7 @@ PetscErrorCode MuonGetScheduleWarmup(Muon muon, PetscInt *steps)
 /*@
   MuonSetScheduleConstant - Sets the fraction of all steps for which the trapezoid stays at the full learning rate
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -213,7 +214,7 @@ PetscErrorCode MuonSetScheduleConstant(Muon muon, PetscReal fraction)
 /*@
   MuonGetScheduleConstant - Gets the fraction of all steps for which the trapezoid stays at the full learning rate
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -235,7 +236,7 @@ PetscErrorCode MuonGetScheduleConstant(Muon muon, PetscReal *fraction)
 /*@
   MuonSetMomentum - Sets the momentum
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -264,7 +265,7 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum)
 /*@
   MuonGetMomentum - Gets the momentum
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -286,7 +287,7 @@ PetscErrorCode MuonGetMomentum(Muon muon, PetscReal *momentum)
 /*@
   MuonSetMomentumStyle - Sets how a gradient enters the momentum
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -315,7 +316,7 @@ PetscErrorCode MuonSetMomentumStyle(Muon muon, MuonMomentumStyle style)
 /*@
   MuonGetMomentumStyle - Gets how a gradient enters the momentum
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -337,7 +338,7 @@ PetscErrorCode MuonGetMomentumStyle(Muon muon, MuonMomentumStyle *style)
 /*@
   MuonSetDampening - Sets by how much a new gradient is damped in the momentum style sgd
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - the optimizer
@@ -365,7 +366,7 @@ PetscErrorCode MuonSetDampening(Muon muon, PetscReal dampening)
 /*@
   MuonGetDampening - Gets by how much a new gradient is damped in the momentum style sgd
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -387,7 +388,7 @@ PetscErrorCode MuonGetDampening(Muon muon, PetscReal *dampening)
 /*@
   MuonSetNesterov - Sets what the oracle sees of gradient and momentum
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -416,7 +417,7 @@ PetscErrorCode MuonSetNesterov(Muon muon, MuonNesterovType nesterov)
 /*@
   MuonGetNesterov - Gets what the oracle sees of gradient and momentum
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -438,7 +439,7 @@ PetscErrorCode MuonGetNesterov(Muon muon, MuonNesterovType *nesterov)
 /*@
   MuonSetWeightDecay - Sets the weight decay
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -466,7 +467,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetWeightDecay - Gets the weight decay
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -488,7 +489,7 @@ PetscErrorCode MuonGetWeightDecay(Muon muon, PetscReal *decay)
 /*@
   MuonSetWeightDecayStyle - Sets how weight decay enters a step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -516,7 +517,7 @@ PetscErrorCode MuonSetWeightDecayStyle(Muon muon, MuonWeightDecayStyle style)
 /*@
   MuonGetWeightDecayStyle - Gets how weight decay enters a step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -538,7 +539,7 @@ PetscErrorCode MuonGetWeightDecayStyle(Muon muon, MuonWeightDecayStyle *style)
 /*@
   MuonSetShapeFactor - Sets how the shape of a layer enters its radius
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -566,7 +567,7 @@ PetscErrorCode MuonSetShapeFactor(Muon muon, MuonShapeFactor factor)
 /*@
   MuonGetShapeFactor - Gets how the shape of a layer enters its radius
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -588,7 +589,7 @@ PetscErrorCode MuonGetShapeFactor(Muon muon, MuonShapeFactor *factor)
 /*@
   MuonSetMaxSteps - Sets the number of steps that `MuonSolve()` takes and that schedules count on
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -616,7 +617,7 @@ PetscErrorCode MuonSetMaxSteps(Muon muon, PetscInt steps)
 /*@
   MuonGetMaxSteps - Gets the number of steps that `MuonSolve()` takes and that schedules count on
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -638,7 +639,7 @@ PetscErrorCode MuonGetMaxSteps(Muon muon, PetscInt *steps)
 /*@
   MuonSetSeed - Sets the seed of the random numbers that compressors draw
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -666,7 +667,7 @@ PetscErrorCode MuonSetSeed(Muon muon, PetscInt64 seed)
 /*@
   MuonGetSeed - Gets the seed of the random numbers that compressors draw
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -688,14 +689,14 @@ PetscErrorCode MuonGetSeed(Muon muon, PetscInt64 *seed)
 /*@
   MuonSetStatePrecision - Sets the precision of what an optimizer keeps beside the weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - the optimizer
 - precision - `MUON_STATE_PRECISION_NATIVE` or `MUON_STATE_PRECISION_SINGLE`
 
   Options Database Key:
-. -muon_state_precision precision - the precision (native|single)
+. -muon_state_precision precision - the precision (native|single), native by default
 
   Level: intermediate
 
@@ -718,7 +719,7 @@ PetscErrorCode MuonSetStatePrecision(Muon muon, MuonStatePrecision precision)
 /*@
   MuonGetStatePrecision - Gets the precision of what an optimizer keeps beside the weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -740,7 +741,7 @@ PetscErrorCode MuonGetStatePrecision(Muon muon, MuonStatePrecision *precision)
 /*@
   MuonSetCountEntropy - Sets whether an optimizer computes the entropy of its messages
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -769,7 +770,7 @@ PetscErrorCode MuonSetCountEntropy(Muon muon, PetscBool flg)
 /*@
   MuonGetCountEntropy - Gets whether an optimizer computes the entropy of its messages
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -791,7 +792,7 @@ PetscErrorCode MuonGetCountEntropy(Muon muon, PetscBool *flg)
 /*@
   MuonSetNaNPolicy - Sets what a NaN or Inf does
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -819,7 +820,7 @@ PetscErrorCode MuonSetNaNPolicy(Muon muon, MuonNaNPolicy policy)
 /*@
   MuonGetNaNPolicy - Gets what a NaN or Inf does
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -841,7 +842,7 @@ PetscErrorCode MuonGetNaNPolicy(Muon muon, MuonNaNPolicy *policy)
 /*@
   MuonSetErrorIfNotConverged - Sets whether a diverged step is a PETSc error
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -868,7 +869,7 @@ PetscErrorCode MuonSetErrorIfNotConverged(Muon muon, PetscBool flg)
 /*@
   MuonGetErrorIfNotConverged - Gets whether a diverged step is a PETSc error
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -890,14 +891,14 @@ PetscErrorCode MuonGetErrorIfNotConverged(Muon muon, PetscBool *flg)
 /*@
   MuonSetMomentumAt - Sets where the momentum is kept
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - at   - `MUON_MOMENTUM_AT_WORKER` or `MUON_MOMENTUM_AT_SERVER`
 
   Options Database Key:
-. -muon_momentum_at at - where the momentum is kept (worker|server)
+. -muon_momentum_at at - where the momentum is kept (worker|server), worker for ef21 and server for dense by default
 
   Level: intermediate
 
@@ -920,7 +921,7 @@ PetscErrorCode MuonSetMomentumAt(Muon muon, MuonMomentumAt at)
 /*@
   MuonGetMomentumAt - Gets where the momentum is kept
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -945,7 +946,7 @@ PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
 /*@
   MuonSetMeasureUpdateRMS - Sets whether an optimizer measures the size of its updates
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -972,7 +973,7 @@ PetscErrorCode MuonSetMeasureUpdateRMS(Muon muon, PetscBool flg)
 /*@
   MuonGetMeasureUpdateRMS - Gets whether an optimizer measures the size of its updates
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -74,7 +74,8 @@ static PetscErrorCode MuonPartitionCreate_Private(Muon muon, size_t of_rank, con
   PetscCall(PetscNew(&p));
   PetscCall(PetscMalloc2(muon->size, &p->worker_of, muon->size, &p->position_of));
   PetscCall(PetscMalloc1(muon->size, &number));
-  p->size = all[TOLD_RANKS];
+  p->size  = all[TOLD_RANKS];
+  p->share = 1;
   /* Workers are numbered by the first of their ranks */
   for (PetscMPIInt r = 0; r < muon->size; r++) {
     if (all[of_rank * (size_t)r + TOLD_FIRST] == r) number[r] = p->nworkers++;
@@ -103,6 +104,7 @@ static PetscErrorCode MuonPartitionDestroy_Private(MuonPartition *partition)
   if ((*partition)->inside != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&(*partition)->inside));
   if ((*partition)->across != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&(*partition)->across));
   PetscCall(PetscFree2((*partition)->worker_of, (*partition)->position_of));
+  PetscCall(PetscFree((*partition)->weight));
   PetscCall(PetscFree(*partition));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,6 +115,7 @@ PetscErrorCode MuonResetPartitions_Private(Muon muon)
   for (PetscInt p = 0; p < muon->npartitions; p++) PetscCall(MuonPartitionDestroy_Private(&muon->partition[p]));
   PetscCall(PetscFree(muon->partition));
   PetscCall(PetscFree(muon->partition_of));
+  PetscCall(PetscFree(muon->weights));
   muon->npartitions = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,11 +145,11 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 
     if (layer->ranks == 1) continue;
     PetscCall(MuonLayerSetUpRows_Private(layer));
-    if (layer->ranges[position] != layer->first || layer->ranges[layer->ranks] != layer->m) bad = l;
+    if (layer->ranges[position] != layer->first || layer->ranges[layer->ranks] != layer->M) bad = l;
   }
   PetscCallMPI(MPI_Allreduce(&bad, &first, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   PetscCheck(first == muon->nlayers, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-             "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->m,
+             "Layer \"%s\": the ranks of a worker do not hold its %" PetscInt_FMT " rows one behind the other (here %" PetscInt_FMT " from number %" PetscInt_FMT " on)", ((PetscObject)muon->layer[first])->name, muon->layer[first]->M,
              muon->layer[first]->rows, muon->layer[first]->first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,7 +238,7 @@ static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *pa
     PetscCall(PetscMemzero(packed->data, MuonArrayBytes(packed)));
     whole = *packed;
   }
-  PetscCall(MuonRowsSumStart(piece->group->partition->inside, piece->ranges, &whole, packed, &piece->mean, &piece->group->bytes, &piece->summing));
+  PetscCall(MuonRowsSumStart(piece->group->partition->inside, piece->ranges, piece->group->partition->share, &whole, packed, &piece->mean, &piece->group->bytes, &piece->summing));
   if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

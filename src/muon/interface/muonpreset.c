@@ -104,7 +104,7 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
 /*@
   MuonSetPreset - Sets what a published optimizer fixes, by its name
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -185,7 +185,7 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
 /*@
   MuonGetPreset - Gets the name of the published optimizer that was set
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

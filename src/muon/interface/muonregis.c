@@ -34,7 +34,7 @@ PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon)
 /*@C
   MuonRegisterAll - Registers the algorithms of this library
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: advanced
 
@@ -58,7 +58,7 @@ PetscErrorCode MuonRegisterAll(void)
 /*@C
   MuonFinalizePackage - Frees what the package of optimizers holds; called from `PetscFinalize()`
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 
@@ -76,7 +76,7 @@ PetscErrorCode MuonFinalizePackage(void)
 /*@C
   MuonInitializePackage - Registers the class of optimizers, its types, its log events and what optimizers are made of; called when the first optimizer is made
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Level: developer
 

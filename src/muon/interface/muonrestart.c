@@ -21,7 +21,7 @@ static PetscErrorCode MuonSetFolder_Private(const char folder[], char **to)
 /*@
   MuonSetCheckpoint - Sets the folder that steps write checkpoints to
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -49,7 +49,7 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
 /*@
   MuonGetCheckpoint - Gets the folder that steps write checkpoints to
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -71,14 +71,14 @@ PetscErrorCode MuonGetCheckpoint(Muon muon, const char *folder[])
 /*@
   MuonSetCheckpointInterval - Sets of how many steps one writes a checkpoint
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 - interval - at least 1; the default is 100
 
   Options Database Key:
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
+. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`, 100 by default
 
   Level: intermediate
 
@@ -96,7 +96,7 @@ PetscErrorCode MuonSetCheckpointInterval(Muon muon, PetscInt interval)
 /*@
   MuonGetCheckpointInterval - Gets of how many steps one writes a checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -118,14 +118,14 @@ PetscErrorCode MuonGetCheckpointInterval(Muon muon, PetscInt *interval)
 /*@
   MuonSetCheckpointKeep - Sets how many checkpoints remain in the folder that steps write to
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - keep - at least 1; the default is 2, so that there is one before a damaged one
 
   Options Database Key:
-. -muon_checkpoint_keep keep - the number
+. -muon_checkpoint_keep keep - the number, 2 by default
 
   Level: intermediate
 
@@ -143,7 +143,7 @@ PetscErrorCode MuonSetCheckpointKeep(Muon muon, PetscInt keep)
 /*@
   MuonGetCheckpointKeep - Gets how many checkpoints remain in the folder that steps write to
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -165,14 +165,14 @@ PetscErrorCode MuonGetCheckpointKeep(Muon muon, PetscInt *keep)
 /*@
   MuonSetCheckpointSeconds - Sets after how many seconds steps write a checkpoint, however many steps these were
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
 - seconds - the time since the last one, or since `MuonSetUp()`; 0 for no such time, which is the default
 
   Options Database Key:
-. -muon_checkpoint_seconds seconds - at the end of the first step behind which so much time has gone, beside those of `-muon_checkpoint_interval`
+. -muon_checkpoint_seconds seconds - at the end of the first step behind which so much time has gone, beside those of `-muon_checkpoint_interval`; 0 by default, for never
 
   Level: intermediate
 
@@ -193,7 +193,7 @@ PetscErrorCode MuonSetCheckpointSeconds(Muon muon, PetscReal seconds)
 /*@
   MuonGetCheckpointSeconds - Gets after how many seconds steps write a checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -215,14 +215,14 @@ PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
 /*@
   MuonSetCheckpointWeights - Sets a file that gets the weights alone, for inference, whenever a checkpoint is due
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - file - its name, where rank 0 can write; `NULL` or an empty name for none, which is the default
 
   Options Database Key:
-. -muon_checkpoint_weights file - its name
+. -muon_checkpoint_weights file - its name, none by default
 
   Level: intermediate
 
@@ -243,7 +243,7 @@ PetscErrorCode MuonSetCheckpointWeights(Muon muon, const char file[])
 /*@
   MuonGetCheckpointWeights - Gets the file that gets the weights alone
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -265,7 +265,7 @@ PetscErrorCode MuonGetCheckpointWeights(Muon muon, const char *file[])
 /*@
   MuonSetRestart - Sets the folder of the checkpoint that a run begins with
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -297,7 +297,7 @@ PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
 /*@
   MuonGetRestart - Gets the folder of the checkpoint that a run begins with
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -319,7 +319,7 @@ PetscErrorCode MuonGetRestart(Muon muon, const char *folder[])
 /*@
   MuonSetRestartIfPresent - Sets whether a run begins anew where the folder of `MuonSetRestart()` has no checkpoint
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -346,7 +346,7 @@ PetscErrorCode MuonSetRestartIfPresent(Muon muon, PetscBool flg)
 /*@
   MuonGetRestartIfPresent - Gets whether a run begins anew where there is no checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -368,14 +368,14 @@ PetscErrorCode MuonGetRestartIfPresent(Muon muon, PetscBool *flg)
 /*@
   MuonSetRestartState - Sets what a checkpoint is loaded for
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
 - state - `MUON_RESTART_ALL`, the default, to go on with the run; `MUON_RESTART_WEIGHTS` to begin another with its weights
 
   Options Database Key:
-. -muon_restart_state state - what is loaded (all|weights)
+. -muon_restart_state (all|weights) - what is loaded, `all` by default
 
   Level: intermediate
 
@@ -397,7 +397,7 @@ PetscErrorCode MuonSetRestartState(Muon muon, MuonRestartState state)
 /*@
   MuonGetRestartState - Gets what a checkpoint is loaded for
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -419,14 +419,14 @@ PetscErrorCode MuonGetRestartState(Muon muon, MuonRestartState *state)
 /*@
   MuonSetRestartConvert - Sets whether weights and state of another precision are taken from a checkpoint
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
 - flg  - whether they are; else, which is the default, that is an error
 
   Options Database Key:
-. -muon_restart_convert flg - whether they are
+. -muon_restart_convert (true|false) - whether they are, false by default
 
   Level: intermediate
 
@@ -446,7 +446,7 @@ PetscErrorCode MuonSetRestartConvert(Muon muon, PetscBool flg)
 /*@
   MuonGetRestartConvert - Gets whether weights and state of another precision are taken from a checkpoint
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -468,7 +468,7 @@ PetscErrorCode MuonGetRestartConvert(Muon muon, PetscBool *flg)
 /*@C
   MuonCheckpointRegister - Gives a checkpoint bytes of the program's own, such as where it is in its data
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -542,7 +542,7 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 /*@
   MuonCheckpointRequest - Asks for a checkpoint at the end of a step, from a handler of signals
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

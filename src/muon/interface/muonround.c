@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include "../../kernels/muonpanels.h"
 #include <float.h>
 #include <math.h>
 
@@ -151,7 +152,7 @@ static PetscErrorCode MuonFollowOwn_Private(MuonPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum */
+/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server waits for one sum at a time, while the others flow */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
   const PetscBool alone = group->partition->size > 1 && group->partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -163,11 +164,10 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
 
     if (alone) MuonArrayAxpby(1, &piece->T, 0, &piece->sum); /* that of one is there */
-    else if (piece->begun == PETSC_FALSE) PetscCall(MuonExchangeReduceBegin(group->exchange, piece->item, &piece->T, &piece->sum));
+    else if (piece->begun == PETSC_FALSE) PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
     piece->begun = PETSC_FALSE;
     MuonCountMessage_Private(muon, &cost, muon->traffic.up);
   }
-  if (alone == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,7 +189,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
     PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &piece->T, &finite));
   }
   PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &G));
-  PetscCall(MuonExchangeReduceBegin(piece->group->exchange, piece->item, &piece->T, &piece->sum));
+  PetscCall(MuonPieceReduceBegin_Private(piece, &piece->T, &piece->sum));
   piece->group->bytes += (PetscLogDouble)MuonArrayBytes(&piece->T);
   piece->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -216,9 +216,11 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The messages of all workers, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
+/* The messages of all workers times their weights, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
 PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
 {
+  const double *const weight = piece->group->partition->weight;
+
   PetscFunctionBegin;
   for (PetscInt j = 0; j < nworkers; j++) {
     const unsigned char *message;
@@ -228,7 +230,7 @@ PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, cons
 
     PetscCall(MuonExchangeUpGet(piece->group->exchange, (PetscMPIInt)j, piece->item, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-      PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, 1, bytes, message, sum, &valid));
+      PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     MuonStatusMerge(received, status);
@@ -330,7 +332,8 @@ PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, MuonArray *se
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
   *seen = sum;
-  if (piece->group->mode == MUON_EXCHANGE_MODE_GATHER && piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
+  if (piece->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(piece->group->exchange, piece->item));
+  else if (piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
@@ -378,7 +381,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord 
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
-  X = piece->X.data != NULL ? piece->X : W;
+  X = MuonPieceServerWeights(piece, &W);
   if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
     PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
     PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
@@ -418,21 +421,37 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool sums = group->mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (group->votes != NULL) {
     PetscCall(MuonVotesServers_Private(muon, group, record, status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (group->direct == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
-  for (PetscInt k = 0; k < group->npieces && group->assembly == NULL; k++) {
-    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
-  }
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
+  else {
+    if (sums) MuonKernelSetProgress(MuonExchangeReduceProgress, group->exchange);
+    ierr = MuonServePieces_Private(muon, group, record, status);
+    MuonKernelSetProgress(NULL, NULL);
+    PetscCall(ierr);
+  }
+  if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
   if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeDown(group->exchange, *status));
   for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
@@ -513,6 +532,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   record.asked = (double)asked;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
+  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries pieces */
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));

@@ -71,7 +71,7 @@ PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(MuonFindMatch_Private(muon, layer, &number, rule));
-  if (number >= 0) PetscCall(MuonLayerSetRule(layer, rule));
+  if (number >= 0 || muon->layer_rule != NULL) PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,6 +94,21 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
     if (decides) continue;
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
+{
+  PetscBool reads = muon->learning_rateset && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nactive && reads == PETSC_FALSE; l++) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
+    if (adamw == PETSC_FALSE || muon->adamw_learning_rate == PETSC_DETERMINE) reads = PETSC_TRUE;
+  }
+  if (reads == PETSC_FALSE)
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_learning_rate is the rate of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", MuonPrefix(muon), MuonPrefix(muon),
+                          (double)muon->adamw_learning_rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +163,7 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
 /*@
   MuonSetRuleMatch - Chooses the rules of layers by their names
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -186,7 +201,7 @@ PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
 /*@
   MuonGetRuleMatch - Gets the patterns by which layers take rules
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -205,6 +220,65 @@ PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonSetLayerRule - Chooses the rule of all layers
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- rule - one of the values of `MuonLayerRule`, or `NULL`
+
+  Options Database Key:
+. -muon_layer_rule rule - the rule (lmo|adamw|nadamw|sgd|frozen)
+
+  Level: intermediate
+
+  Note:
+  The layers that are there take the rule at once, the others when they are added. The patterns of `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
+
+.seealso: `Muon`, `MuonGetLayerRule()`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
+@*/
+PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
+{
+  PetscErrorCode (*create)(MuonLayer) = NULL;
+  char names[256], *copy;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
+  if (rule != NULL) PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
+  if (rule != NULL && create == NULL) PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
+  PetscCheck(rule == NULL || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_rule: unknown rule \"%s\", expected one of: %s", MuonPrefix(muon), rule, names);
+  PetscCall(PetscStrallocpy(rule, &copy)); /* which may be what is freed */
+  PetscCall(PetscFree(muon->layer_rule));
+  muon->layer_rule = copy;
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLayerRule - Gets the rule of all layers
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. rule - the rule, borrowed; `NULL` where none was set
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetLayerRule()`
+@*/
+PetscErrorCode MuonGetLayerRule(Muon muon, MuonLayerRule *rule)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, rule, muon->layer_rule);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], PetscReal number)
 {
   PetscFunctionBegin;
@@ -215,7 +289,7 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
 /*@
   MuonSetAdamWLearningRate - Sets the learning rate of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -227,7 +301,8 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
   Level: intermediate
 
   Note:
-  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
+  The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where `MuonSetLearningRate()` was
+  called and no layer has its rate. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetAdamWLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetAdamWWeightDecay()`
 @*/
@@ -243,7 +318,7 @@ PetscErrorCode MuonSetAdamWLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetAdamWLearningRate - Gets the learning rate of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -265,7 +340,7 @@ PetscErrorCode MuonGetAdamWLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetAdamWWeightDecay - Sets the weight decay of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -293,7 +368,7 @@ PetscErrorCode MuonSetAdamWWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetAdamWWeightDecay - Gets the weight decay of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -315,7 +390,7 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 /*@
   MuonSetAdamWBetas - Sets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -323,8 +398,8 @@ PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_adamw_beta1 beta1 - decay of the mean of gradients
-- -muon_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_adamw_beta1 beta1 - decay of the mean of gradients, 0.9 by default
+- -muon_adamw_beta2 beta2 - decay of the mean of squares, 0.95 by default
 
   Level: intermediate
 
@@ -347,7 +422,7 @@ PetscErrorCode MuonSetAdamWBetas(Muon muon, PetscReal beta1, PetscReal beta2)
 /*@
   MuonGetAdamWBetas - Gets the decay rates of the moments of layers that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -372,7 +447,7 @@ PetscErrorCode MuonGetAdamWBetas(Muon muon, PetscReal *beta1, PetscReal *beta2)
 /*@
   MuonSetAdamWEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - the optimizer
@@ -400,7 +475,7 @@ PetscErrorCode MuonSetAdamWEpsilon(Muon muon, PetscReal epsilon)
 /*@
   MuonGetAdamWEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -422,7 +497,7 @@ PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
 /*@
   MuonSetSGDLearningRate - Sets the learning rate of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -450,7 +525,7 @@ PetscErrorCode MuonSetSGDLearningRate(Muon muon, PetscReal rate)
 /*@
   MuonGetSGDLearningRate - Gets the learning rate of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -472,7 +547,7 @@ PetscErrorCode MuonGetSGDLearningRate(Muon muon, PetscReal *rate)
 /*@
   MuonSetSGDWeightDecay - Sets the weight decay of layers that gradient descent moves
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -500,7 +575,7 @@ PetscErrorCode MuonSetSGDWeightDecay(Muon muon, PetscReal decay)
 /*@
   MuonGetSGDWeightDecay - Gets the weight decay of layers that gradient descent moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -105,7 +105,7 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
 /*@
   MuonSetScheduleMinimum - Sets the part of the learning rate that schedules end at
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -133,7 +133,7 @@ PetscErrorCode MuonSetScheduleMinimum(Muon muon, PetscReal fraction)
 /*@
   MuonGetScheduleMinimum - Gets the part of the learning rate that schedules end at
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -155,7 +155,7 @@ PetscErrorCode MuonGetScheduleMinimum(Muon muon, PetscReal *fraction)
 /*@
   MuonSetMomentumWarmup - Sets the number of steps in which the momentum goes from a start to its value
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
@@ -184,7 +184,7 @@ PetscErrorCode MuonSetMomentumWarmup(Muon muon, PetscInt steps)
 /*@
   MuonGetMomentumWarmup - Gets the number of steps in which the momentum goes from a start to its value
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -206,7 +206,7 @@ PetscErrorCode MuonGetMomentumWarmup(Muon muon, PetscInt *steps)
 /*@
   MuonSetMomentumWarmupStart - Sets the momentum of the first step of its warm-up
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -235,7 +235,7 @@ PetscErrorCode MuonSetMomentumWarmupStart(Muon muon, PetscReal momentum)
 /*@
   MuonGetMomentumWarmupStart - Gets the momentum of the first step of its warm-up
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -257,7 +257,7 @@ PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
 /*@C
   MuonSetScheduleFunction - Sets a routine that has the last word on the learning rate, the momentum and the weight decay of each step
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
@@ -322,7 +322,7 @@ PetscErrorCode MuonGetScheduleFunction(Muon muon, MuonScheduleFn **schedule, voi
 /*@
   MuonGetRate - Gets the learning rate of the coming step, schedule and warm-up included
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -223,6 +223,7 @@ static PetscErrorCode MuonCreatePieces_Private(Muon muon)
   PetscCall(MuonResetPieces_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonFindPartitions_Private(muon, exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->piece));
   PetscCall(PetscMalloc1(2 * muon->npartitions, &muon->group));
   for (PetscInt p = 0; p < muon->npartitions; p++) {
@@ -249,6 +250,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     piece->layer->server          = NULL;
     piece->layer->serverisweights = PETSC_FALSE;
     piece->layer->ready           = NULL;
+    piece->layer->watched         = PETSC_FALSE;
     PetscCall(MuonPieceDropSum_Private(piece));
     PetscCall(MuonCompressorDestroy(&piece->up));
     PetscCall(MuonCompressorDestroy(&piece->down));
@@ -262,6 +264,7 @@ PetscErrorCode MuonResetPieces_Private(Muon muon)
     PetscCall(MuonArrayDestroy(&piece->Xnew));
     PetscCall(MuonArrayDestroy(&piece->mean));
     PetscCall(MuonArrayDestroy(&piece->packed));
+    PetscCall(MuonArrayDestroy(&piece->weighted));
     PetscCall(PetscFree(piece->ranges));
     PetscCall(PetscFree(piece->name));
     PetscCall(PetscFree(piece->up_type));
@@ -406,9 +409,11 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   if (piece->down_assigns == PETSC_FALSE && piece->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->X));
     MuonArrayAxpby(1, &W, 0, &piece->X);
+    layer->watched = muon->check_weights;
   }
   if (piece->X.data != NULL || piece->group->direct) PetscCall(MuonArrayCreate(&W, W.precision, &piece->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   layer->server          = &piece->X;
   layer->serverisweights = piece->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -417,7 +422,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 /*@
   MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -453,7 +458,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonInheritChoices_Private(muon, layer));
     if (layer->frozen == PETSC_FALSE) {
       muon->active[muon->nactive++] = layer;
-      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->n;
+      muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
     }
   }
   PetscCall(MuonCreatePieces_Private(muon));
@@ -461,6 +466,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
+  PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
@@ -474,6 +480,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   muon->setupcalled = PETSC_TRUE;
+  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon));

@@ -3,7 +3,7 @@
 /*@C
   MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - the optimizer
@@ -116,7 +116,7 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 /*@
   MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -150,8 +150,10 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonCheckPieces_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
+  if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
-  muon->reason = MUON_CONVERGED_ITERATING;
+  muon->reason  = MUON_CONVERGED_ITERATING;
+  muon->drifted = NULL;
   if (muon->objective != NULL) {
     /* Sums that a routine began which then failed are of no use */
     for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceDropSum_Private(&muon->piece[p]));
@@ -176,17 +178,23 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetRate(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
+  PetscCall(MuonValidate_Private(muon, step));
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointAfterStep_Private(muon));
-  PetscCheck(muon->reason >= 0 || muon->error_if_not_converged == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s", step, MuonConvergedReasons[muon->reason]);
+  if (muon->reason < 0 && muon->error_if_not_converged) {
+    char drifted[256];
+
+    PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], drifted);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonSolve - Takes steps until all are taken or one diverges
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -222,43 +230,39 @@ PetscErrorCode MuonSolve(Muon muon)
 }
 
 /*@
-  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
+  MuonSetStepNumber - Sets the number of steps taken
 
-  Collective; No Fortran Support
+  Logically Collective
 
-  Input Parameter:
-. muon - the optimizer
+  Input Parameters:
++ muon - the optimizer
+- step - the number, which is also that of the coming step, at least 0; the same on every rank
 
-  Level: intermediate
+  Level: advanced
 
-  Note:
-  Servers that keep weights of their own take over the new ones, which must be the same on every rank; momentum and estimates stay.
+  Notes:
+  It is for programs that keep state themselves, with `MuonGetLayerState()` and `MuonSetLayerState()`\: schedules, random numbers and intervals go by this number. Nothing else changes; `MuonReset()` makes it 0. `MuonLoadCheckpoint()` sets
+  all at once.
 
-.seealso: `Muon`, `MuonStep()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+  The slices of weights that are compared between ranks go by this number too.
+
+.seealso: `Muon`, `MuonGetStepNumber()`, `MuonSetLayerState()`, `MuonLoadCheckpoint()`, `MuonSetMaxSteps()`
 @*/
-PetscErrorCode MuonWeightsChanged(Muon muon)
+PetscErrorCode MuonSetStepNumber(Muon muon, PetscInt step)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckRanksAgree_Private(muon));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
-    MuonArray  whole, W;
-
-    if (piece->X.data == NULL) continue;
-    PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
-    W = MuonPiecePart(piece, &whole);
-    MuonArrayAxpby(1, &W, 0, &piece->X);
-    PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
-  }
+  PetscValidLogicalCollectiveInt(muon, step, 2);
+  PetscCheck(step >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step number %" PetscInt_FMT ", expected at least 0", step);
+  muon->step            = step;
+  muon->scheduled.valid = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonGetStepNumber - Gets the number of steps taken
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -268,7 +272,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
 
   Level: beginner
 
-.seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`
+.seealso: `Muon`, `MuonSetStepNumber()`, `MuonStep()`, `MuonSetMaxSteps()`
 @*/
 PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 {
@@ -280,13 +284,13 @@ PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 /*@
   MuonGetLoss - Gets the loss of the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
 
   Output Parameter:
-. loss - mean over the workers of the loss at the weights before that step
+. loss - mean over the ranks of the loss at the weights before that step, with the weights of `MuonSetWorkerWeight()`
 
   Level: beginner
 
@@ -302,7 +306,7 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
 /*@
   MuonGetGradientDualNorm - Gets the dual norm of what the oracles saw in the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -327,7 +331,7 @@ PetscErrorCode MuonGetGradientDualNorm(Muon muon, PetscReal *norm)
 /*@
   MuonGetConvergedReason - Gets why an optimizer stopped
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -349,7 +353,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 /*@
   MuonGetNaNCount - Gets how often the policy on NaN and Inf went on
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -371,7 +375,7 @@ PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 /*@
   MuonGetTraffic - Gets what this rank sent and received
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer

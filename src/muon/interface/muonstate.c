@@ -9,6 +9,7 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &piece->Tnew));
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &piece->mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &piece->packed));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &piece->weighted));
   PetscCall(MuonCompressorVisitState(piece->up, visitor));
   visitor->holder = MUON_STATE_SERVER;
   if (muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &piece->M));
@@ -24,6 +25,10 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
 PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
+  /* Means that were formed with them stay means of these workers alone: of others, a checkpoint is refused */
+  visitor->layer  = "";
+  visitor->holder = MUON_STATE_EVERYONE;
+  if (muon->weights != NULL) PetscCall(MuonStateVisitBytes(visitor, "worker.weights", (size_t)muon->size * sizeof(*muon->weights), muon->weights));
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonVisitPiece_Private(muon, &muon->piece[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -47,7 +52,7 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetMemory - Gets the memory that an optimizer holds on this rank
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - the optimizer
@@ -91,47 +96,145 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The search for one state of a layer */
+/* The search for one state of a layer, by its name or its number */
 typedef struct {
-  const char *layer, *piece, *name;
-  MuonArray   to;
-  PetscBool   kept;
+  const char      *layer, *piece, *name;
+  PetscBool        server, set, kept, fits; /* the state of a server is meant; it is written, not read; it is there; it has the shape of the matrix */
+  PetscInt         number, rows, columns;
+  const MuonPiece *at;
+  MuonArray        matrix;
+  size_t           length; /* of found, which gets the name of that number */
+  char            *found;
 } MuonStateSearch;
+
+/* What a compressor keeps has one name at a worker and at a server */
+#define MUON_STATE_OF_SERVER     "server."
+#define MUON_STATE_OF_COMPRESSOR "compressor."
+
+static PetscErrorCode MuonIsOfLayer_Private(const MuonStateSearch *search, const char layer[], PetscBool *is)
+{
+  PetscBool same, piece;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(layer, search->layer, &same));
+  PetscCall(PetscStrcmp(layer, search->piece, &piece));
+  *is = same || piece || layer[0] == '\0' ? PETSC_TRUE : PETSC_FALSE; /* what the optimizer has beside layers counts with each of them */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonIsWanted_Private(const MuonStateSearch *search, const MuonStateVisitor *visitor, const char layer[], const char name[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonIsOfLayer_Private(search, layer, is));
+  if (*is) PetscCall(PetscStrcmp(name, search->name, is));
+  if (search->server && visitor->holder != MUON_STATE_SERVER) *is = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number that is no array, as a matrix of one entry */
+static PetscErrorCode MuonCopyNumber_Private(const MuonStateSearch *search, const MuonState *state)
+{
+  PetscScalar *entry = (PetscScalar *)search->matrix.data;
+
+  PetscFunctionBegin;
+  PetscCheck(state->bytes == sizeof(int) || state->bytes == sizeof(PetscInt64), PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s has %zu bytes, expected an integer", state->name, state->bytes);
+  if (search->set && state->bytes == sizeof(int)) *(int *)state->data = (int)PetscRealPart(*entry);
+  else if (search->set) *(PetscInt64 *)state->data = (PetscInt64)PetscRealPart(*entry);
+  else *entry = (PetscScalar)(state->bytes == sizeof(int) ? *(int *)state->data : *(PetscInt64 *)state->data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonStateSearch *search = (MuonStateSearch *)visitor->ctx;
-  PetscBool        layer, piece, name;
+  PetscBool        wanted;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(state->layer, search->layer, &layer));
-  PetscCall(PetscStrcmp(state->layer, search->piece, &piece));
-  PetscCall(PetscStrcmp(state->name, search->name, &name));
-  if ((layer == PETSC_FALSE && piece == PETSC_FALSE) || name == PETSC_FALSE || state->entrywise == PETSC_FALSE || state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  search->kept = PETSC_TRUE;
-  for (size_t i = 0; i < MuonArrayRows(state->array) && search->to.data != NULL; i++) {
-    for (size_t j = 0; j < MuonArrayColumns(state->array); j++) {
-      const MuonArray from = MuonArrayPart(state->array, i, j, 1, 1), to = MuonArrayPart(&search->to, i, j, 1, 1);
+  if (search->kept || state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonIsWanted_Private(search, visitor, state->layer, state->name, &wanted));
+  if (wanted == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  search->kept    = PETSC_TRUE;
+  search->rows    = state->array != NULL ? (PetscInt)MuonArrayRows(state->array) : 1;
+  search->columns = state->array != NULL ? (PetscInt)MuonArrayColumns(state->array) : 1;
+  if (search->rows != (PetscInt)MuonArrayRows(&search->matrix) || search->columns != (PetscInt)MuonArrayColumns(&search->matrix)) search->fits = PETSC_FALSE;
+  if (search->matrix.data == NULL || search->fits == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (state->array == NULL) PetscCall(MuonCopyNumber_Private(search, state));
+  else if (search->set) MuonArrayCopyMatrix(&search->matrix, state->array);
+  else MuonArrayCopyMatrix(state->array, &search->matrix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      MuonArrayAxpby(1, &from, 0, &to);
-    }
+/* A state that a first step would make, with the shape that it has then or, where that is its own, of the matrix */
+static PetscErrorCode MuonMakeState_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
+{
+  const MuonStateSearch *search = (const MuonStateSearch *)visitor->ctx;
+  const size_t           rows = MuonArrayRows(&search->matrix), columns = MuonArrayColumns(&search->matrix);
+  PetscBool              wanted;
+  MuonArray              shape;
+
+  PetscFunctionBegin;
+  PetscCall(MuonIsWanted_Private(search, visitor, visitor->layer, name, &wanted));
+  if (wanted == PETSC_FALSE || array->data != NULL || search->matrix.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPieceGetStateShape(search->at->muon, search->at, &shape));
+  if (entrywise && (rows != MuonArrayRows(&shape) || columns != MuonArrayColumns(&shape))) PetscFunctionReturn(PETSC_SUCCESS);
+  shape.m = shape.rowmajor ? columns : rows;
+  shape.n = shape.rowmajor ? rows : columns;
+  PetscCall(MuonArrayCreate(&shape, shape.precision, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool set, PetscBool *kept)
+{
+  MuonStateVisitor visitor;
+  MuonStateSearch  search;
+  MuonMatrix       matrix;
+  MuonPiece       *piece;
+  PetscBool        dense;
+  size_t           length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPieceFind(muon, layer, &piece));
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  PetscCall(PetscMemzero(&search, sizeof(search)));
+  PetscCall(PetscStrlen(MUON_STATE_OF_SERVER, &length));
+  PetscCall(PetscStrncmp(name, MUON_STATE_OF_SERVER, length, &search.server));
+  search.layer  = ((PetscObject)layer)->name;
+  search.piece  = piece->name;
+  search.name   = name + (search.server ? length : 0);
+  search.at     = piece;
+  search.set    = set;
+  search.fits   = PETSC_TRUE;
+  visitor.visit = MuonCopyState_Private;
+  visitor.make  = set ? MuonMakeState_Private : NULL;
+  visitor.ctx   = &search;
+  if (A != NULL) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+    PetscCheck(dense, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a matrix of type %s for its state %s, expected %s or %s", search.layer, ((PetscObject)A)->type_name, name, MATSEQDENSE, MATMPIDENSE);
+    PetscCall(MuonMatGetMatrix(A, set ? PETSC_FALSE : PETSC_TRUE, &matrix));
+    search.matrix = matrix.here;
   }
+  PetscCall(MuonVisitState(muon, &visitor));
+  if (A != NULL) PetscCall(MuonMatRestoreMatrix(A, set ? PETSC_FALSE : PETSC_TRUE, &matrix));
+  PetscCheck(A == NULL || search.fits, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and %zu x %zu entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT, search.layer,
+             ((PetscObject)A)->type_name, MuonArrayRows(&search.matrix), MuonArrayColumns(&search.matrix), name, MATSEQDENSE, MATMPIDENSE, search.rows, search.columns);
+  *kept = search.kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
   MuonGetLayerState - Copies one state of a layer that this rank keeps
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer that is set up
 . layer - one of its layers
 - name  - what: `momentum`, of this rank as a worker or as the layer's server; `weights`, of the server where the workers' are not the same; `estimate`, what the server of `MUONEF21` believes the momentum of this rank to be;
-          `aggregate`, the mean of these at the server; and what a rule keeps, as `adamw.mean` and `adamw.square`
+          `aggregate`, the mean of these at the server; and what a rule or a compressor keeps, as `adamw.mean`, `adamw.square` and `compressor.basis[0]`. `MuonGetLayerStateName()` tells all
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank; gets the state; may be `NULL`
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
+         vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced
@@ -139,43 +242,125 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
   Note:
   A state that would be equal to another matrix, or that a step makes afresh, is not kept\: with the compressor identity the estimate is the momentum.
 
-.seealso: `Muon`, `MUONEF21`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
+.seealso: `Muon`, `MUONEF21`, `MuonSetLayerState()`, `MuonGetLayerStateName()`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
 @*/
 PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool *kept)
 {
-  MuonStateVisitor visitor;
-  MuonStateSearch  search;
-  MuonMatrix       matrix;
-  MuonPiece       *piece;
-  PetscBool        dense;
-  PetscInt         m, n;
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(name, 3);
+  if (A != NULL) PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
+  PetscAssertPointer(kept, 5);
+  PetscCall(MuonSearchState_Private(muon, layer, name, A, PETSC_FALSE, kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetLayerState - Sets one state of a layer that this rank keeps
+
+  Not Collective
+
+  Input Parameters:
++ muon  - an optimizer that is set up
+. layer - one of its layers
+. name  - what, as in `MuonGetLayerState()`
+- A     - what the state becomes, of the shape that `MuonGetLayerState()` asks for
+
+  Output Parameter:
+. kept - whether this rank keeps such a state; nothing is done where it does not
+
+  Level: advanced
+
+  Notes:
+  With the weights, which are the caller's, and `MuonSetStepNumber()` it brings an optimizer to where another one was, for programs that keep state themselves\: each rank sets what it got by `MuonGetLayerState()`, for all that
+  `MuonGetLayerStateName()` names there, in that order. What only a first step makes, as the moments of `MUONLAYERADAMW`, is made. Weights are set first, where the server of the layer has others.
+
+  What servers of the same layer on several ranks get must be the same.
+
+.seealso: `Muon`, `MuonGetLayerState()`, `MuonGetLayerStateName()`, `MuonSetStepNumber()`, `MuonLoadCheckpoint()`
+@*/
+PetscErrorCode MuonSetLayerState(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool *kept)
+{
+  PetscBool weights;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(name, 3);
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
   PetscAssertPointer(kept, 5);
+  PetscCall(MuonSearchState_Private(muon, layer, name, A, PETSC_TRUE, kept));
+  /* The workers' weights are what they are to be beside those of the server */
+  PetscCall(PetscStrcmp(name, "weights", &weights));
+  if (*kept && weights && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonNameState_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  MuonStateSearch *search = (MuonStateSearch *)visitor->ctx;
+  PetscBool        of, compressor;
+  size_t           length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonIsOfLayer_Private(search, state->layer, &of));
+  if (of == PETSC_FALSE || state->scratch || search->number-- != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrlen(MUON_STATE_OF_COMPRESSOR, &length));
+  PetscCall(PetscStrncmp(state->name, MUON_STATE_OF_COMPRESSOR, length, &compressor));
+  PetscCall(PetscSNPrintf(search->found, search->length, "%s%s", compressor && state->holder == MUON_STATE_SERVER ? MUON_STATE_OF_SERVER : "", state->name));
+  search->rows    = state->array != NULL ? (PetscInt)MuonArrayRows(state->array) : 1;
+  search->columns = state->array != NULL ? (PetscInt)MuonArrayColumns(state->array) : 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLayerStateName - Gets the name and the shape of a state of a layer that this rank keeps
+
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ muon   - an optimizer that is set up
+. layer  - one of its layers
+. number - of the state, from 0 on
+- length - of `name`, 64 is enough
+
+  Output Parameters:
++ name    - for `MuonGetLayerState()` and `MuonSetLayerState()`; empty where there are no more
+. rows    - how many there are here, may be `NULL`
+- columns - likewise
+
+  Level: advanced
+
+  Note:
+  What the optimizer has beside layers is told with each of them.
+
+.seealso: `Muon`, `MuonGetLayerState()`, `MuonSetLayerState()`
+@*/
+PetscErrorCode MuonGetLayerStateName(Muon muon, MuonLayer layer, PetscInt number, size_t length, char name[], PetscInt *rows, PetscInt *columns)
+{
+  MuonStateVisitor visitor;
+  MuonStateSearch  search;
+  MuonPiece       *piece;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(name, 5);
+  PetscCheck(number >= 0 && length > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "State number %" PetscInt_FMT " and %zu characters for its name, expected at least 0 and 1", number, length);
   PetscCall(MuonPieceFind(muon, layer, &piece));
   PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   PetscCall(PetscMemzero(&search, sizeof(search)));
   search.layer  = ((PetscObject)layer)->name;
   search.piece  = piece->name;
-  search.name   = name;
-  visitor.visit = MuonCopyState_Private;
+  search.number = number;
+  search.length = length;
+  search.found  = name;
+  visitor.visit = MuonNameState_Private;
   visitor.ctx   = &search;
-  if (A != NULL) {
-    PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-    PetscCall(MatGetSize(A, NULL, &n));
-    PetscCall(MatGetLocalSize(A, &m, NULL));
-    PetscCheck(dense && m == piece->rows && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-               "Layer \"%s\": a matrix of type %s and %" PetscInt_FMT " x %" PetscInt_FMT " entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT, search.layer, ((PetscObject)A)->type_name, m, n, name, MATSEQDENSE,
-               MATMPIDENSE, piece->rows, layer->n);
-    PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
-    search.to = matrix.here;
-  }
+  name[0]       = '\0';
   PetscCall(MuonVisitState(muon, &visitor));
-  if (A != NULL) PetscCall(MuonMatRestoreMatrix(A, PETSC_TRUE, &matrix));
-  *kept = search.kept;
+  if (rows != NULL) *rows = search.rows;
+  if (columns != NULL) *columns = search.columns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

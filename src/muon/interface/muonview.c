@@ -11,7 +11,11 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
     if (piece->layer != layer || piece->ranges == NULL) continue;
     PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks, assembly %s", piece->cut ? "rows of state" : "rows", piece->group->partition->size, MuonAssemblyKinds[kind]));
+    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
+                            piece->cut                  ? "rows of state"
+                            : MuonLayerIsEntries(layer) ? "entries"
+                                                        : "rows",
+                            piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -34,6 +38,41 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  if (layer->frozen) PetscCall(PetscStrncpy(text, "none", length));
+  else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(text, "not assigned", length));
+  else if (layer->owner < 0) PetscCall(PetscStrncpy(text, layer->ranks > 1 ? "every worker" : "every rank", length));
+  else PetscCall(PetscSNPrintf(text, length, "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonInfoSetUp_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup   group = muon->group[g];
+    MuonExchangeType  type;
+    const char *const mode = group->votes != NULL ? "votes" : MuonExchangeModes[group->mode];
+
+    PetscCall(MuonExchangeGetType(group->exchange, &type));
+    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->partition->nworkers, group->partition->size, group->npieces,
+                        group->direct ? ", nothing goes down" : ""));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      MuonLayer layer     = group->piece[k].layer;
+      char      owner[32] = "", rows[96] = "", messages[256] = "";
+
+      PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
+      PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
+      if (group->votes == NULL) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+      PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
+                          owner, rows, messages[0] ? ", " : "", messages));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -45,7 +84,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "not assigned", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[96] = "";
+    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -56,9 +95,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscCall(PetscViewerDestroy(&string));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
-    if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
-    else if (muon->setupcalled && layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
-    else if (muon->setupcalled) PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
+    PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));
@@ -73,7 +110,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 /*@
   MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory; or writes all of its state to a binary file
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -131,6 +168,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {
@@ -152,7 +190,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 /*@
   MuonViewFromOptions - Prints an optimizer where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -177,7 +215,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 /*@
   MuonConvergedReasonView - Prints why an optimizer stopped
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer
@@ -192,7 +230,9 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 @*/
 PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
-  PetscBool ascii;
+  const char *prefix = MuonPrefix(muon);
+  char        drifted[256];
+  PetscBool   ascii;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -200,9 +240,9 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
-  if (((PetscObject)muon)->prefix != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s stopped due to %s, steps %" PetscInt_FMT "\n", ((PetscObject)muon)->prefix, MuonConvergedReasons[muon->reason], muon->step));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "Muon stopped due to %s, steps %" PetscInt_FMT "\n", MuonConvergedReasons[muon->reason], muon->step));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, steps %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], drifted, muon->step));
   PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,7 +250,7 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 /*@
   MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, where the options database says so
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameter:
 . muon - the optimizer

@@ -390,7 +390,7 @@ static MuonFileResult MuonFilesCheckSeals_Private(MuonFiles files, const MuonFil
 /*@
   MuonLoad - Brings an optimizer and its weights to where `MuonView()` wrote them to a binary file
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - an optimizer with the layers that it had then
@@ -462,50 +462,51 @@ PetscErrorCode MuonLoad(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of a layer by rows, as PETSc's scalars in the order of bytes that its files have, to rank 0, which writes them */
-static PetscErrorCode MuonFilesWriteRows_Private(MuonFiles files, const MuonArray *W, MuonFileResult *result)
+/* Rank 0: a matrix by rows, as PETSc's scalars in the order of bytes that its files have, behind the header of a dense one */
+static PetscErrorCode MuonFilesPutMatrix_Private(MuonFiles files, const MuonArray *W, MuonFileResult *result)
 {
   const size_t m = MuonArrayRows(W), n = MuonArrayColumns(W), most = MUON_FILES_PIECE / sizeof(PetscScalar);
+  PetscInt     header[4] = {MAT_FILE_CLASSID, (PetscInt)m, (PetscInt)n, -1};
   PetscScalar *piece;
   size_t       count = 0;
 
   PetscFunctionBegin;
+  PetscCall(MuonFilesPutSwapped_Private(files, header, 4, PETSC_INT, result));
   PetscCall(PetscMalloc1(most, &piece));
   for (size_t e = 0; e < m * n; e++) {
     const void *entry = MuonArrayAt(W, e / n, e % n);
 
     piece[count++] = W->precision == MUON_SINGLE ? (PetscScalar) * (const float *)entry : (PetscScalar) * (const double *)entry;
     if (count < most && e + 1 < m * n) continue;
-    if (!PetscDefined(WORDS_BIGENDIAN)) PetscCall(PetscByteSwap(piece, PETSC_SCALAR, (PetscInt)count));
-    if (files->rank == 0) MuonFilesPut_Private(files, piece, count * sizeof(PetscScalar), result);
-    else (void)MuonFilesWrite_Private(files, 0, piece, count * sizeof(PetscScalar));
+    PetscCall(MuonFilesPutSwapped_Private(files, piece, (PetscInt)count, PETSC_SCALAR, result));
     count = 0;
   }
   PetscCall(PetscFree(piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights of all layers as dense matrices, one behind the other; of a layer in rows those of rank 0's worker */
+/* The weights of all layers as dense matrices, one behind the other; of a layer in rows those of rank 0's worker, whose ranks are all that take part */
 static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, MuonFileResult *result)
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer           layer     = muon->layer[l];
     const MuonPartition partition = muon->partition[muon->partition_of[l]];
-    PetscInt            header[]  = {MAT_FILE_CLASSID, layer->m, layer->n, -1}; /* of a dense matrix */
     MuonArray           W;
+    MuonMatrix          matrix;
+    Mat                 full;
 
-    if (files->rank == 0) PetscCall(MuonFilesPutSwapped_Private(files, header, 4, PETSC_INT, result));
-    for (PetscMPIInt p = 0; p < layer->ranks; p++) {
-      PetscMPIInt r = 0;
-
-      while (r < files->size && layer->ranks > 1 && (partition->worker_of[r] != partition->worker_of[0] || partition->position_of[r] != p)) r++;
-      if (r == files->rank) {
-        PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-        PetscCall(MuonFilesWriteRows_Private(files, &W, result));
-        PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-        PetscCall(MuonFilesEndStream_Private(files));
-      } else if (files->rank == 0) PetscCall(MuonFilesCollect_Private(files, r, result));
+    if (layer->ranks > 1 && partition->worker == partition->worker_of[0]) {
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, NULL, &full));
+      PetscCall(MuonLayerGetFullWeights(layer, full));
+      PetscCall(MuonMatGetMatrix(full, PETSC_FALSE, &matrix));
+      if (files->rank == 0) PetscCall(MuonFilesPutMatrix_Private(files, &matrix.here, result));
+      PetscCall(MuonMatRestoreMatrix(full, PETSC_FALSE, &matrix));
+      PetscCall(MatDestroy(&full));
+    } else if (layer->ranks == 1 && files->rank == 0) {
+      PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+      PetscCall(MuonFilesPutMatrix_Private(files, &W, result));
+      PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -514,7 +515,7 @@ static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, 
 /*@
   MuonViewWeights - Writes the weights of all layers to a binary file, as matrices
 
-  Collective; No Fortran Support
+  Collective
 
   Input Parameters:
 + muon   - the optimizer

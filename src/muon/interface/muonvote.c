@@ -99,7 +99,7 @@ static PetscErrorCode MuonVotesLayOut_Private(Muon muon, MuonGroup group, PetscI
       MuonVotesBlock *one = &votes->block[votes->first[k + 1]];
       PetscInt        end;
 
-      PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &one->block));
+      PetscCall(MuonLayerGetRowsBlock(piece->layer, b, &one->block));
       end            = PetscMin(one->block.row + one->block.m, piece->row + piece->rows);
       one->block.row = PetscMax(one->block.row - piece->row, 0);
       one->block.m   = end - piece->row - one->block.row;
@@ -543,7 +543,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonPiece *piece, PetscInt num
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
-  PetscCall(MuonLayerGetBlock_Private(piece->layer, number, &block));
+  PetscCall(MuonLayerGetRowsBlock(piece->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
   PetscCall(PetscMemzero(S->data, MuonArrayBytes(S)));

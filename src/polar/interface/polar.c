@@ -4,7 +4,7 @@
 /*@
   MuonPolarCreate - Creates an object that computes orthogonal polar factors
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . comm - communicator of the object
@@ -40,7 +40,7 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
 /*@C
   MuonPolarSetType - Sets the method that computes the polar factor
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
@@ -98,7 +98,7 @@ PetscErrorCode MuonPolarDestroyData(MuonPolar polar)
 /*@C
   MuonPolarGetType - Gets the method that computes the polar factor
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -120,7 +120,7 @@ PetscErrorCode MuonPolarGetType(MuonPolar polar, MuonPolarType *type)
 /*@C
   MuonPolarSetOptionsPrefix - Sets what goes before the keys `-lmo_polar_...` of this object
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar  - the object
@@ -141,7 +141,7 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
 /*@C
   MuonPolarGetOptionsPrefix - Gets what goes before the keys `-lmo_polar_...` of this object
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -164,7 +164,7 @@ PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar polar, const char *prefix[])
 /*@
   MuonPolarSetFromOptions - Sets the method and its parameters from the options database
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . polar - the object
@@ -247,7 +247,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 /*@
   MuonPolarSetUp - Looks at the type and the options, and raises what `MuonPolarApply()` would refuse
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . polar - the object
@@ -316,7 +316,7 @@ PetscErrorCode MuonPolarGetMemory(MuonPolar polar, PetscLogDouble *bytes)
 /*@
   MuonPolarView - Prints the method, its parameters and its scratch memory
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameters:
 + polar  - the object
@@ -377,7 +377,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
 /*@
   MuonPolarReset - Frees the scratch memory of the object and keeps its options
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . polar - the object
@@ -400,7 +400,7 @@ PetscErrorCode MuonPolarReset(MuonPolar polar)
 /*@
   MuonPolarDestroy - Destroys the object
 
-  Collective; No Fortran support
+  Collective
 
   Input Parameter:
 . polar - the object

@@ -105,7 +105,7 @@ PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const 
 /*@
   MuonPolarApply - Computes the orthogonal polar factor of a matrix
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + polar - the object
@@ -138,7 +138,7 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 /*@
   MuonPolarApplyMany - Computes the orthogonal polar factors of several matrices
 
-  Collective on each matrix; No Fortran support
+  Collective on each matrix
 
   Input Parameters:
 + polar - the object
@@ -217,7 +217,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
 /*@
   MuonPolarGetStatus - Tells how the last `MuonPolarApply()` or `MuonPolarApplyMany()` of this rank ended
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -239,7 +239,7 @@ PetscErrorCode MuonPolarGetStatus(MuonPolar polar, MuonStatus *status)
 /*@
   MuonPolarGetFlops - Gets the floating point operations of one `MuonPolarApply()`
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + polar - the object

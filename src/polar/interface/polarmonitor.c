@@ -3,7 +3,7 @@
 /*@
   MuonPolarMonitor - Calls the monitors of a polar factor
 
-  Collective on G; No Fortran support
+  Collective on G
 
   Input Parameters:
 + polar - the object
@@ -66,7 +66,7 @@ PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar polar, const MuonMatrix 
 /*@C
   MuonPolarMonitorSet - Adds a routine that is called after each polar factor
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar   - the object
@@ -108,7 +108,7 @@ PetscErrorCode MuonPolarMonitorSet(MuonPolar polar, MuonPolarMonitorFn *monitor,
 /*@
   MuonPolarMonitorCancel - Removes all monitors
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameter:
 . polar - the object
@@ -131,7 +131,7 @@ PetscErrorCode MuonPolarMonitorCancel(MuonPolar polar)
 /*@C
   MuonPolarMonitorDefault - Prints one line for each factor: shape, method, spread of the singular values reached, orthogonality error, and how much of the nuclear norm it gets
 
-  Collective on G; No Fortran support
+  Collective on G; No Fortran Support
 
   Input Parameters:
 + polar - the object

@@ -7,14 +7,14 @@ const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPol
 /*@
   MuonPolarSetSteps - Sets how many steps an iterative method makes
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
 - steps - number of steps, or `PETSC_DETERMINE` for what the coefficients were made for
 
   Options Database Key:
-. -lmo_polar_steps n - number of steps
+. -lmo_polar_steps n - number of steps, that of the coefficients by default
 
   Level: intermediate
 
@@ -37,7 +37,7 @@ PetscErrorCode MuonPolarSetSteps(MuonPolar polar, PetscInt steps)
 /*@
   MuonPolarGetSteps - Gets how many steps the method makes
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -63,14 +63,14 @@ PetscErrorCode MuonPolarGetSteps(MuonPolar polar, PetscInt *steps)
 /*@C
   MuonPolarSetCoefficients - Chooses the polynomials of an iterative method by name
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
 - name  - a known set, see `MuonPolarCoefficients`
 
   Options Database Key:
-. -lmo_polar_coefficients name - the set
+. -lmo_polar_coefficients name - the set, kj or in `gram` pe105 by default
 
   Level: intermediate
 
@@ -107,7 +107,7 @@ PetscErrorCode MuonPolarSetCoefficients(MuonPolar polar, MuonPolarCoefficients n
 /*@C
   MuonPolarGetCoefficients - Gets the name of the polynomials of an iterative method
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -135,7 +135,7 @@ PetscErrorCode MuonPolarGetCoefficients(MuonPolar polar, MuonPolarCoefficients *
 /*@
   MuonPolarSetCoefficientValues - Gives an iterative method polynomials of your own
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
@@ -179,7 +179,7 @@ PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, co
 /*@
   MuonPolarGetCoefficientValues - Gets the polynomials of `MuonPolarSetCoefficientValues()`
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameters:
 + polar - the object
@@ -208,14 +208,14 @@ PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, P
 /*@
   MuonPolarSetPrecision - Sets the precision in which a method computes, whatever `PetscScalar` is
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar     - the object
 - precision - `MUON_POLAR_PRECISION_SINGLE`, `MUON_POLAR_PRECISION_DOUBLE`, `MUON_POLAR_PRECISION_BF16`, or `MUON_POLAR_PRECISION_DETERMINE` (`PETSC_DETERMINE`) for what the method takes
 
   Options Database Key:
-. -lmo_polar_precision single|double|bf16 - the precision
+. -lmo_polar_precision single|double|bf16 - the precision, that of the method by default
 
   Level: intermediate
 
@@ -245,7 +245,7 @@ PetscErrorCode MuonPolarSetPrecision(MuonPolar polar, MuonPolarPrecision precisi
 /*@
   MuonPolarGetPrecision - Gets the precision in which the method computes
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -272,14 +272,14 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
 /*@
   MuonPolarSetTolerance - Sets how far the singular values of the result may be from one
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar     - the object
 - tolerance - between 0 and 1, or `PETSC_DETERMINE` for what the method takes
 
   Options Database Key:
-. -lmo_polar_tolerance tol - the tolerance
+. -lmo_polar_tolerance tol - the tolerance, that of the method by default
 
   Level: intermediate
 
@@ -305,7 +305,7 @@ PetscErrorCode MuonPolarSetTolerance(MuonPolar polar, PetscReal tolerance)
 /*@
   MuonPolarGetTolerance - Gets how far the singular values of the result may be from one
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -330,14 +330,14 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
 /*@
   MuonPolarSetNormalization - Sets what an iterative method divides the matrix by before its first step
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar         - the object
 - normalization - `MUON_POLAR_NORMALIZATION_FROBENIUS` or `MUON_POLAR_NORMALIZATION_SPECTRAL`
 
   Options Database Key:
-. -lmo_polar_normalization frobenius|spectral - the norm
+. -lmo_polar_normalization frobenius|spectral - the norm, frobenius by default
 
   Level: intermediate
 
@@ -365,7 +365,7 @@ PetscErrorCode MuonPolarSetNormalization(MuonPolar polar, MuonPolarNormalization
 /*@
   MuonPolarGetNormalization - Gets what an iterative method divides the matrix by before its first step
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -387,7 +387,7 @@ PetscErrorCode MuonPolarGetNormalization(MuonPolar polar, MuonPolarNormalization
 /*@
   MuonPolarSetPowerIterations - Sets how many power iterations estimate the largest singular value
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
@@ -417,7 +417,7 @@ PetscErrorCode MuonPolarSetPowerIterations(MuonPolar polar, PetscInt n)
 /*@
   MuonPolarGetPowerIterations - Gets how many power iterations estimate the largest singular value
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object

@@ -11,7 +11,7 @@ static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
 /*@C
   MuonPolarRegister - Adds a method to the polar factors that `MuonPolarSetType()` knows
 
-  Not Collective; No Fortran support
+  Not Collective; No Fortran Support
 
   Input Parameters:
 + name     - name of the new type
@@ -32,7 +32,7 @@ PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(M
 /*@C
   MuonPolarRegisterAll - Registers the polar factors of the library
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Level: developer
 
@@ -54,7 +54,7 @@ PetscErrorCode MuonPolarRegisterAll(void)
 /*@C
   MuonPolarInitializePackage - Registers the class `MuonPolar`, its types and its log event
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Level: developer
 
@@ -80,7 +80,7 @@ PetscErrorCode MuonPolarInitializePackage(void)
 /*@C
   MuonPolarFinalizePackage - Forgets what `MuonPolarInitializePackage()` registered; called by `PetscFinalize()`
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Level: developer
 

@@ -248,7 +248,7 @@ static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t lengt
 /*@
    MuonCompressorQSGDSetBlockLength - Sets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c      - the compressor
@@ -279,7 +279,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt lengt
 /*@
    MuonCompressorQSGDGetBlockLength - Gets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor, of that type
@@ -301,7 +301,7 @@ PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *leng
 /*@
    MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
 
-   Logically Collective; No Fortran Support
+   Logically Collective
 
    Input Parameters:
 +  c    - the compressor
@@ -332,7 +332,7 @@ PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBl
 /*@
    MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
 
-   Not Collective; No Fortran Support
+   Not Collective
 
    Input Parameter:
 .  c - the compressor, of that type

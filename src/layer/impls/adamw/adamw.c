@@ -203,7 +203,7 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 /*@
   MuonLayerAdamWSetBetas - Sets the decay rates of the moments of a layer that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer - the layer
@@ -211,8 +211,8 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 - beta2 - decay of the mean of squares, in [0,1)
 
   Options Database Keys:
-+ -muon_layer_NAME_adamw_beta1 beta1 - decay of the mean of gradients of the layer called NAME
-- -muon_layer_NAME_adamw_beta2 beta2 - decay of the mean of squares
++ -muon_layer_NAME_adamw_beta1 beta1 - decay of the mean of gradients of the layer called NAME, the optimizer's by default
+- -muon_layer_NAME_adamw_beta2 beta2 - decay of the mean of squares, the optimizer's by default
 
   Level: intermediate
 
@@ -238,7 +238,7 @@ PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscRea
 /*@
   MuonLayerAdamWGetBetas - Gets the decay rates of the moments of a layer that AdamW or NAdamW moves
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -267,14 +267,14 @@ PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscRe
 /*@
   MuonLayerAdamWSetEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + layer   - the layer
 - epsilon - a positive number, finite
 
   Options Database Key:
-. -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME
+. -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME, the optimizer's by default
 
   Level: intermediate
 
@@ -298,7 +298,7 @@ PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
 /*@
   MuonLayerAdamWGetEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . layer - the layer

@@ -64,7 +64,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO lmo)
 /*@
   MuonLMOMixedSetExponents - Sets the exponents of the mixed norm of `MUONLMOMIXED`
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + lmo - the object
@@ -103,7 +103,7 @@ PetscErrorCode MuonLMOMixedSetExponents(MuonLMO lmo, PetscReal p, PetscReal q)
 /*@
   MuonLMOMixedGetExponents - Gets the exponents of the mixed norm of `MUONLMOMIXED`
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object, of that type

@@ -106,7 +106,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
 /*@
   MuonLMOSchattenSetExponent - Sets the exponent of the norm of `MUONLMOSCHATTEN`
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + lmo - the object
@@ -137,7 +137,7 @@ PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO lmo, PetscReal p)
 /*@
   MuonLMOSchattenGetExponent - Gets the exponent of the norm of `MUONLMOSCHATTEN`
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . lmo - the object, of that type

@@ -1,6 +1,7 @@
 #include "ef21compression.h" /*I "petscmuon.h" I*/
 
-const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
+const char *const MuonEF21Inits[]                = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
+const char *const MuonEF21CompressorRulesTypes[] = {"lmo", "all", "MuonEF21CompressorRules", "MUON_EF21_COMPRESSOR_RULES_", NULL};
 
 static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
 {
@@ -41,6 +42,22 @@ static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The compressors for all layers are not for this one, and none of the layer's own keys says otherwise */
+static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const char own[], PetscBool *spares)
+{
+  const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+  char             key[PETSC_MAX_OPTION_NAME];
+  PetscBool        lmo = PETSC_TRUE, told = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
+  *spares = (lmo == PETSC_FALSE && ef21->rules == MUON_EF21_COMPRESSOR_RULES_LMO) || layer->m * layer->n < ef21->min_entries ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
+  if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));
+  if (told) *spares = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    A piece's compressor begins as the one for all layers, which has read the keys for all whatever its type was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read here; what was set
    after MuonSetFromOptions() stays
@@ -50,6 +67,7 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *
   const PetscInt *columns;
   PetscInt        nrows, ncolumns, bits, *rows;
   char            shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
+  PetscBool       spares = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", MuonPrefix(muon), family));
@@ -59,7 +77,9 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *
   PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
   PetscCall(MuonCompressorCopyOptions_Private(all, c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
-  if (muon->setfromoptionscalled) {
+  PetscCall(MuonEF21Spares_Private(muon, piece->layer, own, &spares));
+  if (spares) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
+  else if (muon->setfromoptionscalled) {
     PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
@@ -88,6 +108,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->started = 0;
+  ef21->drift   = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,6 +216,8 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
     }
   }
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
+  ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  if (ef21->driftdue) record->measure += 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,6 +282,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
+  PetscCall(EF21MeasureDrift_Private(muon));
   ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,7 +307,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
 /*@
   MuonEF21GetCompressor - Gets the compressor from workers to servers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -304,7 +328,8 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
   Level: intermediate
 
   Note:
-  What is set here before `MuonSetUp()` holds for all layers; `-muon_layer_NAME_ef21_compressor topk` and its sub-keys speak to one.
+  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`MuonEF21SetCompressorRules()`) that are not too small (`MuonEF21SetCompressorMinEntries()`); `-muon_layer_NAME_ef21_compressor topk` and its sub-keys
+  speak to one layer, of any rule and size.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
@@ -318,7 +343,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 /*@
   MuonEF21GetServerCompressor - Gets the compressor from servers to workers that all layers start from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -353,7 +378,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 /*@
   MuonEF21GetLayerCompressors - Gets the two compressors of one layer
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`, set up
@@ -365,7 +390,7 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 
   Level: advanced
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerState()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
@@ -380,10 +405,17 @@ PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonEF21CheckBeforeSetUp_Private(Muon muon, const char key[])
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), key);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonEF21SetInit - Sets what EF21 starts from
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - the optimizer
@@ -406,7 +438,7 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   MuonIgnoreUnlessType(muon, MUONEF21);
   PetscCheck(init == MUON_EF21_INIT_ZERO || init == MUON_EF21_INIT_GRADIENT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_init %d is no MuonEF21Init", MuonPrefix(muon), (int)init);
-  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_EF21 *)muon->data)->init == init, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_init must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  if (init != ((Muon_EF21 *)muon->data)->init) PetscCall(MuonEF21CheckBeforeSetUp_Private(muon, "ef21_init"));
   ((Muon_EF21 *)muon->data)->init = init;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -414,7 +446,7 @@ PetscErrorCode MuonEF21SetInit(Muon muon, MuonEF21Init init)
 /*@
   MuonEF21GetInit - Gets what EF21 starts from
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -433,11 +465,123 @@ PetscErrorCode MuonEF21GetInit(Muon muon, MuonEF21Init *init)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MuonEF21SetCompressorRules - Sets which layers the compressors for all layers are for
+
+  Logically Collective
+
+  Input Parameters:
++ muon  - an optimizer that has the type `MUONEF21` already, else the call is ignored
+- rules - `MUON_EF21_COMPRESSOR_RULES_LMO` or `MUON_EF21_COMPRESSOR_RULES_ALL`
+
+  Options Database Key:
+. -ef21_compressor_rules rules - which (lmo|all)
+
+  Level: intermediate
+
+  Notes:
+  The default is lmo, in both directions\: layers of another rule send their gradients and get their weights as they are. AdamW and its like divide each entry by its own size and answer to entries that a message leaves out with steps of
+  full length when they come; what they move is most often small.
+
+  A key that begins with `-muon_layer_NAME_ef21_compressor`, or with `-muon_layer_NAME_ef21_server_compressor`, tells otherwise for one layer and this direction. `MuonView()` prints the split.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21CompressorRules`, `MuonEF21GetCompressorRules()`, `MuonEF21SetCompressorMinEntries()`, `MuonEF21GetCompressor()`, `MuonLayerSetRule()`
+@*/
+PetscErrorCode MuonEF21SetCompressorRules(Muon muon, MuonEF21CompressorRules rules)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(muon, rules, 2);
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  PetscCheck(rules == MUON_EF21_COMPRESSOR_RULES_LMO || rules == MUON_EF21_COMPRESSOR_RULES_ALL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_compressor_rules %d is no MuonEF21CompressorRules", MuonPrefix(muon), (int)rules);
+  if (rules != ((Muon_EF21 *)muon->data)->rules) PetscCall(MuonEF21CheckBeforeSetUp_Private(muon, "ef21_compressor_rules"));
+  ((Muon_EF21 *)muon->data)->rules = rules;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetCompressorRules - Gets which layers the compressors for all layers are for
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. rules - which
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetCompressorRules()`
+@*/
+PetscErrorCode MuonEF21GetCompressorRules(Muon muon, MuonEF21CompressorRules *rules)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, rules, ((Muon_EF21 *)muon->data)->rules);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21SetCompressorMinEntries - Sets how many entries a layer has at least that the compressors for all layers are for
+
+  Logically Collective
+
+  Input Parameters:
++ muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
+- entries - rows times columns, at least 0
+
+  Options Database Key:
+. -ef21_compressor_min_entries entries - how many
+
+  Level: intermediate
+
+  Notes:
+  The default is 0. Layers that are smaller send what they have as it is, in both directions\: biases and gains are a small fraction of what is sent, and headers weigh most there. The whole layer counts, where ranks have rows of it or
+  where it is cut into blocks too.
+
+  Keys of a layer's own tell otherwise, as for `MuonEF21SetCompressorRules()`.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressorMinEntries()`, `MuonEF21SetCompressorRules()`, `MuonEF21GetCompressor()`
+@*/
+PetscErrorCode MuonEF21SetCompressorMinEntries(Muon muon, PetscInt entries)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, entries, 2);
+  MuonIgnoreUnlessType(muon, MUONEF21);
+  PetscCheck(entries >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_compressor_min_entries %" PetscInt_FMT " must be at least 0", MuonPrefix(muon), entries);
+  if (entries != ((Muon_EF21 *)muon->data)->min_entries) PetscCall(MuonEF21CheckBeforeSetUp_Private(muon, "ef21_compressor_min_entries"));
+  ((Muon_EF21 *)muon->data)->min_entries = entries;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetCompressorMinEntries - Gets how many entries a layer has at least that the compressors for all layers are for
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. entries - how many
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetCompressorMinEntries()`
+@*/
+PetscErrorCode MuonEF21GetCompressorMinEntries(Muon muon, PetscInt *entries)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, entries, ((Muon_EF21 *)muon->data)->min_entries);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonEF21SetDownlink_Private(Muon muon, MuonLayer layer, MuonDownlink downlink)
 {
   PetscFunctionBegin;
   MuonIgnoreUnlessType(muon, MUONEF21);
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_downlink must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  PetscCall(MuonEF21CheckBeforeSetUp_Private(muon, "ef21_downlink"));
   PetscCheck(downlink == MUON_DOWNLINK_WEIGHTS || downlink == MUON_DOWNLINK_STEP, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_downlink %d is no MuonDownlink", MuonPrefix(muon), (int)downlink);
   if (layer == NULL) ((Muon_EF21 *)muon->data)->downlink = downlink;
   else {
@@ -458,14 +602,14 @@ static PetscErrorCode MuonEF21GetDownlink_Private(Muon muon, MuonLayer layer, Mu
 /*@
   MuonEF21SetDownlink - Sets how servers tell the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
 - downlink - `MUON_DOWNLINK_WEIGHTS`, by the compressor of `MuonEF21GetServerCompressor()`, or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -ef21_downlink downlink - how (weights|step)
+. -ef21_downlink downlink - how (weights|step), weights by default
 
   Level: intermediate
 
@@ -486,7 +630,7 @@ PetscErrorCode MuonEF21SetDownlink(Muon muon, MuonDownlink downlink)
 /*@
   MuonEF21GetDownlink - Gets how servers tell the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -510,7 +654,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 /*@
   MuonEF21SetLayerDownlink - Sets how the server of one layer tells the workers of new weights
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -518,7 +662,7 @@ PetscErrorCode MuonEF21GetDownlink(Muon muon, MuonDownlink *downlink)
 - downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
 
   Options Database Key:
-. -muon_layer_NAME_ef21_downlink downlink - how (weights|step)
+. -muon_layer_NAME_ef21_downlink downlink - how (weights|step), the optimizer's by default
 
   Level: intermediate
 
@@ -537,7 +681,7 @@ PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink
 /*@
   MuonEF21GetLayerDownlink - Gets how the server of one layer tells the workers of new weights
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`
@@ -565,8 +709,11 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   Muon_EF21   *ef21     = (Muon_EF21 *)muon->data;
   MuonEF21Init init     = ef21->init;
   MuonDownlink downlink = ef21->downlink;
-  char         viewer[PETSC_MAX_PATH_LEN];
-  PetscBool    flg;
+  PetscInt     entries  = ef21->min_entries, interval;
+
+  MuonEF21CompressorRules rules = ef21->rules;
+  char                    viewer[PETSC_MAX_PATH_LEN];
+  PetscBool               flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "EF21-Muon options");
@@ -574,6 +721,12 @@ static PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOp
   if (flg) PetscCall(MuonEF21SetInit(muon, init));
   PetscCall(PetscOptionsEnum("-ef21_downlink", "How servers tell of new weights", "MuonEF21SetDownlink", MuonDownlinks, (PetscEnum)downlink, (PetscEnum *)&downlink, &flg));
   if (flg) PetscCall(MuonEF21SetDownlink(muon, downlink));
+  PetscCall(PetscOptionsInt("-ef21_drift_interval", "Of how many steps one measures the drift of the aggregate", "MuonEF21SetDriftInterval", ef21->driftinterval, &interval, &flg));
+  if (flg) PetscCall(MuonEF21SetDriftInterval(muon, interval));
+  PetscCall(PetscOptionsEnum("-ef21_compressor_rules", "Layers that the compressors are for", "MuonEF21SetCompressorRules", MuonEF21CompressorRulesTypes, (PetscEnum)rules, (PetscEnum *)&rules, &flg));
+  if (flg) PetscCall(MuonEF21SetCompressorRules(muon, rules));
+  PetscCall(PetscOptionsInt("-ef21_compressor_min_entries", "Entries of the smallest layer that they are for", "MuonEF21SetCompressorMinEntries", entries, &entries, &flg));
+  if (flg) PetscCall(MuonEF21SetCompressorMinEntries(muon, entries));
   PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -597,12 +750,37 @@ static PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many layers, and entries of them, are compressed in a direction */
+static PetscErrorCode MuonEF21ViewSplit_Private(Muon muon, PetscViewer viewer, PetscBool down)
+{
+  PetscInt   layers[2]  = {0, 0};
+  PetscInt64 entries[2] = {0, 0};
+  PetscBool  assigns;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    PetscCall(MuonCompressorIsAssignment(down ? piece->down : piece->up, &assigns));
+    if (down && piece->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
+    layers[assigns]++;
+    entries[assigns] += (PetscInt64)piece->layer->m * piece->layer->n;
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", ef21->rules == MUON_EF21_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", ef21->min_entries));
+  if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
+  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_FALSE));
+  PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -621,11 +799,14 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   MUONEF21 - EF21-Muon: steps inside norm balls with error feedback and compressed messages in both directions
 
   Options Database Keys:
-+ -ef21_compressor type        - compressor from workers to servers, with the keys of `MuonCompressor` behind it
-. -ef21_server_compressor type - compressor from servers to workers, likewise
-. -ef21_downlink downlink      - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
-. -ef21_init init              - what EF21 starts from (zero|gradient)
-- -ef21_monitor_compression    - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
++ -ef21_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
+. -ef21_server_compressor type   - compressor from servers to workers, likewise
+. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
+. -ef21_compressor_min_entries n - entries of the smallest layer that they are for, see `MuonEF21SetCompressorMinEntries()`
+. -ef21_downlink downlink        - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
+. -ef21_init init                - what EF21 starts from (zero|gradient)
+. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21SetDriftInterval()`
+- -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 
@@ -664,6 +845,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
+  ef21->drift                      = -1;
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;

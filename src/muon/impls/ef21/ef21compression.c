@@ -151,8 +151,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
       result->down[k]      = (PetscReal)server.down[k];
       result->gap[k]       = (PetscReal)server.gap[k];
     }
-    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->n, &result->up_bound));
-    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->n, &result->down_bound));
+    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->N, &result->up_bound));
+    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->N, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -161,7 +161,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 /*@
   MuonEF21SetMonitorCompression - Sets whether an optimizer measures what compression does to its layers
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
@@ -196,7 +196,7 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 /*@
   MuonEF21GetMonitorCompression - Gets whether an optimizer measures what compression does to its layers
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONEF21`
@@ -218,7 +218,7 @@ PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
 /*@C
   MuonEF21GetLayerCompression - Gets what compression did to a layer in the last step that was measured
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon  - an optimizer of type `MUONEF21`, set up

@@ -34,6 +34,12 @@ typedef struct {
   MuonEF21Init     init;
   int              started; /* a step was committed */
   EF21Meter        meter;
+  PetscInt         driftinterval;
+  PetscBool        driftdue; /* after this step */
+  PetscReal        drift;    /* as it was measured last, -1 before */
+
+  MuonEF21CompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
+  PetscInt                min_entries;
 } Muon_EF21;
 
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
@@ -46,3 +52,5 @@ PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonPiece *, PetscBool a
 /* Every rank learns what the others measured */
 PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetFromOptions_Private(Muon);
+/* ||G - mean of G_j||, after the commit of the steps in which it is wanted */
+PETSC_INTERN PetscErrorCode EF21MeasureDrift_Private(Muon);

@@ -40,6 +40,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->weights == NULL, comm, PETSC_ERR_SUP, "MuonSetWorkerWeight(): the workers of -%smuon_type sign have one vote each, expected equal weights", MuonPrefix(muon));
   for (PetscInt p = 0; p < muon->npieces; p++) {
     MuonPiece  *piece = &muon->piece[p];
     const char *type;
@@ -161,14 +162,14 @@ static PetscErrorCode MuonChoices_Sign(Muon muon, size_t length, char text[])
 /*@
   MuonSignSetDirection - Sets what the workers vote with
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon      - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - direction - `MUON_SIGN_DIRECTION_POLAR` (the default), `MUON_SIGN_DIRECTION_MOMENTUM`, `MUON_SIGN_DIRECTION_GRADIENT` or `MUON_SIGN_DIRECTION_ADAM`
 
   Options Database Key:
-. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam)
+. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), polar by default
 
   Level: intermediate
 
@@ -192,7 +193,7 @@ PetscErrorCode MuonSignSetDirection(Muon muon, MuonSignDirection direction)
 /*@
   MuonSignGetDirection - Gets what the workers vote with
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -214,14 +215,14 @@ PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
 /*@
   MuonSignSetUpdate - Sets what the workers make of the majority
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon   - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - update - `MUON_SIGN_UPDATE_NONE` (the default), `MUON_SIGN_UPDATE_FROBENIUS`, `MUON_SIGN_UPDATE_SPECTRAL` or `MUON_SIGN_UPDATE_POLAR`
 
   Options Database Key:
-. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar)
+. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar), none by default
 
   Level: intermediate
 
@@ -247,7 +248,7 @@ PetscErrorCode MuonSignSetUpdate(Muon muon, MuonSignUpdate update)
 /*@
   MuonSignGetUpdate - Gets what the workers make of the majority
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -269,14 +270,14 @@ PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
 /*@
   MuonSignSetTie - Sets what as many votes for as against make
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon - an optimizer that has the type `MUONSIGN` already, else the call is ignored
 - tie  - `MUON_SIGN_TIE_PLUS` (the default), `MUON_SIGN_TIE_MINUS` or `MUON_SIGN_TIE_ZERO`
 
   Options Database Key:
-. -sign_tie tie - what a tie makes (plus|minus|zero)
+. -sign_tie tie - what a tie makes (plus|minus|zero), plus by default
 
   Level: intermediate
 
@@ -302,7 +303,7 @@ PetscErrorCode MuonSignSetTie(Muon muon, MuonSignTie tie)
 /*@
   MuonSignGetTie - Gets what as many votes for as against make
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -324,7 +325,7 @@ PetscErrorCode MuonSignGetTie(Muon muon, MuonSignTie *tie)
 /*@
   MuonSignSetMeasure - Measures the gradients as the theory of SignMuon does
 
-  Logically Collective; No Fortran Support
+  Logically Collective
 
   Input Parameters:
 + muon    - an optimizer that has the type `MUONSIGN` already, else the call is ignored
@@ -354,7 +355,7 @@ PetscErrorCode MuonSignSetMeasure(Muon muon, PetscBool measure)
 /*@
   MuonSignGetMeasure - Gets whether gradients are measured as the theory of SignMuon does
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`
@@ -376,7 +377,7 @@ PetscErrorCode MuonSignGetMeasure(Muon muon, PetscBool *measure)
 /*@
   MuonSignGetAgreement - Gets how far the workers agreed in the last step
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameter:
 . muon - an optimizer of type `MUONSIGN`

@@ -348,7 +348,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 /*@
   MuonPolarGramSetRestart - Sets after which steps Newton-Schulz on the Gram matrix multiplies the matrix and forms its Gram matrix anew
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object, of type `MUONPOLARGRAM`
@@ -356,7 +356,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 - steps - the steps after which they are, increasing, 1 for after the first; those past the last step but one change nothing
 
   Options Database Key:
-. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none
+. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none, 2 for most polynomials by default
 
   Level: advanced
 
@@ -397,7 +397,7 @@ PetscErrorCode MuonPolarGramSetRestart(MuonPolar polar, PetscInt count, const Pe
 /*@
   MuonPolarGramGetRestart - Gets after which steps Newton-Schulz on the Gram matrix forms it anew
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARGRAM`

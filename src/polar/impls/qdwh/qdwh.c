@@ -325,7 +325,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
 /*@
   MuonPolarQDWHGetCounts - Tells what Halley's iteration with dynamic weights did
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARQDWH`

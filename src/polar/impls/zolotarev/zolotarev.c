@@ -501,14 +501,14 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
 /*@
   MuonPolarZolotarevSetPoles - Sets the number of poles of the rational approximation
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
 - poles - 1 to 12, or `PETSC_DETERMINE` for as many as `MuonPolarSetTolerance()` asks for
 
   Options Database Key:
-. -lmo_polar_zolotarev_poles poles - number of poles
+. -lmo_polar_zolotarev_poles poles - number of poles, chosen by the tolerance by default
 
   Level: intermediate
 
@@ -533,7 +533,7 @@ PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar polar, PetscInt poles)
 /*@
   MuonPolarZolotarevGetPoles - Gets the number of poles of the rational approximation
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARZOLOTAREV`
@@ -561,14 +561,14 @@ PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
 /*@
   MuonPolarZolotarevSetInterval - Sets the interval on which the rational approximation is the best one
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar    - the object
 - interval - its lower end $l$ in $[10^{-12}, 1)$, or `PETSC_DETERMINE` for what `MuonPolarSetTolerance()` asks for; the upper end is 1
 
   Options Database Key:
-. -lmo_polar_zolotarev_interval l - lower end of the interval
+. -lmo_polar_zolotarev_interval l - lower end of the interval, chosen by the tolerance by default
 
   Level: intermediate
 
@@ -593,7 +593,7 @@ PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar polar, PetscReal interval
 /*@
   MuonPolarZolotarevGetInterval - Gets the interval on which the rational approximation is the best one
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object, of type `MUONPOLARZOLOTAREV`

@@ -1,0 +1,293 @@
+"""Optimizers and their layers."""
+
+import collections
+import ctypes
+import math
+import sys
+
+from . import _library
+from ._library import Error, communicator, init, library
+from ._memory import KINDS, address_of, memory_of
+
+REASONS = {1: "MUON_CONVERGED_MAX_STEPS", 0: "MUON_CONVERGED_ITERATING", -1: "MUON_DIVERGED_NANORINF", -2: "MUON_DIVERGED_CORRUPT", -3: "MUON_DIVERGED_LMO"}
+
+Bits = collections.namedtuple("Bits", "paper encoded entropy")
+# What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each
+Traffic = collections.namedtuple("Traffic", "up down total_up total_down mpi dense")
+
+
+def _array_type(c):
+  """MuonLayerArray of C."""
+  class LayerArray(ctypes.Structure):
+    _fields_ = [("comm", c.Comm), ("type", ctypes.c_int), ("memtype", ctypes.c_int), ("rowmajor", ctypes.c_int), ("M", c.Int), ("N", c.Int), ("first", c.Int), ("rows", c.Int), ("ld", c.Int), ("w", ctypes.c_void_p),
+                ("g", ctypes.c_void_p)]
+  return LayerArray
+
+
+class Layer:
+  """A parameter of an optimizer. It keeps the tensor alive, and the gradient until the next one."""
+
+  def __init__(self, muon, name, tensor, handle, memory):
+    self.name, self.tensor = name, tensor
+    self._muon, self._handle, self._memory, self._gradient = muon, handle, memory, None
+
+  def __repr__(self):
+    return "petscmuon.Layer('%s', %d x %d, %s)" % (self.name, self._memory.m, self._memory.n, KINDS[self._memory.type])
+
+  def set_gradient(self, gradient):
+    """The gradient of this rank for the coming step, of the shape, type and strides of the weights; None for none. It is read where it is, in the step."""
+    self._muon._alive("Layer.set_gradient()")
+    if gradient is None:
+      library().call("MuonLayerSetGradientArray", self._handle, None)
+      self._gradient = None
+      return
+    what = 'layer "%s": gradient' % self.name
+    g, w = memory_of(what, gradient, False), self._memory
+    if (g.m, g.n) != (w.m, w.n):
+      raise ValueError("%s: %d x %d entries, expected %d x %d" % (what, g.m, g.n, w.m, w.n))
+    if g.type != w.type:
+      raise TypeError("%s: entries of type %s, expected %s as the weights have" % (what, KINDS[g.type], KINDS[w.type]))
+    if g.m > 1 and g.n > 1 and g.rowmajor != w.rowmajor or g.ld != w.ld and g.m * g.n > 0 and (g.m if g.rowmajor else g.n) > 1:
+      raise ValueError("%s: %s with %d entries from one to the next, expected %s with %d as the weights have" % (what, _lines(g), g.ld, _lines(w), w.ld))
+    library().call("MuonLayerSetGradientArray", self._handle, ctypes.c_void_p(g.pointer))
+    self._gradient = g
+
+  def _check(self):
+    if address_of(self.tensor, self._memory) != self._memory.pointer:
+      raise ValueError('layer "%s": the memory of the tensor is another than when the layer was added: tensors of layers are changed in place, and not replaced by .to(), .data = or resize' % self.name)
+    if self._gradient is not None and address_of(self._gradient.keep[0], self._gradient) != self._gradient.pointer:
+      raise ValueError('layer "%s": the memory of the gradient is another than when it was set' % self.name)
+
+
+def _lines(memory):
+  return "rows" if memory.rowmajor else "columns"
+
+
+class Muon:
+  """An optimizer on the ranks of a communicator: None for all, or one of mpi4py or petsc4py. Collective, as are all methods but those that only tell something.
+
+  options is a string as on a command line, or a dictionary: {"muon_type": "ef21", "ef21_compressor_ratio": 0.1, "muon_monitor": None}. They go to PETSc's one database, behind the prefix where one is given; two optimizers
+  with different options have two prefixes. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
+  """
+
+  def __init__(self, comm=None, options=None, prefix=None):
+    init()
+    c = library()
+    self._handle, self._layers, self._ready = ctypes.c_void_p(), [], False
+    self._comm, self._closure, self._failed = communicator(comm), None, None
+    self._keep = comm
+    _insert(c, options, prefix)
+    c.call("MuonCreate", self._comm, ctypes.byref(self._handle))
+    _library._open.append(self)
+    if prefix is not None:
+      c.call("MuonSetOptionsPrefix", self._handle, prefix.encode())
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(c.Real), ctypes.c_void_p)
+    self._objective = function(self._compute)
+    c.call("MuonSetObjectiveAndGradient", self._handle, self._objective, None)
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, kind, value, trace):
+    # After an exception other ranks may be elsewhere
+    if kind is None:
+      self.destroy()
+
+  def destroy(self):
+    """Ends the optimizer. The tensors stay as they are."""
+    if self._handle:
+      library().call("MuonDestroy", ctypes.byref(self._handle))
+      _library._open.remove(self)
+    self._layers = []
+
+  def _alive(self, what):
+    if not self._handle:
+      raise Error("%s: the optimizer was destroyed" % what)
+
+  @staticmethod
+  def _array():
+    array = _array_type(library())()
+    library().call("MuonLayerArrayInitialize", ctypes.byref(array))
+    return array
+
+  def add_layer(self, name, tensor, rule=None):
+    """Adds a tensor or an array in the memory of the host, of float32 or float64, which steps then change in place. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
+    instance; -muon_rule_match gives rules by names."""
+    self._alive("Muon.add_layer()")
+    what = 'layer "%s"' % name
+    if getattr(tensor, "requires_grad", None) is False and rule != "frozen":
+      raise ValueError("%s: requires_grad is False, so that nothing computes a gradient: give it the rule 'frozen', or pass tensor.numpy() where the program computes gradients itself" % what)
+    if getattr(tensor, "requires_grad", False) and not getattr(tensor, "is_leaf", True):
+      raise ValueError("%s: is_leaf is False: a result of other tensors is gone after the step, expected a parameter" % what)
+    memory = memory_of(what, tensor, True)
+    c, array, handle = library(), self._array(), ctypes.c_void_p()
+    array.type, array.rowmajor, array.M, array.N, array.ld, array.w = memory.type, int(memory.rowmajor), memory.m, memory.n, memory.ld, memory.pointer
+    c.call("MuonAddLayerArray", self._handle, name.encode(), ctypes.byref(array), ctypes.byref(handle))
+    layer = Layer(self, name, tensor, handle, memory)
+    self._layers.append(layer)
+    if rule is not None:
+      c.call("MuonLayerSetRule", handle, rule.encode())
+    return layer
+
+  @property
+  def layers(self):
+    return tuple(self._layers)
+
+  def setup(self):
+    """Reads the options and fixes the layers; the first step does it."""
+    self._alive("Muon.setup()")
+    if not self._ready:
+      library().call("MuonSetFromOptions", self._handle)
+      library().call("MuonSetUp", self._handle)
+      self._ready = True
+
+  def _compute(self, muon, loss, ctx):
+    """What C calls for loss and gradients. An exception must not leave the step, which other ranks are in: a loss that is no number ends it everywhere."""
+    try:
+      loss[0] = 0
+      if self._failed is not None:
+        loss[0] = math.nan
+      else:
+        if callable(self._closure):
+          loss[0] = float(self._closure())
+        elif self._closure is not None:
+          loss[0] = float(self._closure)
+        for layer in self._layers:
+          layer._check()
+    except BaseException as error:
+      self._failed = error
+      loss[0] = math.nan
+    return 0
+
+  def _run(self, function):
+    c, nans = library(), self._count("MuonGetNaNCount", ctypes.c_int64)
+    self._failed = None
+    try:
+      c.call(function, self._handle)
+    except Error:
+      if self._failed is not None:
+        raise self._failed
+      raise
+    finally:
+      self._closure = None
+    more = self._count("MuonGetNaNCount", ctypes.c_int64)
+    # All ranks know of a step that was not taken; which one raised an exception they tell each other then alone
+    if self.reason.startswith("MUON_DIVERGED") or more != nans:
+      mine, all_ranks = (c.Int * 2)(), (c.Int * 2)()
+      mine[0] = mine[1] = 0 if self._failed is None else 1
+      c.call("PetscGlobalMinMaxInt", self._comm, mine, all_ranks)
+      failed, self._failed = self._failed, None
+      if failed is not None:
+        raise failed
+      if all_ranks[1] != 0:
+        raise Error("step %d was not taken: another rank raised an exception" % self.step_number)
+    torch = sys.modules.get("torch")
+    bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
+    if bump is not None:
+      # torch then finds uses of weights that a graph had saved before the step
+      bump([layer.tensor for layer in self._layers if isinstance(layer.tensor, torch.Tensor)])
+
+  def step(self, loss=None):
+    """Takes a step with the gradients that were set. loss is that of this rank, for monitors, or a routine that sets the gradients and returns it. Returns whether the step was taken; reason tells why not.
+
+    An exception in the routine ends the step on all ranks with everything as it was before it: it is raised on its own rank, an Error on the others."""
+    self.setup()
+    self._closure = loss
+    self._run("MuonStep")
+    return not self.reason.startswith("MUON_DIVERGED")
+
+  def solve(self, loss):
+    """Takes steps until -muon_max_steps are taken or one diverges, with a routine as of step()."""
+    self.setup()
+    steps = self._count("MuonGetMaxSteps", library().Int)
+    while self.step_number < steps - 1:
+      if not self.step(loss):
+        return
+    # The end of a run is C's: the last checkpoint, -muon_converged_reason and -muon_view
+    self._closure = loss
+    self._run("MuonSolve")
+
+  def weights_changed(self):
+    """Says that the program changed weights since the last step, the same on all ranks."""
+    self._alive("Muon.weights_changed()")
+    library().call("MuonWeightsChanged", self._handle)
+
+  def save(self, folder, keep=1):
+    """Writes a checkpoint into a folder, and keeps so many of them."""
+    self.setup()
+    library().call("MuonSaveCheckpoint", self._handle, str(folder).encode(), library().Int(keep))
+
+  def load(self, folder):
+    """Brings weights and state to where a checkpoint was written."""
+    self.setup()
+    library().call("MuonLoadCheckpoint", self._handle, str(folder).encode())
+
+  def view(self):
+    """Prints the optimizer on standard output."""
+    self._alive("Muon.view()")
+    library().call("MuonView", self._handle, None)
+
+  def _count(self, function, kind):
+    self._alive(function + "()")
+    value = kind()
+    library().call(function, self._handle, ctypes.byref(value))
+    return value.value
+
+  @property
+  def step_number(self):
+    return self._count("MuonGetStepNumber", library().Int)
+
+  @property
+  def loss(self):
+    """Mean over the ranks of the loss before the last step."""
+    return self._count("MuonGetLoss", library().Real)
+
+  @property
+  def reason(self):
+    return REASONS[self._count("MuonGetConvergedReason", ctypes.c_int)]
+
+  @property
+  def learning_rate(self):
+    return self._count("MuonGetLearningRate", library().Real)
+
+  @learning_rate.setter
+  def learning_rate(self, rate):
+    self._alive("Muon.learning_rate")
+    library().call("MuonSetLearningRate", self._handle, library().Real(rate))
+
+  @property
+  def traffic(self):
+    self._alive("Muon.traffic")
+    numbers = (ctypes.c_double * 14)()
+    library().call("MuonGetTraffic", self._handle, ctypes.byref(numbers))
+    return Traffic(*(Bits(*numbers[k:k + 3]) for k in (0, 3, 6, 9)), mpi=numbers[12], dense=numbers[13])
+
+
+def _insert(c, options, prefix):
+  if options is None:
+    return
+  if prefix:
+    c.call("PetscOptionsPrefixPush", None, prefix.encode())
+  try:
+    if isinstance(options, str):
+      c.call("PetscOptionsInsertString", None, options.encode())
+    else:
+      for key, value in options.items():
+        if not isinstance(key, str):
+          raise TypeError("options: the key %r, expected a string" % (key,))
+        c.call("PetscOptionsSetValue", None, ("-" + key.lstrip("-")).encode(), _text(key, value))
+  finally:
+    if prefix:
+      c.call("PetscOptionsPrefixPop", None)
+
+
+def _text(key, value):
+  if value is None:
+    return None
+  if isinstance(value, bool):
+    return b"true" if value else b"false"
+  if isinstance(value, (list, tuple)):
+    return b",".join(_text(key, one) for one in value)
+  if isinstance(value, (str, int, float)):
+    return str(value).encode()
+  raise TypeError("options: %s has the value %r, expected a string, a number, a boolean, None or a list of them" % (key, value))

@@ -1,0 +1,222 @@
+/*
+   The memory of the device, the life of Kokkos, and the table of its kernels.
+*/
+#include "muonkokkos.hpp"
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#if defined(KOKKOS_ENABLE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
+
+namespace muon {
+
+namespace {
+
+struct Buffer {
+  void  *data;
+  size_t bytes;
+};
+
+constexpr int Deepest = 16;
+
+Buffer buffer[Deepest];
+int    depth  = 0;
+Space *space  = NULL;
+int    staged = 0;
+
+void *Allocate(size_t bytes)
+{
+  char *data;
+
+  if (Start() != NULL) return NULL;
+  try {
+    data = (char *)Kokkos::kokkos_malloc<Space::memory_space>("muon", bytes > 0 ? bytes : 1);
+  } catch (...) {
+    return NULL;
+  }
+  return IsHost ? (void *)((uintptr_t)data | Mark) : data;
+}
+
+void Release(void *data)
+{
+  if (data != NULL && Kokkos::is_initialized()) Kokkos::kokkos_free<Space::memory_space>(Raw((char *)data));
+}
+
+/* Called while Kokkos still has its memory, whoever ends it */
+void Forget()
+{
+  for (int k = 0; k < Deepest; k++) {
+    Release(buffer[k].data);
+    buffer[k] = Buffer{NULL, 0};
+  }
+  delete space;
+  space = NULL;
+}
+
+void End()
+{
+  if (Kokkos::is_initialized()) Kokkos::finalize();
+}
+
+void SetStream(void *stream)
+{
+  if (Start() != NULL) return;
+  delete space;
+#if defined(KOKKOS_ENABLE_CUDA)
+  space = stream == NULL ? new Space() : new Space((cudaStream_t)stream);
+#else
+  (void)stream;
+  space = new Space();
+#endif
+}
+
+void Zero(size_t bytes, void *data)
+{
+  char *to = Raw((char *)data);
+
+  Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> view(to, bytes);
+  if (bytes > 0) Kokkos::deep_copy(Instance(), view, (char)0);
+}
+
+void Fence()
+{
+  if (Start() == NULL) Instance().fence();
+}
+
+void Stage(int on)
+{
+  staged = on;
+}
+
+} // namespace
+
+const char *Start()
+{
+  if (space != NULL) return NULL;
+  if (KokkosIsOver()) return "Kokkos was ended before";
+#if defined(KOKKOS_ENABLE_CUDA)
+  int count = 0;
+
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return "there is no GPU";
+#endif
+  if (!Kokkos::is_initialized()) {
+    StartKokkos();
+    std::atexit(End);
+  }
+  Kokkos::push_finalize_hook(Forget);
+  space = new Space();
+  return NULL;
+}
+
+const Space &Instance()
+{
+  if (Start() != NULL) {
+    std::fprintf(stderr, "PetscMuon: a kernel of the device, and %s\n", Start());
+    std::abort();
+  }
+  return *space;
+}
+
+bool Owns(const void *data)
+{
+#if defined(KOKKOS_ENABLE_CUDA)
+  cudaPointerAttributes attributes;
+
+  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+#else
+  return ((uintptr_t)data & Mark) != 0;
+#endif
+}
+
+/* The memories are told apart by their pointers. Bytes that the host reads are there at the end; bytes that it gave may be used again then */
+void Copy(size_t bytes, const void *from, void *to)
+{
+  using Host     = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Device   = Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const bool out = Owns(from), in = Owns(to);
+  char      *x = out ? Raw((char *)from) : (char *)from, *y = in ? Raw((char *)to) : (char *)to;
+
+  if (bytes == 0) return;
+  if (!out && !in) memcpy(y, x, bytes);
+  else if (out && in) Kokkos::deep_copy(Instance(), Device(y, bytes), Device(x, bytes));
+  else {
+    if (out) Kokkos::deep_copy(Instance(), Host(y, bytes), Device(x, bytes));
+    else Kokkos::deep_copy(Instance(), Device(y, bytes), Host(x, bytes));
+    Instance().fence();
+  }
+}
+
+void CheckStaged(const char *what)
+{
+  if (staged) return;
+  std::fprintf(stderr, "PetscMuon: the kernel %s of the device was given an array of the host\n", what);
+  std::abort();
+}
+
+/* The depth counts what has no bytes too, so that all of it is given back in order */
+Scratch::Scratch(size_t bytes) : data_(NULL)
+{
+  if (depth == Deepest) {
+    std::fprintf(stderr, "PetscMuon: a kernel of the device with more than %d pieces of scratch memory\n", Deepest);
+    std::abort();
+  }
+  if (bytes > buffer[depth].bytes) {
+    Instance().fence();
+    Release(buffer[depth].data);
+    buffer[depth] = Buffer{Allocate(bytes), bytes};
+    if (buffer[depth].data == NULL) {
+      std::fprintf(stderr, "PetscMuon: the device has no room for %zu bytes of scratch memory\n", bytes);
+      std::abort();
+    }
+  }
+  if (bytes > 0) data_ = buffer[depth].data;
+  depth++;
+}
+
+Scratch::~Scratch()
+{
+  depth--;
+}
+
+void FetchSums(size_t count, const void *lanes, double *total)
+{
+  constexpr size_t few = 512;
+  Scratch          sums(count * sizeof(double));
+  double           some[few];
+
+  Each("FoldLanes", count, FoldLanes{(const double *)Raw((const char *)lanes), (double *)Raw((char *)sums.data())});
+  for (size_t k = 0; k < count; k += few) {
+    const size_t here = count - k < few ? count - k : few;
+
+    Copy(here * sizeof(double), (const char *)sums.data() + k * sizeof(double), some);
+    for (size_t i = 0; i < here; i++) *total += some[i];
+  }
+}
+
+} // namespace muon
+
+extern "C" const MuonDevice *MuonDeviceKokkos(void)
+{
+#define KERNEL_SINGLE(type, name, arguments) muon::name<float>,
+#define KERNEL_DOUBLE(type, name, arguments) muon::name<double>,
+  static const MuonDevice device = {muon::Space::name(),
+                                    muon::IsHost,
+                                    {{"single", sizeof(float), 1.0 / 16777216.0, MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
+                                     {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}},
+                                    muon::Start,
+                                    muon::Allocate,
+                                    muon::Release,
+                                    [](const void *data) -> int { return muon::Owns(data); },
+                                    muon::Copy,
+                                    muon::Zero,
+                                    muon::SetStream,
+                                    muon::Fence,
+                                    muon::Stage};
+
+  return &device;
+}

@@ -1,0 +1,618 @@
+/*
+   What makes and reads messages: twins of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and factors.c, with the host's bits for the same input but where lines.c takes scaled sums and powers, and in products and
+   factors, which are the vendor's.
+*/
+#include "muonkokkos.hpp"
+#include "muonvendor.h"
+#include <climits>
+
+namespace muon {
+
+namespace {
+
+constexpr uint32_t SignBit = 0x80000000u, Exponent1 = 0x00800000u;
+
+/* The words of a block, as philox.c makes them */
+KOKKOS_INLINE_FUNCTION uint32_t Word(const MuonKernelStream &stream, uint64_t entry)
+{
+  uint32_t c0 = (uint32_t)(entry >> 2), c1 = stream.layer, c2 = stream.step, c3 = stream.sender | stream.direction << 31, k0 = (uint32_t)stream.seed, k1 = (uint32_t)(stream.seed >> 32);
+
+  for (int round = 0; round < 10; round++) {
+    const uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (uint32_t)p1;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (uint32_t)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return (entry & 2) != 0 ? ((entry & 1) != 0 ? c3 : c2) : ((entry & 1) != 0 ? c1 : c0);
+}
+
+KOKKOS_INLINE_FUNCTION uint16_t NaturalCode(uint32_t bits, uint32_t word)
+{
+  const uint32_t magnitude = bits & ~SignBit, normal = 0u - (uint32_t)(magnitude >= Exponent1);
+  uint32_t       exponent = (magnitude + (word >> 9)) >> 23;
+
+  exponent -= (uint32_t)(exponent == 255);
+  return (uint16_t)((exponent | (bits >> 31) << 8) & normal);
+}
+
+/* Entry e of T - R */
+template <class REAL> struct Difference {
+  const REAL                 *t, *r;
+  size_t                      m, ldt, ldr;
+  KOKKOS_INLINE_FUNCTION REAL operator()(size_t e) const
+  {
+    const REAL x = t[At(m, ldt, e)];
+
+    return r == NULL ? x : x - r[At(m, ldr, e)];
+  }
+};
+
+/* Both arrays of a residual, for as long as a kernel runs */
+template <class REAL> class Pair {
+public:
+  Pair(const char *kernel, size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr) : t_(kernel, Reads, T, m, n, ldt), r_(kernel, Reads, S, m, n, ldr), of(Difference<REAL>{t_.get(), r_.get(), m, ldt, ldr}) {}
+
+private:
+  Lines<const REAL> t_, r_;
+
+public:
+  const Difference<REAL> of;
+};
+
+/* Where the values of each word begin among those of all, from a bitmap in scratch or message, and how many there are */
+struct Offsets {
+  const unsigned char        *bits;
+  size_t                      entries;
+  uint64_t                   *offset;
+  KOKKOS_INLINE_FUNCTION void operator()(const int64_t w, uint64_t &sum, const bool last) const
+  {
+    if (last) offset[w] = sum;
+    sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w)));
+  }
+};
+
+void CountBefore(const char *kernel, const unsigned char *bits, size_t entries, uint64_t *offset)
+{
+  Kokkos::parallel_scan(kernel, Range(Instance(), 0, (int64_t)Words(entries)), Offsets{bits, entries, offset});
+}
+
+/* The values of f at the bits, in order */
+template <class V, class F> void Compact(const char *kernel, const unsigned char *bits, size_t entries, const F &f, V *to)
+{
+  Scratch   scratch(Words(entries) * sizeof(uint64_t));
+  uint64_t *offset = (uint64_t *)Raw((char *)scratch.data());
+
+  if (entries == 0) return;
+  CountBefore(kernel, bits, entries, offset);
+  Each(
+    kernel, entries, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t   w = (size_t)e / WORD, i = (size_t)e % WORD;
+      const uint64_t word = ReadWord(bits, w, SomeOf(entries, w));
+
+      if ((word >> i & 1u) != 0) to[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))] = (V)f((size_t)e);
+    });
+}
+
+/* An array without its gaps where they are in none of two */
+void FlattenPair(size_t *m, size_t *n, size_t ldt, const void *REAL, size_t ldr)
+{
+  Flatten(m, n, ldt, REAL != NULL ? ldr : ldt, ldt);
+}
+
+constexpr int    DigitBits = 12;
+constexpr size_t Digits = (size_t)1 << DigitBits, Stretch = 16384;
+
+/* How often each digit occurs among the keys that begin with prefix; a team has a stretch of the entries */
+template <class K, class REAL> struct Histogram {
+  Difference<REAL>    of;
+  size_t              entries;
+  int                 shift, above; /* of the digit, and of what is known */
+  uint64_t            prefix;
+  unsigned long long *count;
+  using Local = Kokkos::View<unsigned *, Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  KOKKOS_INLINE_FUNCTION void operator()(const Team &team) const
+  {
+    const size_t first = (size_t)team.league_rank() * Stretch, end = first + Stretch < entries ? first + Stretch : entries;
+    Local        local(team.team_scratch(0), Digits);
+
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)Digits), [&](const int d) { local(d) = 0; });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)(end - first)), [&](const int i) {
+      const uint64_t key = (uint64_t)Magnitude((K)of(first + (size_t)i));
+
+      if (key >> above == prefix) Kokkos::atomic_fetch_add(&local((int)(key >> shift & (((uint64_t)1 << (above - shift)) - 1))), 1u);
+    });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)Digits), [&](const int d) {
+      if (local(d) != 0) Kokkos::atomic_fetch_add(&count[d], (unsigned long long)local(d));
+    });
+  }
+};
+
+/* The bits that both masks of a word have, the first of ties that are still wanted */
+struct Settle {
+  const unsigned char        *ties;
+  const uint64_t             *before;
+  unsigned char              *bitmap;
+  size_t                      entries;
+  uint64_t                    equal;
+  KOKKOS_INLINE_FUNCTION void operator()(const int64_t w) const
+  {
+    const size_t some = SomeOf(entries, (size_t)w);
+    uint64_t     tie = ReadWord(ties, (size_t)w, some), keep = 0;
+
+    for (uint64_t taken = before[w]; tie != 0 && taken < equal; taken++) {
+      keep |= tie & (~tie + 1);
+      tie &= tie - 1;
+    }
+    WriteWord(bitmap, (size_t)w, WORD, ReadWord(bitmap, (size_t)w, some) | keep);
+  }
+};
+
+/* Radix selection, from the highest digit: the largest count entries as K compares them */
+template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept)
+{
+  constexpr int keybits = 8 * (int)sizeof(K) - 1;
+  const size_t  entries = m * n, words = Words(entries);
+  uint64_t      prefix = 0, wanted = count;
+  int           above = keybits;
+
+  if (entries == 0) return 0;
+  FlattenPair(&m, &n, ldt, S, ldr);
+  const Pair<REAL>       pair(kernel, m, n, T, ldt, S, ldr);
+  Staged<unsigned char>  sb(Writes, bitmap, words * 8);
+  Staged<K>              sk(Writes, kept, count);
+  Scratch                histogram(Digits * sizeof(unsigned long long)), scratch(words * 8), offsets(words * sizeof(uint64_t));
+  const Difference<REAL> of   = pair.of;
+  unsigned char         *bits = sb.get(), *ties = (unsigned char *)Raw((char *)scratch.data());
+  uint64_t              *before = (uint64_t *)Raw((char *)offsets.data());
+  unsigned long long     found[Digits];
+  Teams                  policy(Instance(), (int)((entries + Stretch - 1) / Stretch), Kokkos::AUTO);
+
+  while (above > 0 && wanted > 0) {
+    const int shift = above > DigitBits ? above - DigitBits : 0;
+    size_t    digit = ((size_t)1 << (above - shift)) - 1;
+
+    Kokkos::deep_copy(Instance(), Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(Raw((char *)histogram.data()), sizeof(found)), (char)0);
+    Kokkos::parallel_for(kernel, policy.set_scratch_size(0, Kokkos::PerTeam(Histogram<K, REAL>::Local::shmem_size(Digits))), Histogram<K, REAL>{of, entries, shift, above, prefix, (unsigned long long *)Raw((char *)histogram.data())});
+    Copy(sizeof(found), histogram.data(), found);
+    /* An exponent of ones is in the first digit */
+    for (size_t d = (((size_t)1 << Bits<K>::exponent) - 1) << (DigitBits - Bits<K>::exponent); above == keybits && d < Digits; d++) {
+      if (found[d] != 0) return 1;
+    }
+    for (; found[digit] < wanted; digit--) wanted -= found[digit];
+    prefix = prefix << (above - shift) | digit;
+    above  = shift;
+    if (found[digit] == wanted) wanted = 0; /* all that begin like this */
+  }
+  const uint64_t least = prefix << above;
+  const bool     all   = wanted == 0;
+
+  Each(
+    kernel, words, KOKKOS_LAMBDA(const int64_t w) {
+      const size_t some = SomeOf(entries, (size_t)w);
+      uint64_t     more = 0, equal = 0;
+
+      for (size_t i = 0; i < some && count > 0; i++) {
+        const uint64_t key = (uint64_t)Magnitude((K)of((size_t)w * WORD + i));
+
+        more |= (uint64_t)(key > least || (all && key == least)) << i;
+        equal |= (uint64_t)(key == least) << i;
+      }
+      WriteWord(bits, (size_t)w, WORD, more);
+      WriteWord(ties, (size_t)w, WORD, equal);
+    });
+  if (!all) {
+    CountBefore(kernel, ties, entries, before);
+    Each(kernel, words, Settle{ties, before, bits, entries, wanted});
+  }
+  Compact<K>(kernel, bits, entries, of, sk.get());
+  return 0;
+}
+
+/* A code or number for each entry of x, and whether a result is not finite */
+template <class REAL, class C, class F> int Round(const char *kernel, size_t entries, const void *X, C *codes, const F &f)
+{
+  const Staged<const REAL> sx(Reads, X, entries);
+  const Staged<C>          sc(Writes, codes, entries);
+  const REAL              *x = sx.get();
+  C                       *c = sc.get();
+
+  return Any(
+    kernel, entries, KOKKOS_LAMBDA(const size_t e) { return f(e, Image((float)x[e]), c[e]); });
+}
+
+struct NaturalAt {
+  MuonKernelStream            stream;
+  uint64_t                    first, stride;
+  KOKKOS_INLINE_FUNCTION bool operator()(size_t e, uint32_t bits, uint16_t &code) const
+  {
+    code = NaturalCode(bits, Word(stream, first + e * stride));
+    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
+  }
+};
+struct PowerAt {
+  uint32_t                    word;
+  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, uint16_t &code) const
+  {
+    code = NaturalCode(bits, word);
+    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
+  }
+};
+struct SingleAt {
+  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, float &y) const
+  {
+    y = Number<float>(bits);
+    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
+  }
+};
+struct BF16At {
+  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, float &y) const
+  {
+    const uint32_t magnitude = bits & ~SignBit, rounded = (magnitude + 0x7FFFu + (magnitude >> 16 & 1u)) & 0xFFFF0000u;
+
+    y = Number<float>(rounded | (bits & SignBit));
+    return ((magnitude + Exponent1) | (rounded + Exponent1)) >> 31 != 0;
+  }
+};
+
+/* y + a s, or a s alone, where s is the sign of the bit */
+template <class REAL> KOKKOS_INLINE_FUNCTION REAL Signed(const unsigned char *bits, size_t e, REAL minus)
+{
+  return Number<REAL>(Image(minus) ^ (typename Bits<REAL>::type)(bits[e / 8] >> (e % 8) & 1u) << (8 * sizeof(REAL) - 1));
+}
+
+} // namespace
+
+template <class REAL> void Residual(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
+{
+  FlattenPair(&m, &n, ldt, S, ldr);
+  const Pair<REAL>       pair("Residual", m, n, T, ldt, S, ldr);
+  const Staged<REAL>     sx(Writes, X, count);
+  const Difference<REAL> of = pair.of;
+  REAL                  *x  = sx.get();
+
+  Each(
+    "Residual", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = of(first + (size_t)k); });
+}
+
+template <class REAL> void ResidualAcross(size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
+{
+  const Lines<const REAL> st("ResidualAcross", Reads, T, first + count, n, ldt), sr("ResidualAcross", Reads, S, first + count, n, ldr);
+  const Staged<REAL>      sx(Writes, X, count * n);
+  const REAL             *t = st.get(), *r = sr.get();
+  REAL                   *x = sx.get();
+
+  Each(
+    "ResidualAcross", count * n, KOKKOS_LAMBDA(const int64_t k) {
+      const size_t i = first + (size_t)k / n, j = (size_t)k % n;
+
+      x[k] = r == NULL ? t[j * ldt + i] : t[j * ldt + i] - r[j * ldr + i];
+    });
+}
+
+template <class REAL> void Spread(size_t m, size_t n, size_t first, size_t count, const void *X, int add, double a, void *Y, size_t ldy)
+{
+  Flatten(&m, &n, ldy, ldy, ldy);
+  const Staged<const REAL> sx(Reads, X, count);
+  const Lines<REAL>        sy("Spread", Reads | Writes, Y, m, n, ldy);
+  const REAL              *x = sx.get(), ra = (REAL)a;
+  REAL                    *y = sy.get();
+
+  Each(
+    "Spread", count, KOKKOS_LAMBDA(const int64_t k) {
+      REAL &to = y[At(m, ldy, first + (size_t)k)];
+
+      to = add ? to + ra * x[k] : x[k];
+    });
+}
+
+template <class REAL> int Top(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept, void *scratch)
+{
+  (void)scratch;
+  return Select<REAL, REAL>("Top", m, n, T, ldt, S, ldr, count, bitmap, kept);
+}
+
+template <class REAL> int TopRounded(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
+{
+  (void)scratch;
+  return Select<REAL, float>("TopRounded", m, n, T, ldt, S, ldr, count, bitmap, kept);
+}
+
+template <class REAL> int Gather(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, double limit, const unsigned char *bitmap, void *values)
+{
+  const size_t                    entries = m * n;
+  const typename Bits<REAL>::type most    = Image((REAL)limit);
+
+  FlattenPair(&m, &n, ldt, S, ldr);
+  const Pair<REAL>                  pair("Gather", m, n, T, ldt, S, ldr);
+  const Staged<const unsigned char> sb(Reads, bitmap, (entries + 7) / 8);
+  const Difference<REAL>            of    = pair.of;
+  size_t                            count = 0;
+
+  if (!Owns(values)) {
+    const unsigned char *bits = sb.get();
+    uint64_t             ones = 0;
+
+    Kokkos::parallel_reduce(
+      "Gather", Range(Instance(), 0, (int64_t)Words(entries)), KOKKOS_LAMBDA(const int64_t w, uint64_t &sum) { sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w))); }, ones);
+    count = (size_t)ones;
+  }
+  const Staged<REAL> sv(Writes, values, count);
+
+  Compact<REAL>("Gather", sb.get(), entries, of, sv.get());
+  return Any(
+    "Gather", entries, KOKKOS_LAMBDA(const size_t e) { return Magnitude(of(e)) >= most; });
+}
+
+template <class REAL> void Scatter(size_t m, size_t n, const unsigned char *bitmap, size_t first, size_t count, const void *values, int add, double a, void *Y, size_t ldy)
+{
+  Flatten(&m, &n, ldy, ldy, ldy);
+  if (count == 0) return;
+  const Staged<const unsigned char> sb(Reads, bitmap + first / 8, (count + 7) / 8);
+  const Lines<REAL>                 sy("Scatter", Reads | Writes, Y, m, n, ldy);
+  Scratch                           scratch((Words(count) + 1) * sizeof(uint64_t));
+  const unsigned char              *bits   = sb.get();
+  uint64_t                         *offset = (uint64_t *)Raw((char *)scratch.data()), ends[2] = {0, 0};
+  REAL                             *y = sy.get(), ra = (REAL)a;
+
+  CountBefore("Scatter", bits, count, offset);
+  /* How many values there are matters where they must be brought here */
+  if (!Owns(values)) {
+    Each(
+      "Scatter", 1, KOKKOS_LAMBDA(const int64_t) {
+        const size_t w = (count - 1) / WORD;
+
+        offset[w + 1] = offset[w] + (uint64_t)Ones(ReadWord(bits, w, SomeOf(count, w)));
+      });
+    Copy(sizeof(uint64_t), (const char *)scratch.data() + Words(count) * sizeof(uint64_t), ends);
+  }
+  const Staged<const REAL> sx(Reads, values, (size_t)ends[0]);
+  const REAL              *x = sx.get();
+
+  Each(
+    "Scatter", count, KOKKOS_LAMBDA(const int64_t k) {
+      const size_t   w = (size_t)k / WORD, i = (size_t)k % WORD;
+      const uint64_t word = ReadWord(bits, w, SomeOf(count, w));
+
+      if ((word >> i & 1u) != 0) {
+        const REAL value = x[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))];
+        REAL      &to    = y[At(m, ldy, first + (size_t)k)];
+
+        to = add ? to + ra * value : value;
+      }
+    });
+}
+
+template <class REAL> double Largest(size_t entries, const void *X)
+{
+  const Staged<const REAL> sx(Reads, X, entries);
+  const double             largest = (double)Most<REAL, false>("Largest", entries, 1, sx.get(), entries);
+
+  return largest <= DBL_MAX ? largest : HUGE_VAL;
+}
+
+template <class REAL> double Euclidean(size_t entries, const void *X)
+{
+  const Staged<const REAL> sx(Reads, X, entries);
+  const REAL              *x   = sx.get();
+  double                   sum = ScaledSumSquares("Euclidean", entries, 1, x, entries, 1.0, 1.0), largest, f[2];
+  int                      exponent;
+
+  if (sum > 1e-250 && sum < 1e250) return sqrt(sum);
+  largest = (double)Most<REAL, false>("Euclidean", entries, 1, x, entries);
+  if (!(largest > 0)) return largest == 0 ? 0 : HUGE_VAL;
+  if (largest > DBL_MAX) return HUGE_VAL;
+  (void)frexp(largest, &exponent);
+  PowerOfTwo(exponent, f);
+  return ldexp(sqrt(ScaledSumSquares("Euclidean", entries, 1, x, entries, f[0], f[1])), exponent);
+}
+
+template <class REAL> int LineLength(size_t count, const void *X, double p, MuonKernelLength *length)
+{
+  const Staged<const REAL> sx(Reads, X, count);
+  const REAL              *x        = sx.get();
+  double                   sum      = p == 1 || p == 2 ? Sum(
+                                                           "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return p == 1 ? fabs((double)x[i]) : (double)x[i] * (double)x[i]; })
+                                                       : 0;
+  int                      exponent = 0, shift = 0;
+
+  if (!(sum <= DBL_MAX && sum >= 1e-250)) {
+    const double biggest = Largest<REAL>(count, X);
+
+    if (!(biggest <= DBL_MAX)) return 1;
+    sum = biggest;
+    if (biggest > 0 && p < HUGE_VAL) {
+      (void)frexp(biggest, &exponent);
+      double f[2];
+
+      PowerOfTwo(exponent, f);
+      const double f0 = f[0], f1 = f[1];
+
+      sum = Sum(
+        "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) {
+          const double a = fabs((double)x[i]);
+
+          return p == 1 ? a * f0 * f1 : p == 2 ? (a * f0 * f1) * (a * f0 * f1) : pow(a / biggest, p);
+        });
+      if (p != 1 && p != 2) sum = ldexp(biggest, -exponent) * pow(sum, 1 / p);
+      else exponent *= (int)p;
+    }
+  }
+  length->fraction = frexp(sum, &shift);
+  length->exponent = sum > 0 ? exponent + shift : INT_MIN;
+  return 0;
+}
+
+template <class REAL> int Natural(size_t entries, const void *X, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes)
+{
+  return Round<REAL>("Natural", entries, X, codes, NaturalAt{*stream, first, stride});
+}
+
+template <class REAL> int Powers(size_t entries, const void *X, uint32_t addend, uint16_t *codes)
+{
+  return Round<REAL>("Powers", entries, X, codes, PowerAt{addend << 9});
+}
+
+template <class REAL> int ToSingle(size_t count, const void *X, float *Y)
+{
+  return Round<REAL>("ToSingle", count, X, Y, SingleAt{});
+}
+
+template <class REAL> int ToBF16(size_t count, const void *X, float *Y)
+{
+  return Round<REAL>("ToBF16", count, X, Y, BF16At{});
+}
+
+template <class REAL> void NaturalValues(size_t count, const uint16_t *codes, void *X)
+{
+  const Staged<const uint16_t> sc(Reads, codes, count);
+  const Staged<REAL>           sx(Writes, X, count);
+  const uint16_t              *c = sc.get();
+  REAL                        *x = sx.get();
+
+  Each(
+    "NaturalValues", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = (REAL)Number<float>((uint32_t)(c[k] & 255u) << 23 | (uint32_t)(c[k] >> 8) << 31); });
+}
+
+template <class REAL> void Quantize(size_t entries, const void *X, unsigned lengthlog, const double *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes)
+{
+  const Staged<const REAL>    sx(Reads, X, entries);
+  const Staged<const double>  ss(Reads, scales, entries == 0 ? 0 : ((entries - 1) >> lengthlog) + 1);
+  const Staged<unsigned char> sc(Writes, codes, entries);
+  const REAL                 *x     = sx.get();
+  const double               *scale = ss.get();
+  unsigned char              *code  = sc.get();
+  const MuonKernelStream      words = *stream;
+  const float                 top   = (float)levels;
+
+  Each(
+    "Quantize", entries, KOKKOS_LAMBDA(const int64_t e) {
+      const double  s = scale[(size_t)e >> lengthlog], factor = s > 0 ? (double)levels / s : 0;
+      const float   y = (float)((double)x[e] * factor), most = fabsf(y), size = most < top ? most : top;
+      const float   fraction = (float)(int32_t)(Word(words, first + (uint64_t)e) >> 8) * (1.0f / 16777216.0f);
+      const int32_t down = (int32_t)size, level = down + (fraction < size - (float)down), negative = y < 0;
+
+      code[e] = (unsigned char)(2 * level + (negative & (level > 0)));
+    });
+}
+
+template <class REAL> void Dequantize(size_t entries, const unsigned char *codes, double step, void *X)
+{
+  const Staged<const unsigned char> sc(Reads, codes, entries);
+  const Staged<REAL>                sx(Writes, X, entries);
+  const unsigned char              *code = sc.get();
+  REAL                             *x = sx.get(), size = (REAL)step;
+
+  Each(
+    "Dequantize", entries, KOKKOS_LAMBDA(const int64_t k) {
+      const int32_t level = code[k] >> 1, sign = -(int32_t)(code[k] & 1u);
+
+      x[k] = (REAL)((level ^ sign) - sign) * size;
+    });
+}
+
+template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, unsigned char *bits, double *sumabs)
+{
+  const size_t entries = m * n;
+
+  FlattenPair(&m, &n, ldt, S, ldr);
+  const Pair<REAL>            pair("Signs", m, n, T, ldt, S, ldr);
+  const Staged<unsigned char> sb(Writes, bits, (entries + 7) / 8);
+  const Difference<REAL>      of = pair.of;
+  unsigned char              *b  = sb.get();
+
+  Each(
+    "Signs", (entries + 7) / 8, KOKKOS_LAMBDA(const int64_t k) {
+      unsigned byte = 0;
+
+      /* NaN counts as the integer that its bits are */
+      for (size_t e = 8 * (size_t)k; e < 8 * (size_t)k + 8 && e < entries; e++) {
+        const typename Bits<REAL>::type below = Image(of(e));
+
+        byte |= (unsigned)(1 - ((below & (below - 1)) >> (8 * sizeof(REAL) - 1))) << e % 8;
+      }
+      b[k] = (unsigned char)byte;
+    });
+  *sumabs = Sum(
+    "Signs", entries, 1, KOKKOS_LAMBDA(const size_t, const size_t e) { return fabs((double)of(e)); });
+  return !(*sumabs <= DBL_MAX);
+}
+
+template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)
+{
+  const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8);
+
+  Flatten(&m, &n, ldy, ldy, ldy);
+  const Lines<REAL>    sy("SignsAxpby", Reads | Writes, Y, m, n, ldy);
+  const unsigned char *b = sb.get();
+  REAL                *y = sy.get(), minus = -(REAL)a;
+
+  Each(
+    "SignsAxpby", m * n, KOKKOS_LAMBDA(const int64_t e) {
+      REAL      &to = y[At(m, ldy, e)];
+      const REAL s  = Signed(b, (size_t)e, minus);
+
+      to = add ? to + s : s;
+    });
+}
+
+template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)
+{
+  const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8), se(Reads, ties, (m * n + 7) / 8);
+
+  Flatten(&m, &n, ldx, ldy, ldy);
+  const Lines<const REAL> sx("SignsMove", Reads, X, m, n, ldx);
+  const Lines<REAL>       sy("SignsMove", Writes, Y, m, n, ldy);
+  const unsigned char    *b = sb.get(), *t = se.get();
+  const REAL             *x = sx.get(), minus = -(REAL)by, a = (REAL)keep;
+  REAL                   *y     = sy.get();
+  const bool              whole = a == 1;
+
+  Each(
+    "SignsMove", m * n, KOKKOS_LAMBDA(const int64_t e) {
+      const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
+      const REAL s = tied ? (REAL)0 : Signed(b, (size_t)e, minus), at = x[At(m, ldx, e)];
+
+      y[At(m, ldy, e)] = (whole ? at : a * at) + s;
+    });
+}
+
+/* The vendor's, on matrices by columns */
+template <class REAL> constexpr MuonPrecision PrecisionOf()
+{
+  return sizeof(REAL) == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE;
+}
+
+template <class REAL> void Multiply(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
+{
+  const Lines<const REAL> sa("Multiply", Reads, A, transa ? k : m, transa ? m : k, lda), sb("Multiply", Reads, B, transb ? n : k, transb ? k : n, ldb);
+  const Lines<REAL>       sy("Multiply", Reads | Writes, Y, m, n, ldy);
+
+  if (m == 0 || n == 0) return;
+  MuonVendorMultiply(PrecisionOf<REAL>(), transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
+}
+
+template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *entries, void *work)
+{
+  const Lines<REAL>  sp("Orthonormalize", Reads | Writes, work == NULL ? NULL : P, m, l, m);
+  const Staged<REAL> sw(Writes, work, work == NULL ? 0 : *entries);
+
+  return MuonVendorOrthonormalize(PrecisionOf<REAL>(), m, l, sp.get(), entries, sw.get());
+}
+
+template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
+{
+  const Lines<REAL>  sv("Rotation", Reads | Writes, work == NULL ? NULL : V, n, l, n);
+  const Staged<REAL> st(Writes, WT, l * l), ss(Writes, S, l), sw(Writes, work, work == NULL ? 0 : *entries);
+
+  return MuonVendorRotation(PrecisionOf<REAL>(), n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
+}
+
+MUON_KERNELS_MESSAGES(MUON_KERNEL_INSTANTIATE)
+
+} // namespace muon

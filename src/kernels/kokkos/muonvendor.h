@@ -1,0 +1,49 @@
+/*
+   Products and factors that are the vendor's: cuBLAS and cuSOLVER on a GPU, the BLAS and LAPACK where the device is the host. Matrices are by columns, in the memory of the device; pointers are as its kernels use them.
+
+   vendorhost.c and vendorcuda.cu have the same functions. The second needs CUDA and nothing else of this room.
+*/
+#pragma once
+
+#include <petscmuon/private/muonarray.h>
+
+MUON_C_BEGIN
+
+/* In what numbers a product is computed: operands are rounded to 8 bits (bf16) or 11 (tf32) where they are single; sums are single, or double */
+typedef enum {
+  MUON_VENDOR_SINGLE,
+  MUON_VENDOR_DOUBLE,
+  MUON_VENDOR_TF32,
+  MUON_VENDOR_BF16
+} MuonVendorArithmetic;
+
+/* The order in which calls are computed: a stream of the back end, NULL for its own */
+void MuonVendorSetStream(void *stream);
+/* 0 where there is no arithmetic of that kind on this device */
+int MuonVendorHas(MuonVendorArithmetic);
+
+/* C = a op(A) op(B) + b C for so many matrices, each the stride of entries behind the one before; bf16 operands are 16 bits wide and C is single */
+void MuonVendorProducts(MuonVendorArithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc, size_t stridec,
+                        size_t count);
+
+/* The kernels Multiply, Orthonormalize and Rotation; *entries is that of the caller's work, which a device may leave alone */
+void MuonVendorMultiply(MuonPrecision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy);
+int  MuonVendorOrthonormalize(MuonPrecision, size_t m, size_t l, void *P, size_t *entries, void *work);
+int  MuonVendorRotation(MuonPrecision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work);
+
+/*
+   Steps of the exact polar factors, info of LAPACK in return. Of an m x n matrix with m >= n:
+
+   SVD          A = U S V^T, A being lost: U (m x n), V (n x n)
+   Factor       A = Q R, R being lost: A becomes Q (m x n)
+   Cholesky     A = L L^T in the lower triangle
+   Invert       the lower triangle of A^-1 from L
+   Solve        B (m x n) = B L^-1, or B L^-T where transposed; L is n x n
+*/
+int MuonVendorSVD(MuonPrecision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V);
+int MuonVendorFactor(MuonPrecision, size_t m, size_t n, void *A, size_t lda);
+int MuonVendorCholesky(MuonPrecision, size_t n, void *A, size_t lda);
+int MuonVendorInvert(MuonPrecision, size_t n, void *L, size_t ldl);
+int MuonVendorSolve(MuonPrecision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
+
+MUON_C_END

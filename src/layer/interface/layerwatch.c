@@ -1,0 +1,72 @@
+#include <petscmuon/private/muonlayerimpl.h>
+#include <petscmuon/private/muonwire.h>
+
+/*
+   Weights that others can change: checksums of them, all or a slice at a time, and whether they are still what the library wrote.
+*/
+
+PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned int *hash)
+{
+  MuonArray W;
+  uint32_t  crc = (uint32_t)*hash;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  {
+    const size_t entries = MuonArrayEntries(&W), bytes = MuonArrayEntryBytes(&W), part = entries / MUON_LAYER_SLICES, rest = entries % MUON_LAYER_SLICES;
+    const size_t first = slice < 0 ? 0 : part * (size_t)slice + PetscMin((size_t)slice, rest), last = slice < 0 ? entries : first + part + ((size_t)slice < rest ? 1 : 0);
+    size_t       count;
+
+    for (size_t at = first; at < last; at += count) {
+      const size_t line = at / W.m, within = at % W.m;
+
+      count = W.ld == W.m ? last - at : PetscMin(W.m - within, last - at); /* gaps between lines do not count */
+      crc   = MuonWireCRC32C(crc, (const unsigned char *)W.data + (line * W.ld + within) * bytes, count * bytes);
+    }
+  }
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  *hash = (unsigned int)crc;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grows whenever somebody wrote to the weights through their object, or through the matrix of the rows that are here. Memory that is not PETSc's has none */
+static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectState *writes)
+{
+  PetscObjectState local = 0;
+  Mat              here;
+
+  PetscFunctionBegin;
+  *writes = 0;
+  if (layer->storage == MUON_LAYER_MAT) PetscCall(PetscObjectStateGet((PetscObject)layer->W, writes));
+  if (layer->w != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->w, writes));
+  if (layer->storage == MUON_LAYER_MAT && layer->ranks > 1) {
+    PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
+    PetscCall(PetscObjectStateGet((PetscObject)here, &local));
+  }
+  *writes += local;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerNoteWeights(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWrites_Private(layer, &layer->writes));
+  layer->slice       = (layer->slice + 1) % MUON_LAYER_SLICES;
+  layer->hashofall   = 0;
+  layer->hashofslice = 0;
+  if (layer->storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerHashWeights(layer, -1, &layer->hashofall));
+  PetscCall(MuonLayerHashWeights(layer, layer->slice, &layer->hashofslice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerWereWeightsEdited(MuonLayer layer, PetscBool *edited)
+{
+  PetscObjectState writes;
+  unsigned int     hash = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWrites_Private(layer, &writes));
+  PetscCall(MuonLayerHashWeights(layer, writes != layer->writes ? -1 : layer->slice, &hash));
+  *edited = hash != (writes != layer->writes ? layer->hashofall : layer->hashofslice) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

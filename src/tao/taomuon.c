@@ -1,0 +1,544 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuontao.h> /*I "petscmuontao.h" I*/
+#include <petsc/private/taoimpl.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+   The optimizer as a type of TAO: TAO has the problem, its limits, tests and monitors, and the optimizer takes the steps.
+*/
+
+typedef struct {
+  Muon      muon;
+  Vec       x; /* of which its layers are slices */
+  char     *layers;
+  PetscBool ignorebounds;
+  PetscInt  steps; /* which the optimizer was told to take; another number is the user's own */
+  PetscReal f;
+} TAO_Muon;
+
+/* What is behind a layer's name: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order. Nothing where it is neither */
+static PetscErrorCode TaoMuonParseShape_Private(const char *shape, PetscInt *m, PetscInt *k, PetscBool *rowmajor, PetscBool *valid)
+{
+  char     *end  = (char *)shape;
+  PetscInt *to[] = {m, k};
+
+  PetscFunctionBegin;
+  *valid    = PETSC_TRUE;
+  *rowmajor = PETSC_FALSE;
+  *k        = 1;
+  for (int i = 0; i < 2; i++) {
+    const char *begin = end;
+    long long   number;
+
+    errno  = 0;
+    number = strtoll(begin, &end, 10);
+    if (end == begin || *begin < '0' || *begin > '9' || errno != 0 || number > (long long)PETSC_MAX_INT) {
+      *valid = PETSC_FALSE;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    *to[i] = (PetscInt)number;
+    if (*end != 'x') break;
+    end++;
+    if (i == 1) *valid = PETSC_FALSE;
+  }
+  if (*end == '\0') PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(end, ":row", rowmajor));
+  if (*rowmajor == PETSC_FALSE) PetscCall(PetscStrcmp(end, ":column", valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Layers as text become slices of the solution */
+static PetscErrorCode TaoMuonAddLayers_Private(Tao tao, const char layers[])
+{
+  TAO_Muon    *tm   = (TAO_Muon *)tao->data;
+  PetscInt     n    = 0, *m, *k;
+  size_t       most = 1;
+  char        *text, *rest;
+  const char **names;
+  PetscBool   *rowmajor, valid;
+
+  PetscFunctionBegin;
+  for (const char *c = layers; *c != '\0'; c++) most += *c == ',';
+  PetscCall(PetscStrallocpy(layers, &text));
+  PetscCall(PetscMalloc4(most, &names, most, &m, most, &k, most, &rowmajor));
+  for (rest = text; rest != NULL; n++) {
+    char *next, *shape;
+
+    names[n] = rest;
+    PetscCall(PetscStrchr(rest, ',', &next));
+    if (next != NULL) *next++ = '\0';
+    PetscCall(PetscStrchr(names[n], ':', &shape));
+    valid = PETSC_FALSE;
+    if (shape != NULL && shape != names[n]) {
+      *shape++ = '\0';
+      PetscCall(TaoMuonParseShape_Private(shape, &m[n], &k[n], &rowmajor[n], &valid));
+    }
+    PetscCheck(valid, PetscObjectComm((PetscObject)tao), PETSC_ERR_ARG_WRONG, "-%stao_muon_layers: layer %" PetscInt_FMT " of \"%s\" is not NAME:ROWS, NAME:ROWSxCOLUMNS, NAME:ROWSxCOLUMNS:row or NAME:ROWSxCOLUMNS:column", MuonPrefix(tm->muon), n,
+               layers);
+    rest = next;
+  }
+  PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, n, names, m, k, rowmajor));
+  PetscCall(PetscFree4(names, m, k, rowmajor));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The text that an object was composed with */
+static PetscErrorCode TaoMuonQueryLayers_Private(PetscObject object, const char *layers[])
+{
+  PetscContainer container;
+  void          *text;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery(object, "MuonLayers", (PetscObject *)&container));
+  if (container == NULL || *layers != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscValidHeaderSpecific(container, PETSC_CONTAINER_CLASSID, 1);
+  PetscCall(PetscContainerGetPointer(container, &text));
+  *layers = (const char *)text;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSetUp_Muon(Tao tao)
+{
+  TAO_Muon   *tm     = (TAO_Muon *)tao->data;
+  const char *layers = tm->layers, *match;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  if (tao->gradient == NULL) PetscCall(VecDuplicate(tao->solution, &tao->gradient));
+  PetscCall(MuonGetNumLayers(tm->muon, &n));
+  PetscCheck(n == 0, PetscObjectComm((PetscObject)tao), PETSC_ERR_ORDER, "%" PetscInt_FMT " layers were added to the optimizer of a Tao, expected -%stao_muon_layers or TaoMuonSetLayers()", n, MuonPrefix(tm->muon));
+  PetscCall(TaoMuonQueryLayers_Private((PetscObject)tao, &layers));
+  PetscCall(TaoMuonQueryLayers_Private((PetscObject)tao->solution, &layers));
+  if (layers != NULL) PetscCall(TaoMuonAddLayers_Private(tao, layers));
+  else {
+    const char *const name = "x";
+    const PetscInt    one  = 1;
+    MuonLayer         layer;
+    MuonLayerRule     rule;
+
+    PetscCall(VecGetSize(tao->solution, &n));
+    PetscCall(MuonGetRuleMatch(tm->muon, &match));
+    if (match == NULL) PetscCall(MuonSetRuleMatch(tm->muon, "x:" MUONLAYERADAMW));
+    PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, 1, &name, &n, &one, NULL));
+    PetscCall(MuonGetLayer(tm->muon, 0, &layer));
+    PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", moved by the rule %s\n", MuonPrefix(tm->muon), rule));
+  }
+  PetscCall(PetscObjectReference((PetscObject)tao->solution));
+  tm->x = tao->solution;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this type cannot do is an error, not another problem */
+static PetscErrorCode TaoMuonCheckProblem_Private(Tao tao, PetscBool *residual)
+{
+  TAO_Muon *tm   = (TAO_Muon *)tao->data;
+  MPI_Comm  comm = PetscObjectComm((PetscObject)tao);
+  PetscBool objective, both;
+
+  PetscFunctionBegin;
+  PetscCheck(tm->ignorebounds || (tao->XL == NULL && tao->XU == NULL && tao->ops->computebounds == NULL), comm, PETSC_ERR_SUP, "-%stao_type " TAOMUON " knows no bounds, and the problem has some; -%stao_muon_ignore_bounds solves it without",
+             MuonPrefix(tm->muon), MuonPrefix(tm->muon));
+  PetscCheck(tao->ops->computeconstraints == NULL && tao->ops->computeequalityconstraints == NULL && tao->ops->computeinequalityconstraints == NULL, comm, PETSC_ERR_SUP, "-%stao_type " TAOMUON " knows no constraints, and the problem has some",
+             MuonPrefix(tm->muon));
+  PetscCall(TaoIsObjectiveDefined(tao, &objective));
+  PetscCall(TaoIsObjectiveAndGradientDefined(tao, &both));
+  *residual = objective == PETSC_FALSE && both == PETSC_FALSE && tao->ops->computeresidual != NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscCheck(*residual || objective || both, comm, PETSC_ERR_ORDER, "-%stao_type " TAOMUON ": the problem has no objective, expected TaoSetObjectiveAndGradient(), or TaoSetResidualRoutine() with TaoSetJacobianResidualRoutine()",
+             MuonPrefix(tm->muon));
+  PetscCheck(*residual == PETSC_FALSE || tao->ops->computeresidualjacobian != NULL, comm, PETSC_ERR_ORDER, "-%stao_type " TAOMUON ": the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()", MuonPrefix(tm->muon));
+  PetscCheck(*residual == PETSC_FALSE || (tao->res_weights_v == NULL && tao->res_weights_n == 0), comm, PETSC_ERR_SUP, "-%stao_type " TAOMUON ": the residuals have weights, expected none", MuonPrefix(tm->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Objective and gradient as the program gave them, or r'r/2 and J'r; the norm is that which TAO was told to use */
+static PetscErrorCode TaoMuonCompute_Private(Tao tao, PetscBool residual, PetscReal *gnorm)
+{
+  TAO_Muon   *tm = (TAO_Muon *)tao->data;
+  PetscScalar square;
+
+  PetscFunctionBegin;
+  if (residual) {
+    PetscCall(TaoComputeResidual(tao, tao->solution, tao->ls_res));
+    PetscCall(TaoComputeResidualJacobian(tao, tao->solution, tao->ls_jac, tao->ls_jac_pre));
+    PetscCall(VecDot(tao->ls_res, tao->ls_res, &square));
+    PetscCall(MatMultTranspose(tao->ls_jac, tao->ls_res, tao->gradient));
+    tm->f = PetscRealPart(square) / 2;
+  } else PetscCall(TaoComputeObjectiveAndGradient(tao, tao->solution, &tm->f, tao->gradient));
+  if (tao->gradient_norm != NULL) {
+    PetscCall(MatMult(tao->gradient_norm, tao->gradient, tao->gradient_norm_tmp));
+    PetscCall(VecDot(tao->gradient, tao->gradient_norm_tmp, &square));
+    *gnorm = PetscSqrtReal(PetscRealPart(square));
+  } else PetscCall(VecNorm(tao->gradient, NORM_2, gnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What monitors of the optimizer show as its loss; the gradient is there */
+static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
+{
+  PetscFunctionBegin;
+  *loss = ((TAO_Muon *)ctx)->f;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
+{
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
+
+  PetscFunctionBegin;
+  PetscCall(TaoLogConvergenceHistory(tao, tm->f, gnorm, 0, tao->ksp_its));
+  PetscCall(TaoMonitor(tao, tao->niter, tm->f, gnorm, 0, rate));
+  PetscUseTypeMethod(tao, convergencetest, tao->cnvP);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps as TAO may take, and on the vector that is the solution now */
+static PetscErrorCode TaoMuonBegin_Private(Tao tao)
+{
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
+  PetscInt  steps;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(tm->muon, &steps));
+  if (steps > 0 || tao->solution != tm->x) PetscCall(MuonReset(tm->muon));
+  if (tao->solution != tm->x) {
+    PetscCall(MuonReplaceVec_Private(tm->muon, tao->solution, tao->gradient));
+    PetscCall(PetscObjectReference((PetscObject)tao->solution));
+    PetscCall(VecDestroy(&tm->x));
+    tm->x = tao->solution;
+  }
+  PetscCall(MuonGetMaxSteps(tm->muon, &steps));
+  if (steps == tm->steps) PetscCall(MuonSetMaxSteps(tm->muon, tao->max_it));
+  if (steps == tm->steps) tm->steps = tao->max_it;
+  PetscCall(MuonSetUp(tm->muon));
+  PetscCall(MuonGetStepNumber(tm->muon, &tao->niter)); /* that of a checkpoint */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSolve_Muon(Tao tao)
+{
+  TAO_Muon           *tm = (TAO_Muon *)tao->data;
+  MuonConvergedReason reason;
+  PetscReal           gnorm, rate;
+  PetscBool           residual = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(TaoMuonCheckProblem_Private(tao, &residual));
+  PetscCall(TaoMuonBegin_Private(tao));
+  tao->reason = TAO_CONTINUE_ITERATING;
+  PetscCall(TaoMuonCompute_Private(tao, residual, &gnorm));
+  PetscCall(MuonGetRate(tm->muon, &rate));
+  PetscCall(TaoMuonTest_Private(tao, gnorm, rate));
+  while (tao->reason == TAO_CONTINUE_ITERATING) {
+    if (tao->ops->update != NULL) {
+      /* It may change the solution, or the problem */
+      PetscUseTypeMethod(tao, update, tao->niter, tao->user_update);
+      PetscCall(MuonWeightsChanged(tm->muon));
+      PetscCall(TaoMuonCompute_Private(tao, residual, &gnorm));
+    }
+    PetscCall(MuonGetRate(tm->muon, &rate));
+    PetscCall(MuonStep(tm->muon));
+    PetscCall(MuonGetConvergedReason(tm->muon, &reason));
+    if (reason < 0) {
+      PetscCall(PetscInfo(tao, "Step %" PetscInt_FMT " of the optimizer: %s\n", tao->niter, MuonConvergedReasons[reason]));
+      tao->reason = reason == MUON_DIVERGED_NANORINF ? TAO_DIVERGED_NAN : TAO_DIVERGED_USER;
+      break;
+    }
+    tao->niter++;
+    PetscCall(TaoMuonCompute_Private(tao, residual, &gnorm));
+    PetscCall(TaoMuonTest_Private(tao, gnorm, rate));
+  }
+  PetscCall(MuonViewFromOptions(tm->muon, NULL, "-muon_view"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSetFromOptions_Muon(Tao tao, MuonOptionItems PetscOptionsObject)
+{
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
+  char      layers[PETSC_MAX_PATH_LEN];
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Muon");
+  PetscCall(PetscOptionsString("-tao_muon_layers", "The matrices that the solution consists of", "TaoMuonSetLayers", tm->layers != NULL ? tm->layers : "", layers, sizeof(layers), &flg));
+  if (flg) PetscCall(TaoMuonSetLayers(tao, layers));
+  PetscCall(PetscOptionsBool("-tao_muon_ignore_bounds", "Solve a problem with bounds as one without", "TaoMuonSetIgnoreBounds", tm->ignorebounds, &tm->ignorebounds, NULL));
+  PetscOptionsHeadEnd();
+  PetscCall(PetscObjectSetOptions((PetscObject)tm->muon, ((PetscObject)tao)->options));
+  PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
+  PetscCall(MuonSetFromOptions(tm->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoView_Muon(Tao tao, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(MuonView(((TAO_Muon *)tao->data)->muon, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonGetMuon_Muon(Tao tao, Muon *muon)
+{
+  PetscFunctionBegin;
+  *muon = ((TAO_Muon *)tao->data)->muon;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonSetLayers_Muon(Tao tao, const char layers[])
+{
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(layers, tm->layers, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(tm->x == NULL, PetscObjectComm((PetscObject)tao), PETSC_ERR_ORDER, "-%stao_muon_layers must be set before TaoSetUp()", MuonPrefix(tm->muon));
+  PetscCall(PetscFree(tm->layers));
+  PetscCall(PetscStrallocpy(layers, &tm->layers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonGetLayers_Muon(Tao tao, const char *layers[])
+{
+  PetscFunctionBegin;
+  *layers = ((TAO_Muon *)tao->data)->layers;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonSetIgnoreBounds_Muon(Tao tao, PetscBool ignore)
+{
+  PetscFunctionBegin;
+  ((TAO_Muon *)tao->data)->ignorebounds = ignore;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoMuonGetIgnoreBounds_Muon(Tao tao, PetscBool *ignore)
+{
+  PetscFunctionBegin;
+  *ignore = ((TAO_Muon *)tao->data)->ignorebounds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoDestroy_Muon(Tao tao)
+{
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetIgnoreBounds_C", NULL));
+  PetscCall(MuonDestroy(&tm->muon));
+  PetscCall(VecDestroy(&tm->x));
+  PetscCall(PetscFree(tm->layers));
+  PetscCall(PetscFree(tao->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  TAOMUON - Takes the steps of a `Muon` for a `Tao`: the solution is a vector of matrices of weights
+
+  Options Database Keys:
++ -tao_muon_layers list   - the matrices, in the order of the entries, see `TaoMuonSetLayers()`
+- -tao_muon_ignore_bounds - solves a problem with bounds as one without, see `TaoMuonSetIgnoreBounds()`
+
+  Level: beginner
+
+  Notes:
+  A program that does not know this library gets the type by `-dll_append libpetscmuon.so` and `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is one vector that the rule adamw moves,
+  which is printed.
+
+  Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine, objective and gradient
+  are computed anew after it. Constraints are an error, and so are bounds.
+
+  A step inside a norm ball has the length of its radius, however small the gradient is, so that a constant rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR` here, and ends with the iterations that TAO
+  may take; `-tao_max_it` is the length of the run, and `-muon_schedule` chooses another. `-muon_max_steps` gives the schedule another end. All tests, limits and monitors of TAO hold\: the default test of the gradient's norm is one of
+  the Euclidean norm. What is shown as the length of a step is its learning rate.
+
+  One vector has one gradient, so that nothing is exchanged between workers\: `MUONEF21` and `MUONSIGN` are what they are for one worker. The ranks of the vector are that worker, and matrices that are spread over them are assembled for
+  their oracles (`MuonSetAssemblyKind()`). Each solve begins without momentum.
+
+  It is for gradients with noise and for unknowns that are matrices by nature, as the weights of networks are. It is the wrong tool for a smooth problem whose gradient is exact\: a quasi-Newton method such as `TAOLMVM`, or `TAOBRGN` for
+  least squares, takes far fewer evaluations to a small gradient. For vectors without matrices it is AdamW.
+
+.seealso: `Tao`, `TaoSetType()`, `Muon`, `TaoMuonGetMuon()`, `TaoMuonSetLayers()`, `TaoMuonSetIgnoreBounds()`, `MuonAddVecLayers()`, `MuonSetSchedule()`
+M*/
+static PetscErrorCode TaoCreate_Muon(Tao tao)
+{
+  TAO_Muon *tm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&tm));
+  tao->data                = (void *)tm;
+  tao->ops->setup          = TaoSetUp_Muon;
+  tao->ops->solve          = TaoSolve_Muon;
+  tao->ops->view           = TaoView_Muon;
+  tao->ops->setfromoptions = TaoSetFromOptions_Muon;
+  tao->ops->destroy        = TaoDestroy_Muon;
+  PetscCall(MuonCreate(PetscObjectComm((PetscObject)tao), &tm->muon));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)tm->muon, (PetscObject)tao, 1));
+  PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
+  PetscCall(MuonSetObjectiveAndGradient(tm->muon, TaoMuonLoss_Private, tm));
+  PetscCall(MuonSetSchedule(tm->muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonGetMaxSteps(tm->muon, &tm->steps));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", TaoMuonGetMuon_Muon));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", TaoMuonSetLayers_Muon));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", TaoMuonGetLayers_Muon));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", TaoMuonSetIgnoreBounds_Muon));
+  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetIgnoreBounds_C", TaoMuonGetIgnoreBounds_Muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonRegister - Registers `TAOMUON` among the types of `Tao`
+
+  Not Collective
+
+  Level: advanced
+
+  Note:
+  `PetscMuonInitialize()` and the hook for `-dll_append` call it.
+
+.seealso: `TAOMUON`, `TaoRegister()`, `PetscMuonInitialize()`
+@*/
+PetscErrorCode TaoMuonRegister(void)
+{
+  PetscFunctionBegin;
+  PetscCall(TaoRegister(TAOMUON, TaoCreate_Muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonGetMuon - Gets the optimizer that takes the steps of a `TAOMUON`
+
+  Not Collective
+
+  Input Parameter:
+. tao - the `Tao`, of type `TAOMUON`
+
+  Output Parameter:
+. muon - the optimizer, borrowed
+
+  Level: intermediate
+
+  Note:
+  It has its layers after `TaoSetUp()`; they are slices of the solution, see `MuonAddVecLayers()`.
+
+.seealso: `TAOMUON`, `Muon`, `TaoMuonSetLayers()`, `MuonGetLayerByName()`
+@*/
+PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
+  PetscAssertPointer(muon, 2);
+  PetscUseMethod(tao, "TaoMuonGetMuon_C", (Tao, Muon *), (tao, muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonSetLayers - Says which matrices the solution of a `TAOMUON` consists of
+
+  Logically Collective
+
+  Input Parameters:
++ tao    - the `Tao`
+- layers - the matrices in the order of the entries, separated by commas\: NAME:ROWS for a vector, NAME:ROWSxCOLUMNS for a matrix that lies by columns, NAME:ROWSxCOLUMNS:row for one that lies by rows
+
+  Options Database Key:
+. -tao_muon_layers list - the matrices, `W1:128x64,b1:128` for instance
+
+  Level: intermediate
+
+  Notes:
+  Together they must be all of the solution. `MuonAddVecLayers()` says how they lie and what names may be. Keys of one layer are `-muon_layer_NAME_...`.
+
+  A program that does not link with this library can say it too\: with a `PetscContainer` whose pointer is the text, composed with the `Tao`, or with the solution, as "MuonLayers". This routine goes before it.
+
+.seealso: `TAOMUON`, `TaoMuonGetLayers()`, `TaoMuonGetMuon()`, `MuonAddVecLayers()`, `PetscObjectCompose()`
+@*/
+PetscErrorCode TaoMuonSetLayers(Tao tao, const char layers[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
+  PetscAssertPointer(layers, 2);
+  PetscTryMethod(tao, "TaoMuonSetLayers_C", (Tao, const char[]), (tao, layers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonGetLayers - Gets which matrices the solution of a `TAOMUON` was said to consist of
+
+  Not Collective
+
+  Input Parameter:
+. tao - the `Tao`, of type `TAOMUON`
+
+  Output Parameter:
+. layers - as for `TaoMuonSetLayers()`, owned by the `Tao`; `NULL` where nothing was said
+
+  Level: intermediate
+
+.seealso: `TAOMUON`, `TaoMuonSetLayers()`
+@*/
+PetscErrorCode TaoMuonGetLayers(Tao tao, const char *layers[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
+  PetscAssertPointer(layers, 2);
+  PetscUseMethod(tao, "TaoMuonGetLayers_C", (Tao, const char *[]), (tao, layers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonSetIgnoreBounds - Says that a `TAOMUON` is to solve a problem with bounds as one without
+
+  Logically Collective
+
+  Input Parameters:
++ tao    - the `Tao`
+- ignore - whether it is; else bounds are an error, which is the default
+
+  Options Database Key:
+. -tao_muon_ignore_bounds (true|false) - whether it is
+
+  Level: intermediate
+
+.seealso: `TAOMUON`, `TaoMuonGetIgnoreBounds()`, `TaoSetVariableBounds()`
+@*/
+PetscErrorCode TaoMuonSetIgnoreBounds(Tao tao, PetscBool ignore)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
+  PetscTryMethod(tao, "TaoMuonSetIgnoreBounds_C", (Tao, PetscBool), (tao, ignore));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TaoMuonGetIgnoreBounds - Gets whether a `TAOMUON` is to solve a problem with bounds as one without
+
+  Not Collective
+
+  Input Parameter:
+. tao - the `Tao`, of type `TAOMUON`
+
+  Output Parameter:
+. ignore - whether it is
+
+  Level: intermediate
+
+.seealso: `TAOMUON`, `TaoMuonSetIgnoreBounds()`
+@*/
+PetscErrorCode TaoMuonGetIgnoreBounds(Tao tao, PetscBool *ignore)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
+  PetscAssertPointer(ignore, 2);
+  PetscUseMethod(tao, "TaoMuonGetIgnoreBounds_C", (Tao, PetscBool *), (tao, ignore));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

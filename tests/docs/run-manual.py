@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+#TEST timeoutfactor: 1
+"""Tests config/manual.py: its pages have what stands in the comments, and its table every key that the sources read."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "config"))
+import checkstyle
+import manual
+
+PAGE = r"""#include <petscmuonx.h> /*I "petscmuonx.h" I*/
+
+/*@
+  MuonXSetNumber - Sets the number, see `MuonX`
+
+  Logically Collective; No Fortran Support
+
+  Input Parameters:
++ x      - the object
+- number - the number $\sigma_{ij}^2$ with a description
+           of two lines
+
+  Options Database Key:
+. -muon_x_number n - the number, 7 by default
+
+  Level: beginner
+
+  Notes:
+  A colon\: and <b>.
+.vb
+  a < b
+    .c
+.ve
+  After it.
+
+.seealso: `MuonX`, `MatCreate()`
+@*/
+PetscErrorCode MuonXSetNumber(MuonX x, PetscInt number)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInt("-muon_x_number", "Number of things", "MuonXSetNumber", n, &n, &set));
+  PetscCall(PetscOptionsEnum("-muon_x_kind", "Kind of thing", "MuonXSetKind", MuonXKinds, k, &k, &set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const char *const MuonXKinds[] = {"one", "two", "MuonXKind", "MUON_X_KIND_", NULL};
+
+/*@
+  MuonXSetKind - Sets the kind
+
+  Logically Collective
+
+  Options Database Key:
+. -muon_x_kind kind - the kind
+
+  Level: beginner
+
+  Note:
+  The default is one, 0.5 or so.
+
+.seealso: `MuonX`
+@*/
+PetscErrorCode MuonXSetKind(MuonX x, MuonXKind kind)
+{
+}
+
+/*S
+   MuonX - An object
+
+   Level: beginner
+
+.seealso: `MuonXSetNumber()`
+S*/
+typedef struct _p_MuonX *MuonX;
+"""
+
+
+class Pages(unittest.TestCase):
+  def setUp(self):
+    self.sources = [checkstyle.Source("src/x/x.c", PAGE), checkstyle.Source("tests/t.c", "/* MuonXSetNumber */\nint main(void)\n{\n  MuonXSetNumber(x, 1);\n}\n"),
+                    checkstyle.Source("tutorials/u.c", "MuonXSetNumber(x, 1);\n")]
+    self.references = manual.read_references(self.sources[:1])
+
+  def test_page(self):
+    page = self.references["MuonXSetNumber"]
+    self.assertEqual((page.summary, page.collective, page.level, page.header), ("Sets the number, see `MuonX`", "Logically Collective; No Fortran Support", "beginner", "petscmuonx.h"))
+    self.assertEqual(page.prototype, "PetscErrorCode MuonXSetNumber(MuonX x, PetscInt number)")
+    self.assertEqual(page.seealso, ["MuonX", "MatCreate"])
+    parameters, keys, notes = page.sections
+    self.assertEqual(parameters.blocks[0].items, [("x", "the object"), ("number", r"the number $\sigma_{ij}^2$ with a description of two lines")])
+    self.assertEqual([(block.kind, block.text) for block in notes.blocks], [("text", "A colon: and <b>."), ("verbatim", "  a < b\n    .c"), ("text", "After it.")])
+    self.assertEqual(self.references["MuonX"].prototype, "typedef struct _p_MuonX *MuonX;")
+
+  def test_uses(self):
+    self.assertEqual(manual.uses_of(self.sources, self.references)["MuonXSetNumber"], [("tutorials/u.c", 1), ("tests/t.c", 4)])
+
+  def test_html(self):
+    text = manual.page_html(self.references["MuonXSetNumber"], self.references, manual.uses_of(self.sources, self.references), set())
+    for part in ('<a href="MuonX.html"><code>MuonX</code></a>', "<i>&#963;<sub>ij</sub><sup>2</sup></i>", "and &lt;b&gt;.", "<pre>  a &lt; b\n    .c</pre>", "<code>MatCreate</code>",
+                 '<a href="../source/tutorials/u.c.html#l1">tutorials/u.c</a>', '<a href="../source/tests/t.c.html#l4">tests/t.c</a>'):
+      self.assertIn(part, text)
+
+  def test_roff(self):
+    text = manual.page_roff(self.references["MuonXSetNumber"], {}, "1.2.3")
+    for part in ('.TH "MuonXSetNumber" 3 "" "PetscMuon 1.2.3"', "MuonXSetNumber \\- Sets the number, see \\fBMuonX\\fP", ".TP\n\\fB\\-muon_x_number n\\fP\nthe number, 7 by default", "the number sigma_(ij)^2", "\n    .c\n"):
+      self.assertIn(part, text)
+    self.assertFalse(re.search(r"^\.(?!TH|SH|PP|TP|nf|fi)", text, re.M))
+
+  def test_options(self):
+    number, kind = manual.read_options(self.sources[:1], self.references)
+    self.assertEqual((number.key, number.argument, number.default, number.meaning, number.function), ("-muon_x_number", "n", "7", "Number of things", "MuonXSetNumber"))
+    self.assertEqual((kind.default, kind.choices), ("one", ["one", "two"]))
+    # A second option whose page does not name it
+    sources = [checkstyle.Source("src/x/x.c", PAGE.replace('"-muon_x_number"', '"-muon_x_count"'))]
+    self.assertRaisesRegex(manual.Bad, "-muon_x_count", manual.read_options, sources, manual.read_references(sources))
+
+  def test_formulas(self):
+    self.assertEqual(manual.tex_text(r"\|X\|_{F}^{1/2} \le \sqrt{n}"), "||X||_F^(1/2) <= sqrt(n)")
+    self.assertRaises(manual.Bad, manual.tex_html, r"\unknown")
+
+
+class Tree(unittest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    cls.sources, cls.references = manual.read_tree(ROOT)
+
+  def test_every_function(self):
+    declared = set()
+    for s in self.sources:
+      if re.fullmatch(r"include/petscmuon\w*\.h", s.path):
+        declared |= set(re.findall(r"^PETSC_EXTERN PetscErrorCode (\w+)\(", s.text, re.M))
+    self.assertGreater(len(declared), 300)
+    self.assertEqual(declared - set(self.references), set())
+    for name in declared:
+      self.assertRegex(self.references[name].prototype, r"^PetscErrorCode %s\(.*\)$" % name)
+
+  def test_every_key(self):
+    # The list that the library compares misspelt keys with is made by another program
+    names = [os.path.join(ROOT, s.path) for s in self.sources if s.path.startswith("src/") and s.path.endswith(".c")]
+    text = subprocess.run(["sh", os.path.join(ROOT, "config", "keys.sh")] + names, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
+    keys = set(re.findall(r'^  "(\w+)",', text, re.M)) - {"log_exclude"}
+    self.assertGreater(len(keys), 90)
+    listed = [option.key for option in manual.read_options(self.sources, self.references)]
+    self.assertEqual(len(listed), len(set(listed)))
+    for key in keys:
+      self.assertTrue(any(one == "-" + key or one.endswith("_" + key) for one in listed), key)
+
+
+if __name__ == "__main__":
+  unittest.main()
