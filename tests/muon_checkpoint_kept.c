@@ -51,7 +51,7 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon)
 {
   const char *const names[LAYERS] = {"first", "second", "gain"};
-  MuonCompressor    compressor;
+  MuonCompressor    compressor, server;
   MuonExchange      exchange;
   MuonLMO           lmo;
 
@@ -80,7 +80,11 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
     PetscCall(MatDestroy(&W));
   }
+  /* Nothing is left to defaults, which may change */
   PetscCall(MuonLayerSetRule(run->layer[2], MUONLAYERADAMW));
+  PetscCall(MuonEF21GetLayerCompressors(*muon, run->layer[2], &compressor, &server));
+  PetscCall(MuonCompressorSetType(compressor, MUONCOMPRESSORNEAREST));
+  PetscCall(MuonCompressorSetType(server, MUONCOMPRESSORIDENTITY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
