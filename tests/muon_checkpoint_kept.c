@@ -51,7 +51,7 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon)
 {
   const char *const names[LAYERS] = {"first", "second", "gain"};
-  MuonCompressor    compressor, server;
+  MuonCompressor    compressor;
   MuonExchange      exchange;
   MuonLMO           lmo;
 
@@ -82,9 +82,9 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
   }
   /* Nothing is left to defaults, which may change */
   PetscCall(MuonLayerSetRule(run->layer[2], MUONLAYERADAMW));
-  PetscCall(MuonEF21GetLayerCompressors(*muon, run->layer[2], &compressor, &server));
-  PetscCall(MuonCompressorSetType(compressor, MUONCOMPRESSORNEAREST));
-  PetscCall(MuonCompressorSetType(server, MUONCOMPRESSORIDENTITY));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_gain_ef21_compressor", MUONCOMPRESSORNEAREST));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_gain_ef21_server_compressor", MUONCOMPRESSORIDENTITY));
+  PetscCall(MuonSetFromOptions(*muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
