@@ -8,10 +8,11 @@ J            ?= 2
 # Ranks of quickstart and benchmarks
 NP           ?= 2
 FUZZ_SECONDS ?= 60
+CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks docs help info check-newest check-deb
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -40,6 +41,10 @@ fuzz: fuzzers
 	@for f in $(FUZZ_PROGRAMS); do \
 	  mkdir -p $$f.corpus && $$f -max_total_time=$(FUZZ_SECONDS) $$f.corpus $(wildcard $(FUZZ_SRC:%.c=%.corpus)) || exit 1; \
 	done
+
+# Whole runs that are killed, and what else of checkpoints takes long; the totals of all such runs are in a file of the sources
+card: lib $(NANOGPT) $(BUILD)/tests/muon_checkpoint $(BUILD)/tests/file_crash
+	@MPIEXEC_COMMAND='$(MPIEXEC)' $(PYTHON3) tests/checkpoints/card.py --build '$(BUILD)' --mpiexec '$(CURDIR)/config/mpiexec' --minutes $(CARD_MINUTES) --totals '$(CURDIR)/tests/checkpoints/card.csv'
 
 # The training run on the headers of the user's own PETSc
 # OpenBLAS older than the processor runs a narrow kernel, several times slower; where it does, the run names a better one
@@ -133,6 +138,7 @@ help:
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
+	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to tests/checkpoints/card.csv"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"

@@ -170,6 +170,8 @@ PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
+/* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
+PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 
 /* What two arrays hold changes places */
 static inline void MuonArraySwap(MuonArray *a, MuonArray *b)

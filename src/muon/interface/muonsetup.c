@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
 /* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
@@ -488,6 +489,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   muon->setupcalled = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
+  PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
