@@ -14,11 +14,11 @@
 static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes, PetscLogDouble reductions)
 {
 #if PetscDefined(USE_LOG)
-  petsc_send_ct += messages;
-  petsc_recv_ct += messages;
-  petsc_send_len += bytes;
-  petsc_recv_len += bytes;
-  petsc_allreduce_ct += reductions;
+  MuonAddLogDouble(petsc_send_ct, messages);
+  MuonAddLogDouble(petsc_recv_ct, messages);
+  MuonAddLogDouble(petsc_send_len, bytes);
+  MuonAddLogDouble(petsc_recv_len, bytes);
+  MuonAddLogDouble(petsc_allreduce_ct, reductions);
 #else
   (void)messages;
   (void)bytes;
