@@ -49,7 +49,7 @@ QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_
 # Validation against bytes, as a picture where a Python has matplotlib, and as the files that it is drawn from
 PICTURE = $(BUILD)/quickstart
 quickstart: lib $(NANOGPT)
-	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*.csv
+	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*
 	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/first.csv -dense_muon_monitor_csv $(PICTURE)/dense.csv $(QUICKSTART_OPTIONS)
 	@for python in $(PYTHON3) /usr/bin/python3; do \
 	  if $$python -c 'import matplotlib' 2>/dev/null; then $$python share/petscmuon/plot.py -o $(PICTURE)/quickstart.png $(PICTURE)/*.csv && break; fi; done; \
