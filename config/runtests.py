@@ -466,7 +466,7 @@ class Runner:
     for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("OMPI_MCA_pml", "ob1")):
       self.env.setdefault(name, value)
     self.env.update({
-      "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": numpy_python() or sys.executable,
+      "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
       "NUMPY_PYTHON3": numpy_python() or sys.executable, "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
