@@ -2,6 +2,7 @@
    The memory of the device, the life of Kokkos, and the table of its kernels.
 */
 #include "muonkokkos.hpp"
+#include "muonvendor.h"
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -20,7 +21,7 @@ struct Buffer {
 
 constexpr int Deepest = 16;
 
-Buffer buffer[Deepest];
+Buffer buffer[Deepest], kept[2];
 int    depth  = 0;
 Space *space  = NULL;
 int    staged = 0;
@@ -46,9 +47,11 @@ void Release(void *data)
 /* Called while Kokkos still has its memory, whoever ends it */
 void Forget()
 {
-  for (int k = 0; k < Deepest; k++) {
-    Release(buffer[k].data);
-    buffer[k] = Buffer{NULL, 0};
+  for (int k = 0; k < Deepest + 2; k++) {
+    Buffer &one = k < Deepest ? buffer[k] : kept[k - Deepest];
+
+    Release(one.data);
+    one = Buffer{NULL, 0};
   }
   delete space;
   space = NULL;
@@ -59,9 +62,23 @@ void End()
   if (Kokkos::is_initialized()) Kokkos::finalize();
 }
 
+/* What is in it is lost where it grows */
+void Grow(Buffer &one, size_t bytes)
+{
+  if (bytes <= one.bytes) return;
+  Instance().fence();
+  Release(one.data);
+  one = Buffer{Allocate(bytes), bytes};
+  if (one.data == NULL) {
+    std::fprintf(stderr, "PetscMuon: the device has no room for %zu bytes of scratch memory\n", bytes);
+    std::abort();
+  }
+}
+
 void SetStream(void *stream)
 {
   if (Start() != NULL) return;
+  MuonVendorSetStream(stream);
   delete space;
 #if defined(KOKKOS_ENABLE_CUDA)
   space = stream == NULL ? new Space() : new Space((cudaStream_t)stream);
@@ -165,17 +182,15 @@ Scratch::Scratch(size_t bytes) : data_(NULL)
     std::fprintf(stderr, "PetscMuon: a kernel of the device with more than %d pieces of scratch memory\n", Deepest);
     std::abort();
   }
-  if (bytes > buffer[depth].bytes) {
-    Instance().fence();
-    Release(buffer[depth].data);
-    buffer[depth] = Buffer{Allocate(bytes), bytes};
-    if (buffer[depth].data == NULL) {
-      std::fprintf(stderr, "PetscMuon: the device has no room for %zu bytes of scratch memory\n", bytes);
-      std::abort();
-    }
-  }
+  Grow(buffer[depth], bytes);
   if (bytes > 0) data_ = buffer[depth].data;
   depth++;
+}
+
+void *Kept(int which, size_t bytes)
+{
+  Grow(kept[which], bytes);
+  return Raw((char *)kept[which].data);
 }
 
 Scratch::~Scratch()

@@ -57,6 +57,9 @@ private:
   void *data_;
 };
 
+/* One of two buffers that stay between kernels, as these use it; it only grows, and what is in it is lost then */
+void *Kept(int which, size_t bytes);
+
 /* What a kernel reads, writes or both: there already, or a copy of what is on the host for as long as this lives */
 enum Use {
   Reads  = 1,
