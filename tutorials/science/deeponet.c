@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     # lengths of messages depend on what they say
     tolerance: 5e-2
     test:
-      suffix: check
+      suffix: text
       # identity sends native scalars
       requires: double
       args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150
