@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     test:
       suffix: compressors
       nsize: 2
-      args: -lmo_type max -ef21_compressor {{identity topk natural nearest sign randk qsgd damping}} -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural
+      args: -lmo_type frobenius -ef21_compressor {{identity topk natural nearest sign randk qsgd damping}} -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values native
 
     # Sums by MPI, replicas that compare what they computed, momentum at the server, entries of both signs of Cautious
     test:
