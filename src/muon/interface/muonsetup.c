@@ -440,7 +440,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
-    PetscCall(MuonRestart_Private(muon));
+    PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
@@ -483,7 +483,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
-  PetscCall(MuonRestart_Private(muon));
+  PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
