@@ -194,7 +194,9 @@ class Headers:
     for body, name in re.findall(r"^typedef struct \{(.*?)\} (\w+);", code, re.M | re.S):
       self.structs[name] = [(kind, [part.strip() for part in names.split(",")]) for kind, names in re.findall(r"^\s*((?:const )?\w+)\s+([^;]*);", body, re.M)]
     for name, arguments in re.findall(r"^typedef PetscErrorCode (Muon\w+Fn)\((.*?)\);", code, re.M):
-      self.callbacks[name] = split_arguments(arguments)
+      # One that gets or gives arrays of addresses has no counterpart
+      if "**" not in arguments and "[" not in arguments:
+        self.callbacks[name] = split_arguments(arguments)
     for result, name, arguments in re.findall(r"^PETSC_EXTERN\s+(PetscErrorCode|void)\s+(\w+)\((.*?)\);", code, re.M | re.S):
       self.functions.append(Function(name, result, split_arguments(arguments)))
 

@@ -395,10 +395,13 @@ PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
-/* After a step that was counted, where one is due or asked for; at the end, where the last step wrote none; the one that a run begins with, once. A load where absent is not NULL says there that there is none, which else is an error */
+/*
+   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none; the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is not NULL says there
+   that there is none, which else is an error
+*/
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
 PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonLoad_Private(Muon, const char folder[], PetscBool *absent);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */

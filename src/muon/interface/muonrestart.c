@@ -468,7 +468,7 @@ PetscErrorCode MuonGetRestartConvert(Muon muon, PetscBool *flg)
 /*@C
   MuonCheckpointRegister - Gives a checkpoint bytes of the program's own, such as where it is in its data
 
-  Logically Collective
+  Logically Collective; No Fortran Support
 
   Input Parameters:
 + muon - the optimizer
@@ -649,7 +649,7 @@ PetscErrorCode MuonRestartWeights_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRestart_Private(Muon muon)
+PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
 {
   PetscBool absent = PETSC_FALSE;
 
@@ -657,7 +657,8 @@ PetscErrorCode MuonRestart_Private(Muon muon)
   if (muon->restart == NULL || muon->restarted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
   muon->restarted = PETSC_TRUE;
-  if (absent == PETSC_FALSE) PetscCall(MuonRestartWeights_Private(muon));
+  if (absent == PETSC_FALSE && fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
+  else if (absent == PETSC_FALSE) PetscCall(MuonRestartWeights_Private(muon));
   PetscCall(PetscInfo(muon, "%s: %s, step %" PetscInt_FMT "\n", muon->restart, absent ? "no checkpoint is there" : "restarted", muon->step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

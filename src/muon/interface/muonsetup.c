@@ -444,7 +444,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
     PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
     PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
-    PetscCall(MuonRestart_Private(muon));
+    PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
@@ -490,7 +490,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
-  PetscCall(MuonRestart_Private(muon));
+  PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
