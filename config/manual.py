@@ -194,6 +194,8 @@ def read_options(sources, references):
           choices = listed.group(1).split("|") if listed else []
         argument = name[len(full):].partition(",")[0].strip() if name[len(full):].lstrip().startswith(",") else name[len(full):].strip()
         default = default_of(references.get(function), body)
+        if not default and kind:
+          default = next((d for d in (default_of(None, more) for other, _, more in pages if other.kind == "MC") if d), "")
         meaning = unescape(strings[1] if call else re.sub(r",? [^,;(]+? by default", "", re.sub(r"\(\w+(\|\w+)+\)", "", body))).strip()
         constant = references.get(default.strip("`"))
         default = constant.value if constant and constant.value else default

@@ -134,6 +134,14 @@ static inline MuonExchange RunExchange(Run *run)
   return exchange;
 }
 
+static inline MuonAssembly RunAssembly(Run *run)
+{
+  MuonAssembly assembly = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, MuonGetAssembly(RunMuon(run), &assembly));
+  return assembly;
+}
+
 /* The compressor for all layers before the set-up, that of the first layer's worker after it: only the first layer has one that is not identity */
 static inline MuonCompressor RunUp(Run *run)
 {
@@ -287,6 +295,10 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
 SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
+SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
+SETTER(AssemblyWarmup, MuonAssemblySetWarmup(RunAssembly(run), 7))
 SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
 
 /* Keys that are there at the second call alone */
@@ -427,6 +439,10 @@ static const Setter Setters[] = {
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0},
+  {"MuonAssemblySetPrecision", DENSE, Set_AssemblyPrecision, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL},
   {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0},
   {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK},
 };

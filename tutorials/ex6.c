@@ -141,6 +141,13 @@ int main(int argc, char **argv)
       suffix: compose
       nsize: 3
       args: -compose -muon_assembly {{allgather owner}}
+  test:
+    suffix: monitor
+    nsize: 2
+    requires: double
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -compose -tao_max_it 3 -tao_monitor
+    tolerance: 1e-3
+    filter: sed 's/ *$//'
   # The solution as one vector
   test:
     suffix: vector

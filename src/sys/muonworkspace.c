@@ -5,6 +5,8 @@ struct _n_MuonWorkspace {
   PetscInt refct;
   size_t   bytes[2][MUON_WORK_MAX];
   void    *buffer[2][MUON_WORK_MAX];
+
+  PetscObjectList kept;
 };
 
 PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
@@ -47,6 +49,13 @@ PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, MuonWorkspaceSlot slot, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
+{
+  PetscFunctionBegin;
+  *kept = &work->kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;
@@ -67,6 +76,7 @@ PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *work)
     PetscCall(MuonMemoryFree(MUON_HOST, (*work)->buffer[MUON_HOST][slot]));
     PetscCall(MuonMemoryFree(MUON_DEVICE, (*work)->buffer[MUON_DEVICE][slot]));
   }
+  PetscCall(PetscObjectListDestroy(&(*work)->kept));
   PetscCall(PetscFree(*work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

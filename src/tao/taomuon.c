@@ -183,12 +183,22 @@ static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Monitors and tests of TAO take no NaN, and PETSc 3.18 makes an error of one; where the optimizer is to go on with it only the limit of iterations holds */
 static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
 {
-  TAO_Muon *tm = (TAO_Muon *)tao->data;
+  TAO_Muon     *tm = (TAO_Muon *)tao->data;
+  MuonNaNPolicy policy;
 
   PetscFunctionBegin;
   PetscCall(TaoLogConvergenceHistory(tao, tm->f, gnorm, 0, tao->ksp_its));
+  if (PetscIsInfOrNanReal(tm->f) || PetscIsInfOrNanReal(gnorm)) {
+    PetscCall(MuonGetNaNPolicy(tm->muon, &policy));
+    tao->fc       = tm->f;
+    tao->residual = gnorm;
+    if (policy == MUON_NAN_STOP) tao->reason = TAO_DIVERGED_NAN;
+    else if (tao->niter >= tao->max_it) tao->reason = TAO_DIVERGED_MAXITS;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(TaoMonitor(tao, tao->niter, tm->f, gnorm, 0, rate));
   PetscUseTypeMethod(tao, convergencetest, tao->cnvP);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -29,7 +29,8 @@ int main(int argc, char **argv)
 
   test:
     suffix: check
-    requires: double
+    # PETSc with debugging checks arguments by calls of its own
+    requires: double !debug
     nsize: 3
     output_file: README.md
   test:

@@ -57,8 +57,8 @@ int main(int argc, char **argv)
   static const char *const exchanges[] = {"star", "layerwise", "replicated"};
   PetscScalar              g[ENTRIES], sum[ENTRIES], first[ENTRIES], *all;
   PetscMPIInt              size, rank;
-  PetscBool                mpi = PETSC_FALSE;
-  int                      order[MAXRANKS];
+  PetscBool                mpi             = PETSC_FALSE;
+  int                      order[MAXRANKS] = {0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));

@@ -375,6 +375,7 @@ PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok)
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 /* Votes: what the rest of the driver does of a group by messages of each piece */
 PETSC_INTERN PetscErrorCode MuonVotesCreate_Private(MuonGroup);
+PETSC_INTERN PetscErrorCode MuonVotesCheck_Private(Muon); /* an error, on every rank, where what was chosen does not go with votes */
 PETSC_INTERN PetscErrorCode MuonVotesSetUp_Private(Muon, MuonGroup);
 PETSC_INTERN PetscErrorCode MuonVotesWorkers_Private(Muon, MuonGroup, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);

@@ -62,6 +62,7 @@ struct _p_MuonLayer {
   MuonLayerArray   array;
   MuonArray        shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
+  PetscBool        wholeasked;    /* on one rank, where it changes nothing but the type of the gradient's matrix */
   PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
   PetscBool        nogradient;    /* the caller said that there is none */
   PetscBool        asked;         /* somebody took or gave a gradient since the last step */

@@ -70,6 +70,8 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
 /* The same in a memory: the slots of host and device are two */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
+/* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 

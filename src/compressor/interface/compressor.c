@@ -82,6 +82,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   c->assignment = PETSC_FALSE;
   c->ondevice   = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
+  c->factors    = PETSC_FALSE;
   PetscCall((*create)(c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)c));

@@ -231,6 +231,7 @@ PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, cons
     PetscCall(MuonExchangeUpGet(piece->group->exchange, (PetscMPIInt)j, piece->item, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
       PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
+      if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     MuonStatusMerge(received, status);

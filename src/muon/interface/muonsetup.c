@@ -435,10 +435,14 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 @*/
 PetscErrorCode MuonSetUp(Muon muon)
 {
+  PetscBool fixed;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
+    PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
     PetscCall(MuonRestart_Private(muon));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -478,7 +482,9 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonSetUpState_Private(muon, &muon->piece[p]));
     PetscTryTypeMethod(muon, setup, &muon->piece[p]);
   }
+  PetscCall(MuonVotesCheck_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
+  PetscCall(MuonAssemblyFix_Private(muon->assembly));
   muon->setupcalled = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));

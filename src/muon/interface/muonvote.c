@@ -610,6 +610,18 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonVotesCheck_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    PetscCheck(piece->group->votes == NULL || muon->weight_decay_style != MUON_WEIGHT_DECAY_CAUTIOUS || piece->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled", MuonPrefix(muon), ((PetscObject)piece->layer)->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
 {
   MuonLayerStepInfo info;
@@ -617,8 +629,6 @@ static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, Muon
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
-  PetscCheck(info.cautious == PETSC_FALSE || piece->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled",
-             MuonPrefix(muon), piece->name);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
   if (piece->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, piece, &info, &W, status));

@@ -127,7 +127,10 @@ def library():
 
 
 def _end():
-  """At the end of the program, before MPI's: objects in the order in which all ranks made them."""
+  """At the end of the program, before MPI's: objects in the order in which all ranks made them. A rank that ends by an exception ends all: the others may wait for it in a step."""
+  if hasattr(sys, "last_type") and ctypes.c_int.in_dll(_library.c, "PetscGlobalSize").value > 1:
+    sys.stderr.flush()
+    _library.c.MPI_Abort(communicator(None), 1)
   for muon in list(_open):
     muon.destroy()
   _library.c.PetscMuonFinalize()
