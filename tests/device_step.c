@@ -59,6 +59,34 @@ static PetscErrorCode Compare(const Layer *layer, PetscInt step, PetscReal toler
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is kept of a layer comes to the host by the same road as into a checkpoint */
+static PetscErrorCode CompareState(Muon host, Muon far, PetscReal tolerance)
+{
+  MuonLayer a, b;
+  Mat       A, B;
+  PetscBool kept[2];
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetLayer(host, 0, &a));
+  PetscCall(MuonGetLayer(far, 0, &b));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layers[0].M, layers[0].N, NULL, &A));
+  PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
+  PetscCall(MuonGetLayerState(host, a, "momentum", A, &kept[0]));
+  PetscCall(MuonGetLayerState(far, b, "momentum", B, &kept[1]));
+  PetscCheck(kept[0] == kept[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "A momentum is kept in one memory alone");
+  if (kept[0]) {
+    PetscCall(MatAXPY(B, -1, A, SAME_NONZERO_PATTERN));
+    PetscCall(MatNorm(B, NORM_INFINITY, &norm));
+    PetscCheck(norm <= tolerance * (PetscReal)layers[0].N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The momenta in both memories differ by %g", (double)norm);
+    PetscCall(MatNorm(A, NORM_INFINITY, &norm));
+    PetscCheck(norm > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A momentum of zeros");
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MakeOptimizer(const MuonDevice *device, void *const w[], void *const g[], Muon *muon)
 {
   PetscFunctionBegin;
@@ -122,6 +150,7 @@ int main(int argc, char **argv)
       PetscCall(Compare(&layers[l], step, tolerance, w[l], back[l]));
     }
   }
+  PetscCall(CompareState(host, far, tolerance));
   PetscCall(MuonDestroy(&host));
   PetscCall(MuonDestroy(&far));
   for (int l = 0; l < NLAYERS; l++) {

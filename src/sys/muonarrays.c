@@ -208,21 +208,26 @@ PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
   MuonState state;
-  MuonArray host = *array;
+  MuonArray there = *array;
 
   PetscFunctionBegin;
   if (array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (visitor->onhost) PetscCall(MuonArrayOnHost(array, PETSC_TRUE, &host));
+  /* The array itself becomes the copy for a while: a visitor may know it by its address */
+  if (visitor->onhost) PetscCall(MuonArrayOnHost(&there, PETSC_TRUE, array));
   state.layer     = visitor->layer;
   state.name      = name;
   state.holder    = visitor->holder;
   state.entrywise = entrywise;
   state.scratch   = scratch;
-  state.array     = visitor->onhost ? &host : array;
+  state.array     = array;
   state.bytes     = MuonArrayBytes(array);
-  state.data      = state.array->data;
+  state.data      = array->data;
   PetscCall((*visitor->visit)(visitor, &state));
-  if (visitor->onhost) PetscCall(MuonArrayOffHost(array, PETSC_TRUE, &host));
+  if (visitor->onhost && there.memory != MUON_HOST) {
+    if (array->data != NULL) PetscCall(MuonArrayOffHost(&there, PETSC_TRUE, array));
+    else PetscCall(MuonArrayDestroy(&there));
+    *array = there;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
