@@ -25,11 +25,15 @@ KOKKOS_PREFIX  := $(patsubst %/include,%,$(KOKKOS_HEADERS:%/trilinos=%))
 KOKKOS_LIBRARY := $(firstword $(wildcard $(foreach d,lib lib64 lib/*-linux-gnu,$(foreach l,libkokkoscore libtrilinos_kokkoscore,$(KOKKOS_PREFIX)/$d/$l.so $(KOKKOS_PREFIX)/$d/$l.a))))
 KOKKOS_LIBDIR  := $(patsubst %/,%,$(dir $(KOKKOS_LIBRARY)))
 CUDA_DIR       ?= /usr/local/cuda
-KOKKOS_LIBS    := $(if $(HAVE_KOKKOS),-L$(KOKKOS_LIBDIR) $(call rpath_to,$(KOKKOS_LIBDIR)) $(patsubst lib%,-l%,$(basename $(notdir $(KOKKOS_LIBRARY)))) $(if $(KOKKOS_CUDA),-L$(CUDA_DIR)/lib64 -lcublas -lcusolver -lcudart -lcuda) -ldl -lstdc++)
+# By its file: other libraries in that folder, another PETSc among them, are not looked for
+KOKKOS_LIBS    := $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY) $(call rpath_to,$(KOKKOS_LIBDIR)) $(if $(KOKKOS_CUDA),-L$(CUDA_DIR)/lib64 -lcublas -lcusolver -lcudart -lcuda) -ldl -lstdc++)
 # The standard of C++ is the one that Kokkos was built with
 KOKKOS_STD   := $(if $(KOKKOS_CONF),$(addprefix -std=c++,$(lastword $(foreach s,14 17 20 23,$(if $(call kokkos_has,KOKKOS_ENABLE_CXX$s),$s)))))
 KOKKOS_CXX   ?= $(if $(KOKKOS_CUDA),$(KOKKOS_PREFIX)/bin/nvcc_wrapper,$(or $(CXX),g++))
-KOKKOS_BASE  := $(filter-out -std=%,$(CXX_FLAGS)) $(filter -O% -g%,$(PCC_FLAGS)) $(CPP_FLAGS) -fPIC $(WARN) $(SANITIZE_FLAGS) $(if $(KOKKOS_CUDA),--fmad=false -Xcompiler -ffp-contract=off,$(KERNEL_FLAGS))
+# No product and sum in one operation there either; the architecture is Kokkos' own
+KOKKOS_ARCH  := $(if $(KOKKOS_CUDA),$(shell sed -n 's/^.define KOKKOS_ARCH_[A-Z]*\([0-9][0-9]*\)$$/\1/p' $(KOKKOS_CONF) | sort -n | tail -1))
+KOKKOS_CUDA_FLAGS := $(KOKKOS_ARCH:%=-arch=sm_%) --extended-lambda --expt-relaxed-constexpr --fmad=false -Xcompiler -ffp-contract=off
+KOKKOS_BASE  := $(filter-out -std=%,$(CXX_FLAGS)) $(filter -O% -g%,$(PCC_FLAGS)) $(CPP_FLAGS) -fPIC $(WARN) $(SANITIZE_FLAGS) $(if $(KOKKOS_CUDA),$(KOKKOS_CUDA_FLAGS),$(KERNEL_FLAGS))
 KOKKOS_FLAGS  = $(KOKKOS_STD) $(KOKKOS_BASE) $(OUR_INCLUDES) -isystem $(KOKKOS_HEADERS) $(CPPFLAGS)
 
 KOKKOS_SRC   := $(if $(and $(HAVE_KOKKOS),$(filter kernels,$(ROOMS))),$(wildcard src/kernels/kokkos/*.kokkos.cxx) src/kernels/kokkos/$(if $(KOKKOS_CUDA),vendorcuda.cu,vendorhost.c))

@@ -151,10 +151,11 @@ $(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
 	@mkdir -p $(@D)
 	$(call say,FC,$<)
 	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -std=f2018 -J$(@D) -c $< -o $@
+# Modules of a program lie in a folder of its own
 $(FORTRAN_PROGRAMS): $(BUILD)/%: %.F90 $(FORTRAN_OBJ)/petscmuon.o | $(LIBRARY)
 	@mkdir -p $(@D) $(FORTRAN_OBJ)/$(*F)
 	$(call say,FC,$<)
-	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -J$(FORTRAN_OBJ)/$(*F) -I$(FORTRAN_OBJ) $(PETSC_FC_INCLUDES) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
+	$(Q)$(FORTRAN) $(FORTRAN_FLAGS) -J$(FORTRAN_OBJ)/$(*F) -I$(FORTRAN_OBJ) $(or $(PETSC_FC_INCLUDES),$(filter -I%,$(PETSC_CC_INCLUDES))) -o $@ $^ $(MUON_LIBS) $(BASE_LIBS) $(LDFLAGS)
 
 # Fuzzers: the rooms of messages and of files alone, under clang's sanitizers
 FUZZ_CC       ?= clang

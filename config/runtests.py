@@ -32,14 +32,14 @@ OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
 PETSC_PACKAGES = {
   "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
   "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
 }
 
 # A program in Python runs in one that has all of these that it requires
-PYTHON_MODULES = ("numpy", "mpi4py", "petsc4py", "torch")
+PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
 
 
 class TestError(Exception):
@@ -235,6 +235,8 @@ class Config:
       return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
     if word == "fortran":
       return shutil.which(self.fortran) is not None, "program"
+    if word == "nvcc":
+      return shutil.which("nvcc") is not None, "package"
     if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
       return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
     # PETSc's own or another
@@ -268,7 +270,9 @@ def python_with(*modules):
 
 
 def numpy_python():
-  return python_with("numpy")
+  """A Python that has numpy, and if there is one matplotlib."""
+  return python_with("numpy", "matplotlib") or python_with("numpy")
+
 
 
 # comparing
@@ -465,8 +469,8 @@ class Runner:
       self.env.setdefault(name, value)
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
-      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc,
-      "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
+      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
+      "NUMPY_PYTHON3": numpy_python() or sys.executable, "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
       # Open MPI prints a stack for each signal otherwise
@@ -546,7 +550,8 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      command.insert(0, numpy_python() or sys.executable)
+      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
     status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
     if status == 0:
       return "pass", []
@@ -595,7 +600,7 @@ class Runner:
     if memory:
       return "fail", ["memory that was not freed:"] + tail("\n".join(memory))
     found = self.filtered(own, keys.get("filter"), folder, env)
-    problems = self.check_output(test, found, folder, env)
+    problems = self.check_quoted(test, own, found, folder, env) if test.output.endswith(".md") else self.check_output(test, found, folder, env)
     if not problems and "oracle" in keys:
       problems = self.run_oracle(keys["oracle"], folder, env, limit)
     return ("fail", problems) if problems else ("pass", [])
@@ -674,8 +679,6 @@ class Runner:
 
   def check_output(self, test, found, folder, env):
     name = os.path.join(ROOT, test.output)
-    if name.endswith(".md"):
-      return self.check_quoted(test, name, found, folder, env)
     if self.update and (test.output_named or os.path.exists(name) or found):
       os.makedirs(os.path.dirname(name), exist_ok=True)
       with open(name, "w") as f:
@@ -688,19 +691,20 @@ class Runner:
     return ["output differs from %s" % test.output] + differences[:60] if differences else []
 
 
-  def check_quoted(self, test, name, found, folder, env):
-    """As check_output(), with what a text quotes below the command of the test."""
+  def check_quoted(self, test, own, found, folder, env):
+    """As check_output(), with what a text quotes below the command of the test; a text that is filtered, too, quotes what the program printed."""
+    name = os.path.join(ROOT, test.output)
     text, command = self.read(name), quoted_command(test)
     place = quoted_lines(text, command)
     if place is None:
       return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
     lines = text.splitlines()
     if self.update:
-      lines[place[0]:place[1]] = ["    " + line for line in found.splitlines()]
+      lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in test.keys else found).splitlines()]
       with open(name, "w") as f:
         f.write("\n".join(lines) + "\n")
       return []
-    expected = self.filtered("\n".join(lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    expected = self.filtered("\n".join(line[4:] for line in lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
     differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
     return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
 

@@ -12,7 +12,7 @@ CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -51,16 +51,24 @@ card: lib $(NANOGPT) $(BUILD)/tests/muon_checkpoint $(BUILD)/tests/file_crash
 WITH_KERNEL = kernel=$$($(PYTHON3) config/openblas.py); if [ -n "$$kernel" ]; then OPENBLAS_CORETYPE=$$kernel; export OPENBLAS_CORETYPE; fi;
 RUN        = MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $(NP)
 QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_DIR)/include
+# Validation against bytes, as a picture where a Python has matplotlib, and as the files that it is drawn from
+PICTURE = $(BUILD)/quickstart
 quickstart: lib $(NANOGPT)
-	@$(WITH_KERNEL) $(QUICKSTART) $(QUICKSTART_OPTIONS)
+	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*
+	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/first.csv -dense_muon_monitor_csv $(PICTURE)/dense.csv $(QUICKSTART_OPTIONS)
+	@for python in $(PYTHON3) /usr/bin/python3; do \
+	  if $$python -c 'import matplotlib' 2>/dev/null; then $$python share/petscmuon/plot.py -o $(PICTURE)/quickstart.png $(PICTURE)/*.csv && break; fi; done; \
+	echo; if [ -f $(PICTURE)/quickstart.png ]; then echo "Picture: $(PICTURE)/quickstart.png, drawn from the files beside it"; else echo "No picture: share/petscmuon/plot.py draws $(PICTURE)/*.csv where Python has matplotlib"; fi
+	@cat config/quickstart.txt
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
 # Messages are measured on what a training run makes them of, too
+TENTH     = $(foreach way,ef21 ef21_server,-$(way)_compressor topk -$(way)_compressor_ratio 0.1 -$(way)_compressor_values natural)
 RESIDUALS = $(BUILD)/tests/benchmarks/residuals.bin
 $(RESIDUALS): | lib $(NANOGPT)
 	@mkdir -p $(@D)
-	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21 -nanogpt_steps 200 -nanogpt_sample 0 -nanogpt_validation_end 16 -nanogpt_residuals $@.part -nanogpt_residuals_steps 50,199
+	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21 $(TENTH) -nanogpt_steps 200 -nanogpt_sample 0 -nanogpt_validation_end 16 -nanogpt_residuals $@.part -nanogpt_residuals_steps 50,199
 	@mv $@.part $@
 
 # Ranks share out a step; polar factors and messages are measured on one
@@ -72,9 +80,10 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/python/petscmuon
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin $(DEST)/share/petscmuon/python/petscmuon
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -86,6 +95,8 @@ install: lib $(MODULE)
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
+	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin
+	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	$(PYTHON3) config/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
@@ -98,6 +109,10 @@ docs:
 
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
+
+# What packagers need, outside of the suite: both take what is committed
+check-newest check-deb:
+	@J='$(J)' PYTHON3='$(PYTHON3)' config/$@
 
 # Every build folder, or the one that BUILD names
 clean:
@@ -118,13 +133,14 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make benchmarks            the tables behind the README's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
+	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
 	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to share/petscmuon/doc/card.csv"
 	@echo "make checkstyle            the rules of the code's form"
+	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"

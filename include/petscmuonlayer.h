@@ -65,7 +65,7 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
    Values:
 +  comm     - communicator of the ranks that hold the matrix together, `MPI_COMM_SELF` for one that is all here
 .  type     - `PETSC_FLOAT` or `PETSC_DOUBLE`, whatever `PetscScalar` is
-.  memtype  - where the memory is
+.  memtype  - where the memory is; that of a device is found by its pointers too
 .  rowmajor - the entries of a row lie side by side, as in C and numpy, instead of those of a column
 .  M        - rows (outputs) of the whole matrix
 .  N        - its columns (inputs)
@@ -80,7 +80,9 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
    Notes:
    `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there are more.
 
-   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows that follow those of the rank before, maybe none. So far all are in host memory.
+   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows that follow those of the rank before, maybe none.
+
+   Weights in the memory of a device are all on one rank. Their gradients and all that is kept for them is there too. It takes a PetscMuon that was built with Kokkos.
 
 .seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
 S*/

@@ -84,7 +84,8 @@ typedef const char *MuonPolarCoefficients;
 +  `MUON_POLAR_PRECISION_DETERMINE` - what the method takes; only to set it
 .  `MUON_POLAR_PRECISION_SINGLE`    - binary32
 .  `MUON_POLAR_PRECISION_DOUBLE`    - binary64
--  `MUON_POLAR_PRECISION_BF16`      - products of bfloat16 matrices, accumulated in binary32; where the library was built with oneDNN
+.  `MUON_POLAR_PRECISION_BF16`      - products of bfloat16 matrices, accumulated in binary32; on the host where the library was built with oneDNN
+-  `MUON_POLAR_PRECISION_TF32`      - products of matrices of 11 significant bits, accumulated in binary32; in the memory of a device alone
 
    Level: intermediate
 
@@ -94,7 +95,8 @@ typedef enum {
   MUON_POLAR_PRECISION_DETERMINE = -1,
   MUON_POLAR_PRECISION_SINGLE    = 0,
   MUON_POLAR_PRECISION_DOUBLE,
-  MUON_POLAR_PRECISION_BF16
+  MUON_POLAR_PRECISION_BF16,
+  MUON_POLAR_PRECISION_TF32
 } MuonPolarPrecision;
 PETSC_EXTERN const char *const MuonPolarPrecisions[];
 

@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     test:
       suffix: norms
       nsize: 3
-      args: -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
+      args: -ef21_compressor_rules all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
       args: -muon_layer_row_rule frozen -muon_layer_gain_rule adamw -muon_weight_decay 0.1
     test:
       suffix: schatten

@@ -13,7 +13,7 @@ module model
   ! What the routine gets as its context
   type :: problem
     real(muon_real) :: A(rows, columns), W(rows, columns), G(rows, columns)
-    integer :: calls = 0, seen = 0
+    integer :: calls = 0, seen = 0, error = 0
     real(muon_real) :: losses(0:steps - 1)
   end type
 
@@ -30,6 +30,8 @@ contains
     p%G = p%W - p%A
     loss = sum(p%G**2) / 2
     p%calls = p%calls + 1
+    ierr = p%error
+    if (ierr /= 0) return
     call MuonGetLayerByName(muon, 'w', layer, ierr)
     if (ierr == 0) call MuonLayerSetGradientArray(layer, c_loc(p%G), ierr)
   end subroutine
@@ -129,6 +131,10 @@ program fortran_train
   end do
   expected = W0 + gone / first * (C - W0)
   call check(maxval(abs(p%W - expected)) < bound, 'the weights are where the steps end')
+
+  ! What a routine says with its error code is what the step says
+  p%error = 83
+  call MuonStep(muon, ierr); call check(ierr == p%error, 'the error code of a routine')
 
   call MuonDestroy(muon, ierr); call check(ierr == 0, 'MuonDestroy')
   call check(muon%v == MUON_NULL, 'what is destroyed is -2')

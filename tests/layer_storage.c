@@ -1,5 +1,6 @@
 static char help[] = "What holds a layer: matrices, vectors and arrays that are not PETSc's; the memory of weights and gradients; what is refused.\n";
 
+#include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
 
@@ -312,7 +313,7 @@ static PetscErrorCode CheckArrays(void)
   Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "expected PETSC_FLOAT or PETSC_DOUBLE");
   array         = first;
   array.memtype = PETSC_MEMTYPE_DEVICE;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "expected PETSC_MEMTYPE_HOST");
+  Refused(MuonLayerCreateFromArray("a", &array, &layer), MuonDeviceGet() != NULL ? PETSC_ERR_ARG_INCOMP : PETSC_ERR_SUP, "in the memory of");
   array    = first;
   array.ld = 2;
   Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "ld 2 of an array, expected at least the 3 entries of a column");

@@ -222,6 +222,17 @@ static void CheckDistributions(int J)
   }
 }
 
+/* Two layers in single precision whose rows J ranks have, gathered in bf16 */
+static void CheckAssemblies(int J)
+{
+  const MuonCostLayer layer[2] = {{64, 16, 1}, {8, 24, 1}};
+  const double        d = 64 * 16 + 8 * 24, part = (J - 1) / (double)J;
+
+  CheckClose("rows to all", MuonCostOfAssembly(MUON_COST_ROWS_TO_ALL, J, 2, layer, 4, 2).bytes, 2 * d * part);
+  CheckClose("rows to owners and back", MuonCostOfAssembly(MUON_COST_ROWS_TO_OWNERS, J, 2, layer, 4, 2).bytes, (2 + 4) * d / J * part);
+  CheckClose("Gram matrices", MuonCostOfAssembly(MUON_COST_ROWS_STAY, J, 2, layer, 4, 2).bytes, 2 * 4 * (16 * 16 + 8 * 8) * part);
+}
+
 /* The model of the optimizer's own messages beside whole steps: entries that are summed are exact, messages are longer than them by headers */
 static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
 {
@@ -274,6 +285,7 @@ int main(int argc, char **argv)
     for (int J = 1; J <= MAXRANKS; J++) CheckPatterns(J);
     for (int J = 2; J <= MAXRANKS; J++) CheckExchange(J);
     for (int J = 2; J <= 16; J++) CheckDistributions(J);
+    for (int J = 1; J <= 16; J++) CheckAssemblies(J);
     CheckPaper();
   }
   if (strcmp(what, "steps") == 0) {
@@ -323,7 +335,11 @@ int main(int argc, char **argv)
       args: -muon_type dense -muon_cost_beta {{1Gbit/s 0.125GB/s 1000Mbit/s}shared output}
     test:
       suffix: view_ef21
-      args: -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural -muon_cost_beta 1Gbit/s
+      args: -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural -muon_cost_beta 1Gbit/s
+    test:
+      suffix: view_rows
+      args: -muon_type dense -muon_exchange_type rows -muon_assembly owner -muon_assembly_precision bf16 -muon_cost_beta 1Gbit/s
+      filter: sed -n "/inside workers/,/rows *gram/p"
 
   # What is measured is the machine's: that it is measured, and above zero
   test:

@@ -272,6 +272,10 @@ static PetscErrorCode After(Problem *p, const char wrong[])
     PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESTAR));
     PetscCall(MuonStep(p->muon));
   }
+  if (Is(wrong, "late_cautious")) {
+    PetscCall(MuonSetWeightDecayStyle(p->muon, MUON_WEIGHT_DECAY_CAUTIOUS));
+    PetscCall(MuonStep(p->muon));
+  }
   if (Is(wrong, "late_norm")) {
     MuonLMO lmo;
 
@@ -815,6 +819,16 @@ int main(int argc, char **argv)
       suffix: late_exchange
       args: -wrong late_exchange
       error: The exchange was changed after MuonSetUp()
+    test:
+      suffix: late_cautious
+      nsize: 2
+      args: -wrong late_cautious -muon_type sign -muon_momentum_at worker -lmo_type spectral
+      error: -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
+    test:
+      suffix: cautious_votes
+      nsize: 2
+      args: -muon_type sign -muon_momentum_at worker -lmo_type spectral -muon_weight_decay_style cautious
+      error: -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
     test:
       suffix: late_momentum_at
       args: -wrong late_momentum_at

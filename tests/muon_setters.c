@@ -139,7 +139,7 @@ ILLEGAL(PolarSteps, MuonPolarSetSteps(RunPolar(run), 0))
 ILLEGAL(Coefficients, MuonPolarSetCoefficients(RunPolar(run), "nosuch"))
 static const PetscReal Zeros[6] = {0};
 ILLEGAL(CoefficientValues, MuonPolarSetCoefficientValues(RunPolar(run), 2, Zeros))
-ILLEGAL(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), (MuonPolarPrecision)3))
+ILLEGAL(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), (MuonPolarPrecision)4))
 ILLEGAL(ToleranceNaN, MuonPolarSetTolerance(RunPolar(run), SettersNaN()))
 ILLEGAL(Tolerance, MuonPolarSetTolerance(RunPolar(run), 1))
 ILLEGAL(Normalization, MuonPolarSetNormalization(RunPolar(run), (MuonPolarNormalization)2))

@@ -215,7 +215,7 @@ static const Mistake Mistakes[] = {
   {"an array of integers", "", "PETSC_FLOAT or PETSC_DOUBLE", ArrayType},
   {"an array of short columns", "", "ld 2", ArrayLd},
   {"an array of negative size", "", "-3 x 4", ArraySize},
-  {"an array of a device", "", "PETSC_MEMTYPE_HOST", ArrayDevice},
+  {"an array of a device", "", "in the memory of", ArrayDevice},
   {"a long name", "", "500 characters", LongName},
   {"a vector as a matrix", "", "MuonLayerGetWeightsVec", VecAsMat},
   {"a vector as an array", "", "MuonLayerGetWeightsVec", VecAsArray},

@@ -42,6 +42,27 @@ class Numpy:
     return laid_out(np.asarray(w) - a, w.dtype, layout), 0.5 * float(np.sum((w - a).astype(np.float64)**2))
 
 
+class DLPack(Numpy):
+  """The same arrays, seen through DLPack alone."""
+
+  class Tensor:
+    def __init__(self, array):
+      self.array = array
+
+    def __dlpack__(self):
+      return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+      return self.array.__dlpack_device__()
+
+  def weights(self, array):
+    return self.Tensor(array)
+
+  def gradient(self, w, a, layout):
+    g, loss = super().gradient(w.array, a, layout)
+    return self.Tensor(g), loss
+
+
 class Torch:
   """The same array as a parameter, and gradients by torch: .grad is another tensor at each step."""
 
@@ -60,7 +81,7 @@ class Torch:
     return g, float(loss)
 
 
-engine = Numpy() if backend == "numpy" else Torch()
+engine = {"numpy": Numpy, "dlpack": DLPack, "torch": Torch}[backend]()
 arrays = {name: laid_out(number(name, shape, 0), kind, layout) for name, shape, kind, layout in CASES}
 targets = {name: [number(name, shape, j + 1) for j in range(comm.Get_size())] for name, shape, _, _ in CASES}
 reference = {name: array.astype(np.float64) for name, array in arrays.items()}
@@ -104,7 +125,7 @@ muon.destroy()
 #    nsize: {{1 3}}
 #    test:
 #      suffix: numpy
-#      args: numpy
+#      args: {{numpy dlpack}}
 #    test:
 #      suffix: torch
 #      requires: torch

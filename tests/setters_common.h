@@ -134,6 +134,14 @@ static inline MuonExchange RunExchange(Run *run)
   return exchange;
 }
 
+static inline MuonAssembly RunAssembly(Run *run)
+{
+  MuonAssembly assembly = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, MuonGetAssembly(RunMuon(run), &assembly));
+  return assembly;
+}
+
 /* The compressor for all layers before the set-up, that of the first layer's worker after it: only the first layer has one that is not identity */
 static inline MuonCompressor RunUp(Run *run)
 {
@@ -215,6 +223,8 @@ SETTER(CostAlpha, MuonSetCostAlpha(RunMuon(run), (PetscReal)1e-3))
 SETTER(CostBeta, MuonSetCostBeta(RunMuon(run), (PetscReal)1e6))
 SETTER(CostGamma, MuonSetCostGamma(RunMuon(run), (PetscReal)1e6))
 SETTER(CostMeasure, MuonSetCostMeasure(RunMuon(run), PETSC_TRUE))
+SETTER(CheckDevice, MuonSetCheckDevice(RunMuon(run), PETSC_TRUE))
+SETTER(DeviceStream, MuonSetDeviceStream(RunMuon(run), NULL))
 SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
 SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
 SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
@@ -285,6 +295,10 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
 SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
+SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
+SETTER(AssemblyWarmup, MuonAssemblySetWarmup(RunAssembly(run), 7))
 SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
 
 /* Keys that are there at the second call alone */
@@ -359,6 +373,8 @@ static const Setter Setters[] = {
   {"MuonSetCostBeta", DENSE, Set_CostBeta, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCostGamma", DENSE, Set_CostGamma, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCostMeasure", DENSE, Set_CostMeasure, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetCheckDevice", DENSE, Set_CheckDevice, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK},
   {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK},
   {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE},
@@ -423,6 +439,10 @@ static const Setter Setters[] = {
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0},
+  {"MuonAssemblySetPrecision", DENSE, Set_AssemblyPrecision, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL},
+  {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL},
   {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0},
   {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK},
 };

@@ -1,5 +1,5 @@
 static char help[] = "A program that knows TAO and not this library trains a network with -tao_type muon.\n\n"
-                     "The type comes with -dll_append libpetscmuon.so. Objective and gradient are those that any other type gets: compare with -tao_type lmvm.\n"
+                     "The type comes with -dll_append and the path of libpetscmuon.so. Objective and gradient are those that any other type gets: compare with -tao_type lmvm.\n"
                      "The weights are matrices in one vector. -tao_muon_layers names them, or the program does, by a text that it composes with the vector (-compose).\n\n";
 
 #include <petsctao.h>
@@ -141,10 +141,17 @@ int main(int argc, char **argv)
       suffix: compose
       nsize: 3
       args: -compose -muon_assembly {{allgather owner}}
+  test:
+    suffix: monitor
+    nsize: 2
+    requires: double
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -compose -tao_max_it 3 -tao_monitor
+    tolerance: 1e-3
+    filter: sed 's/ *$//'
   # The solution as one vector
   test:
     suffix: vector
     nsize: 3
-    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_learning_rate 0.05
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_adamw_learning_rate 0.05
 
 TEST*/

@@ -8,6 +8,8 @@ enum {
 };
 /* Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of the processor */
 #define STRIP ((size_t)16384)
+/* The same in the memory of a device */
+#define FAR_STRIP ((size_t)1 << 24)
 
 PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
 {
@@ -58,15 +60,6 @@ PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
   }
   MuonKernelStreamBlocks(&stream, 1, &last, words);
   *word = words[0];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorZero_Private(const MuonArray *Y)
-{
-  const size_t bytes = MuonArrayEntryBytes(Y);
-
-  PetscFunctionBegin;
-  for (size_t j = 0; j < Y->n; j++) PetscCall(PetscMemzero((char *)Y->data + j * Y->ld * bytes, Y->m * bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,20 +228,39 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Positions as a bitmap, which a device writes all at once */
+static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
+{
+  const size_t   bytes = (entries + 63) / 64 * 8;
+  unsigned char *bitmap;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
+  PetscCall(PetscMemzero(bitmap, bytes));
+  for (PetscInt64 k = 0; k < kept; k++) {
+    const size_t at = (size_t)MuonWireIndexReaderNext(reader);
+
+    bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+  }
+  MuonWireIndexReaderInit(reader, MUON_WIRE_INDICES_BITMAP, entries, (uint64_t)kept, bitmap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       entries = MuonArrayEntries(Y);
+  const size_t       entries = MuonArrayEntries(Y), strip = Y->memory == MUON_HOST ? STRIP : FAR_STRIP;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+  if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
+  if (reader->indices != MUON_WIRE_INDICES_BITMAP && Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, STRIP) + 8) * kernels->size, &x));
-    for (size_t first = 0; first < entries; first += STRIP) {
-      const size_t some = PetscMin(STRIP, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    for (size_t first = 0; first < entries; first += strip) {
+      const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 
       /* Values are read from one whose number is a multiple of 8 on */
       PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));

@@ -130,7 +130,7 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 co
   size_t                line = 0, left = 0; /* of the line */
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+  if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
   MuonWireIndexReaderInit(&reader, indices, lines.lines, (uint64_t)count, payload);
   for (size_t k = 0; k < all; k += CHUNK) {
     const size_t some = PetscMin(CHUNK, all - k);

@@ -212,7 +212,7 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, 
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+    if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscUseTypeMethod(c, layout, Y, &layout);

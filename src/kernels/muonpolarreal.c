@@ -14,24 +14,35 @@ static const void *Hold(size_t s, const void *B)
   return NULL;
 }
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold};
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold, MUON_HOST, NULL, NULL, NULL};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold, MUON_HOST, NULL, NULL, NULL};
+
+  #if !defined(PETSCMUON_HAVE_KOKKOS)
+const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
+{
+  (void)name;
+  return NULL;
+}
+  #endif
 
 void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums)
 {
-  if (real->size == sizeof(float)) RowSumsSingle(s, (const float *)A, sums);
+  if (real->rowsums != NULL) real->rowsums(s, A, sums);
+  else if (real->size == sizeof(float)) RowSumsSingle(s, (const float *)A, sums);
   else RowSumsDouble(s, (const double *)A, sums);
 }
 
 void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy)
 {
-  if (real->size == sizeof(float)) ScaleSingle(left, s, l, d, (float *)Y, ldy);
+  if (real->scale != NULL) real->scale(left, s, l, d, Y, ldy);
+  else if (real->size == sizeof(float)) ScaleSingle(left, s, l, d, (float *)Y, ldy);
   else ScaleDouble(left, s, l, d, (double *)Y, ldy);
 }
 
 void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A)
 {
-  for (size_t i = 0; i < s; i++) {
+  if (real->shift != NULL) real->shift(s, shift, A);
+  for (size_t i = 0; i < s && real->shift == NULL; i++) {
     if (real->size == sizeof(float)) ((float *)A)[i * (s + 1)] += (float)shift;
     else ((double *)A)[i * (s + 1)] += shift;
   }

@@ -12,7 +12,7 @@
 MUON_C_BEGIN
 
 typedef struct {
-  const char *name; /* as an option says it: single, double, bf16 */
+  const char *name; /* as an option says it: single, double, bf16, tf32 */
   size_t      size; /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
   double      unit; /* roundoff of a product: 2^-24, 2^-53, 2^-8 */
   /* Y = G / (norm 2^exponent); Q = scale Y; G and Q have entries of the precision that is given */
@@ -28,19 +28,27 @@ typedef struct {
   void (*product)(size_t s, double a, const void *A, const void *B, double b, void *C);
   /* What multiply() makes of B, for several calls: it is there until the next hold(), product(), or multiply() without it. NULL where that is nothing */
   const void *(*hold)(size_t s, const void *B);
+  MuonMemory memory; /* where all matrices are */
+  /* What MuonKernelRealRowSums(), Scale() and Shift() do in the memory of a device; NULL on the host */
+  void (*rowsums)(size_t s, const void *A, double *sums);
+  void (*scale)(int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
+  void (*shift)(size_t s, double shift, void *A);
 } MuonKernelReal;
 
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
 /* NULL where the library was built without oneDNN */
 extern const MuonKernelReal *const MuonKernelRealBF16;
 
+/* That of the name for the memory of the device; NULL where the library was built without Kokkos, or the device has no such arithmetic */
+const MuonKernelReal *MuonKernelRealOfDevice(const char *name);
+
 /* The kernels for arrays of its entries */
 static inline const MuonKernels *MuonKernelRealArrays(const MuonKernelReal *real)
 {
-  return MuonKernelsGet(real->size == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, MUON_HOST);
+  return MuonKernelsGet(real->size == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, real->memory);
 }
 
-/* What the arrays of a precision need beside products: sums[i] = sum_j |a_ij| of a symmetric matrix, and diag(d) on the short side of Y (left: s x l) or Y of l x s */
+/* What the arrays of a precision need beside products: sums[i] = sum_j |a_ij| of a symmetric matrix, and diag(d) on the short side of Y (left: s x l) or Y of l x s; sums and d are on the host */
 void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums);
 void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
 /* A + shift I */

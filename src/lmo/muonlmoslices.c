@@ -364,6 +364,7 @@ PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
   slices->p          = p;
   slices->q          = q;
   lmo->data          = slices;
+  lmo->ondevice      = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Slices;
   lmo->ops->norm     = MuonLMONorm_Slices;
   lmo->ops->dualnorm = MuonLMODualNorm_Slices;

@@ -281,3 +281,23 @@ MuonCostOfDistribution MuonCostOfDistributions(MuonCostDistribution distribution
   if (distribution != MUON_COST_VANILLA) result.state = 1 / J;
   return result;
 }
+
+MuonCost MuonCostOfAssembly(MuonCostAssembly assembly, int ranks, size_t n, const MuonCostLayer layer[], double entry, double gathered)
+{
+  const double J       = ranks;
+  double       entries = 0, squares = 0;
+  MuonCost     cost, back;
+
+  for (size_t i = 0; i < n; i++) {
+    const double side = layer[i].rows < layer[i].columns ? layer[i].rows : layer[i].columns;
+
+    entries += layer[i].rows * layer[i].columns;
+    squares += side * side;
+  }
+  if (assembly == MUON_COST_ROWS_STAY) return MuonCostOfPattern(MUON_COST_ALLREDUCE_RING, J, squares * entry);
+  if (assembly == MUON_COST_ROWS_TO_ALL) return MuonCostOfPattern(MUON_COST_ALLGATHER_RING, J, entries * gathered / J);
+  cost = MuonCostOfPattern(MUON_COST_ALLTOALL, J, entries * gathered / J);
+  back = MuonCostOfPattern(MUON_COST_ALLTOALL, J, entries * entry / J);
+  MuonCostAdd(&cost, &back);
+  return cost;
+}

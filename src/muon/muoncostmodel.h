@@ -91,3 +91,13 @@ MuonCost MuonCostOfExchange(const MuonCostExchangeShape *shape);
 
 /* entry: bytes of an entry of gradients and weights; gathered: of what an oracle is given, 2 where the published code gathers in bf16. The layers are sorted as the published code does it */
 MuonCostOfDistribution MuonCostOfDistributions(MuonCostDistribution distribution, int ranks, size_t n, MuonCostLayer layer[], double entry, double gathered);
+
+/* How a worker of so many ranks, each with its part of the rows, brings the matrices of its layers to their oracles: to each rank; to one rank and the steps back; their Gram matrices alone */
+typedef enum {
+  MUON_COST_ROWS_TO_ALL,
+  MUON_COST_ROWS_TO_OWNERS,
+  MUON_COST_ROWS_STAY,
+  MUON_COST_ASSEMBLIES
+} MuonCostAssembly;
+/* gathered: bytes of an entry on its way to an oracle; entry: on its way back, and of a Gram matrix */
+MuonCost MuonCostOfAssembly(MuonCostAssembly assembly, int ranks, size_t n, const MuonCostLayer layer[], double entry, double gathered);

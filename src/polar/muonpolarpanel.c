@@ -12,18 +12,32 @@ enum {
   WATCH = 8
 };
 
-PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, const MuonKernelReal **real)
+PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, MuonMemory memory, const MuonKernelReal **real)
 {
   const char        *prefix = MuonPolarPrefix_Private(polar);
   MuonPolarPrecision precision;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPrecision(polar, &precision));
+  if (memory == MUON_DEVICE) {
+    *real = MuonKernelRealOfDevice(MuonPolarPrecisions[precision]);
+    PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is %s, which the device does not multiply, expected another of MuonPolarPrecision", prefix, MuonPolarPrecisions[precision]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(precision != MUON_POLAR_PRECISION_TF32, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is tf32 for a matrix in the memory of the host, expected single, double or bf16", prefix);
   *real = precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle;
   if (precision == MUON_POLAR_PRECISION_BF16) *real = MuonKernelRealBF16;
   PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double", prefix);
   PetscCheck(precision != MUON_POLAR_PRECISION_BF16 || MuonKernelBF16Usable(), PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS,
              "Option -%slmo_polar_precision is bf16, which oneDNN does not multiply on this processor, expected single or double", prefix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *real, void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  if (real->memory == MUON_HOST) PetscCall(PetscMemcpy(to, from, bytes));
+  else MuonDeviceGet()->copy(bytes, from, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +171,7 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
   if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
   p->whole = PETSC_FALSE;
   p->slot  = MUON_WORK_POLAR_A;
-  PetscCall(MuonWorkspaceGet(polar->work, p->slot, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, p->slot, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
   real->load(g->m, g->n, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->m);
   if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,9 +245,9 @@ static PetscErrorCode MuonPolarPanelCopyStrip(const MuonPolarPanel *p, size_t fi
   const size_t size = p->real->size;
 
   PetscFunctionBegin;
-  if (p->left) PetscCall(PetscMemcpy(Z, MuonPolarPanelStrip(p, first), p->s * length * size));
+  if (p->left || length == p->local) PetscCall(MuonPolarCopy_Private(p->real, Z, MuonPolarPanelStrip(p, first), p->s * length * size));
   else {
-    for (size_t j = 0; j < p->s; j++) PetscCall(PetscMemcpy(Z + j * length * size, MuonPolarPanelStrip(p, first) + j * p->local * size, length * size));
+    for (size_t j = 0; j < p->s; j++) PetscCall(MuonPolarCopy_Private(p->real, Z + j * length * size, MuonPolarPanelStrip(p, first) + j * p->local * size, length * size));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,7 +259,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
   char        *Z;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * strip * p->real->size, &Z));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonPolarPanelOther(p), p->s * strip * p->real->size, &Z));
   held = p->real->hold(p->s, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
@@ -272,7 +286,7 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
     PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGet(p->polar->work, MuonPolarPanelOther(p), p->s * p->local * p->real->size, &Z));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonPolarPanelOther(p), p->s * p->local * p->real->size, &Z));
   p->real->multiply(p->left, p->s, p->local, 1.0, B, NULL, p->Y, MuonPolarPanelLD(p), 0.0, Z, MuonPolarPanelLD(p));
   p->slot = MuonPolarPanelOther(p);
   p->Y    = Z;
@@ -304,12 +318,13 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
   double                 part[256];
   uint32_t               words[256];
   const void            *held;
-  char                  *v, *w, *vectors;
+  char                  *v, *w;
+  void                  *vectors;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(2 * p->s * real->size, &vectors));
-  v = vectors;
-  w = vectors + p->s * real->size;
+  PetscCall(MuonMemoryAllocate(real->memory, 2 * p->s * real->size, &vectors));
+  v = (char *)vectors;
+  w = v + p->s * real->size;
   /* Uniform in [-1,1), the same for every matrix of that side */
   for (size_t i = 0; i < p->s; i += chunk) {
     const size_t count = PetscMin(chunk, p->s - i);
@@ -331,7 +346,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
     v       = w;
     w       = swap;
   }
-  PetscCall(PetscFree(vectors));
+  PetscCall(MuonMemoryFree(real->memory, vectors));
   PetscCall(PetscLogFlops(MuonPolarPanelSpectralFlops(p->polar, p->s)));
   *divisor = last == 0.0 ? 1.0 : PetscMin(1.0, PetscMax(1.2 * estimate, watched));
   PetscCall(PetscInfo(p->polar, "Largest singular value about %g of the Frobenius norm, and %g on further watch; divided by %g\n", estimate, watched, *divisor));

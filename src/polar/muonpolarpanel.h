@@ -53,5 +53,7 @@ PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar, size_t s);
 PETSC_INTERN PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *, PetscMPIInt n, double x[]);
 /* ||Y||_F^2, the same bits on all ranks; collective */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, double *);
-/* The precision that the options ask for, that of the type where they ask for none; an error where it is not built */
-PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, const MuonKernelReal **);
+/* The precision that the options ask for, that of the type where they ask for none, for matrices in that memory; an error where it is not built */
+PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, MuonMemory, const MuonKernelReal **);
+/* Within the memory of that precision's matrices */
+PETSC_INTERN PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *, void *to, const void *from, size_t bytes);

@@ -15,7 +15,7 @@ PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar polar)
   const MuonKernelReal *real;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, polar->memory, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,13 +93,13 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
 
   PetscFunctionBegin;
   if (MuonPolarPanelSquare(p) == PETSC_TRUE && c[2] != 0.0) {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, p->s * p->s * real->size, &B));
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, p->s * p->s * real->size, &B));
     real->mirror(p->s, A);
-    PetscCall(PetscMemcpy(B, A, p->s * p->s * real->size));
+    PetscCall(MuonPolarCopy_Private(real, B, A, p->s * p->s * real->size));
     real->gram(1, p->s, p->s, c[2], A, p->s, c[1], B);
     PetscCall(PetscLogFlops((PetscLogDouble)p->s * p->s * (p->s + 1)));
     /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
-    if (real == MuonKernelRealBF16) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
+    if (real->unit > 1.0 / 512.0) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
     else {
       MuonKernelRealShift(real, p->s, c[0], B);
       PetscCall(MuonPolarPanelMultiply(p, B));

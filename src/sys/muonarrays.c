@@ -1,10 +1,29 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
+PetscErrorCode MuonMemoryAllocate(MuonMemory memory, size_t bytes, void **data)
+{
+  PetscFunctionBegin;
+  if (memory == MUON_HOST) PetscCall(PetscMalloc(bytes, data));
+  else {
+    *data = MuonDeviceGet()->allocate(bytes);
+    PetscCheck(*data != NULL || bytes == 0, PETSC_COMM_SELF, PETSC_ERR_MEM, "The device has no room for %zu bytes more", bytes);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMemoryFree(MuonMemory memory, void *data)
+{
+  PetscFunctionBegin;
+  if (memory == MUON_HOST) PetscCall(PetscFree(data));
+  else if (data != NULL) MuonDeviceGet()->release(data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace work, MuonWorkspaceSlot slot, const MuonArray *like, MuonPrecision precision, MuonArray *array)
 {
   PetscFunctionBegin;
   *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(MuonWorkspaceGet(work, slot, MuonArrayBytes(array), &array->data));
+  PetscCall(MuonWorkspaceGetIn(work, like->memory, slot, MuonArrayBytes(array), &array->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -12,14 +31,52 @@ PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision precision, M
 {
   PetscFunctionBegin;
   *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(PetscCalloc1(PetscMax(MuonArrayBytes(array), 1), (char **)&array->data));
+  PetscCall(MuonMemoryAllocate(like->memory, PetscMax(MuonArrayBytes(array), 1), &array->data));
+  PetscCall(MuonArrayZero(array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonArrayDestroy(MuonArray *array)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(array->data));
+  PetscCall(MuonMemoryFree(array->memory, array->data));
+  array->data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayZero(const MuonArray *array)
+{
+  const PetscBool flat = array->ld == array->m || array->n < 2 ? PETSC_TRUE : PETSC_FALSE;
+  const size_t    size = MuonArrayEntryBytes(array), bytes = flat ? MuonArrayBytes(array) : array->m * size;
+
+  PetscFunctionBegin;
+  for (size_t j = 0; j < (flat ? 1 : array->n) && bytes > 0; j++) {
+    char *line = (char *)array->data + j * array->ld * size;
+
+    if (array->memory == MUON_HOST) PetscCall(PetscMemzero(line, bytes));
+    else MuonDeviceGet()->zero(bytes, line);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
+{
+  PetscFunctionBegin;
+  *host = *array;
+  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *host        = MuonArrayLike(array, array->precision, NULL);
+  host->memory = MUON_HOST;
+  PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
+  if (read) MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host->data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayOffHost(const MuonArray *array, PetscBool write, MuonArray *host)
+{
+  PetscFunctionBegin;
+  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (write) MuonArrayKernels(array)->Spread(array->m, array->n, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);
+  PetscCall(MuonArrayDestroy(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,18 +208,21 @@ PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
   MuonState state;
+  MuonArray host = *array;
 
   PetscFunctionBegin;
   if (array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (visitor->onhost) PetscCall(MuonArrayOnHost(array, PETSC_TRUE, &host));
   state.layer     = visitor->layer;
   state.name      = name;
   state.holder    = visitor->holder;
   state.entrywise = entrywise;
   state.scratch   = scratch;
-  state.array     = array;
+  state.array     = visitor->onhost ? &host : array;
   state.bytes     = MuonArrayBytes(array);
-  state.data      = array->data;
+  state.data      = state.array->data;
   PetscCall((*visitor->visit)(visitor, &state));
+  if (visitor->onhost) PetscCall(MuonArrayOffHost(array, PETSC_TRUE, &host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

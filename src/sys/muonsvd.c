@@ -12,6 +12,7 @@ struct _n_MuonSVD {
   MuonWorkspace work;
   PetscReal     tolerance;
   PetscBool     setup; /* the options were looked at */
+  PetscBool     keys;  /* and there are some */
   PetscOptions  options;
   char         *prefix;
   PetscInt      nread; /* prefixes behind which options are read, in this order */
@@ -206,6 +207,7 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
   PetscCall(MuonSVDKeys_Private(svd, &keys));
   set = keys[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscFree(keys));
+  svd->keys = set;
   if (set == PETSC_TRUE) {
     PetscCall(MuonSVDStart());
     for (PetscInt i = 0; i < svd->nread; i++) {
@@ -291,9 +293,48 @@ static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As in an object that was just made: what is computed does not depend on what was computed before */
+static PetscErrorCode MuonSVDSeed_Private(SVD solve)
+{
+  BV          bv[2];
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetBV(solve, &bv[0], &bv[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(BVGetRandomContext(bv[k], &random));
+    PetscCall(PetscRandomSetSeed(random, 0x12345678));
+    PetscCall(PetscRandomSeed(random));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where no options speak of it the object is that of the workspace for such a matrix, which all who share that take turns with. Else it is a new one */
+static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
+{
+  const PetscBool  shared = svd->keys == PETSC_FALSE || nread == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscObjectList *kept;
+  char             name[96];
+
+  PetscFunctionBegin;
+  *solve = NULL;
+  PetscCall(MuonWorkspaceGetKept(svd->work, &kept));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s %" PetscInt_FMT " %" PetscInt_FMT, solver, s, nsv));
+  if (shared) PetscCall(PetscObjectListFind(*kept, name, (PetscObject *)solve));
+  if (*solve != NULL) {
+    PetscCall(PetscObjectReference((PetscObject)*solve));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SVDCreate(PETSC_COMM_SELF, solve));
+  if (shared == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SVDSetOptionsPrefix(*solve, "muon_workspace_"));
+  PetscCall(SVDSetFromOptions(*solve)); /* without which SLEPc makes no random numbers */
+  PetscCall(PetscObjectListAdd(kept, name, (PetscObject)*solve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-   The largest singular triples of the contiguous array X (l x s, l >= s) by a fresh SLEPc object: one that is kept would go on with its random numbers,
-   and the result would depend on what was computed before. The options behind the first nread prefixes change the solver; X is overwritten where l > s.
+   The largest singular triples of the contiguous array X (l x s, l >= s). The options behind the first nread prefixes change the solver; X is overwritten where l > s.
 */
 static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscReal tolerance, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
 {
@@ -306,12 +347,12 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscBool    lapack;
 
   PetscFunctionBegin;
-  PetscCall(SVDCreate(PETSC_COMM_SELF, &solve));
+  PetscCall(MuonSVDGetSolver_Private(svd, nread, s, nsv, solver, &solve));
   PetscCall(SVDSetType(solve, solver));
   PetscCall(SVDSetDimensions(solve, nsv, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(SVDGetTolerances(solve, NULL, &iterations));
   PetscCall(SVDSetTolerances(solve, tolerance, iterations));
-  PetscCall(MuonSVDReadOptions_Private(svd, nread, solve));
+  if (svd->keys) PetscCall(MuonSVDReadOptions_Private(svd, nread, solve));
   PetscCall(SVDSetWhichSingularTriplets(solve, SVD_LARGEST));
   PetscCall(SVDGetType(solve, &type));
   PetscCall(PetscStrncpy(svd->solver, type, sizeof(svd->solver)));
@@ -319,6 +360,7 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   if (l > s) PetscCall(MuonSVDFactor_Private(svd, l, s, X, &R, &tau));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, s, s, R, &A));
   PetscCall(SVDSetOperators(solve, A, NULL));
+  PetscCall(MuonSVDSeed_Private(solve));
   PetscCall(SVDSolve(solve));
   PetscCall(SVDGetConverged(solve, nconv));
   *nconv = PetscMin(*nconv, nsv);

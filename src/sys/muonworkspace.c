@@ -1,9 +1,12 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
+/* By memory: a slot has a buffer in each that was asked for */
 struct _n_MuonWorkspace {
   PetscInt refct;
-  size_t   bytes[MUON_WORK_MAX];
-  void    *buffer[MUON_WORK_MAX];
+  size_t   bytes[2][MUON_WORK_MAX];
+  void    *buffer[2][MUON_WORK_MAX];
+
+  PetscObjectList kept;
 };
 
 PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
@@ -22,16 +25,34 @@ PetscErrorCode MuonWorkspaceReference(MuonWorkspace work)
 }
 
 /* The contents of a slot that has to grow are lost: a slot is scratch, not state. pointer is the address of a pointer to any type */
+PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
+{
+  size_t *has    = &work->bytes[memory][slot];
+  void  **buffer = &work->buffer[memory][slot];
+
+  PetscFunctionBegin;
+  if (*has < bytes) {
+    PetscCall(MuonMemoryFree(memory, *buffer));
+    *buffer = NULL;
+    *has    = 0;
+    PetscCall(MuonMemoryAllocate(memory, bytes, buffer));
+    *has = bytes;
+  }
+  *(void **)pointer = *buffer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
 {
   PetscFunctionBegin;
-  if (work->bytes[slot] < bytes) {
-    PetscCall(PetscFree(work->buffer[slot]));
-    work->bytes[slot] = 0;
-    PetscCall(PetscMalloc(bytes, &work->buffer[slot]));
-    work->bytes[slot] = bytes;
-  }
-  *(void **)pointer = work->buffer[slot];
+  PetscCall(MuonWorkspaceGetIn(work, MUON_HOST, slot, bytes, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
+{
+  PetscFunctionBegin;
+  *kept = &work->kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +60,7 @@ PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;
   *bytes = 0;
-  for (int slot = 0; slot < MUON_WORK_MAX; slot++) *bytes += work->bytes[slot];
+  for (int slot = 0; slot < MUON_WORK_MAX; slot++) *bytes += work->bytes[MUON_HOST][slot] + work->bytes[MUON_DEVICE][slot];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,7 +72,11 @@ PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *work)
     *work = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int slot = 0; slot < MUON_WORK_MAX; slot++) PetscCall(PetscFree((*work)->buffer[slot]));
+  for (int slot = 0; slot < MUON_WORK_MAX; slot++) {
+    PetscCall(MuonMemoryFree(MUON_HOST, (*work)->buffer[MUON_HOST][slot]));
+    PetscCall(MuonMemoryFree(MUON_DEVICE, (*work)->buffer[MUON_DEVICE][slot]));
+  }
+  PetscCall(PetscObjectListDestroy(&(*work)->kept));
   PetscCall(PetscFree(*work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

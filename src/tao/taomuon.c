@@ -183,12 +183,22 @@ static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Monitors and tests of TAO take no NaN, and PETSc 3.18 makes an error of one; where the optimizer is to go on with it only the limit of iterations holds */
 static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
 {
-  TAO_Muon *tm = (TAO_Muon *)tao->data;
+  TAO_Muon     *tm = (TAO_Muon *)tao->data;
+  MuonNaNPolicy policy;
 
   PetscFunctionBegin;
   PetscCall(TaoLogConvergenceHistory(tao, tm->f, gnorm, 0, tao->ksp_its));
+  if (PetscIsInfOrNanReal(tm->f) || PetscIsInfOrNanReal(gnorm)) {
+    PetscCall(MuonGetNaNPolicy(tm->muon, &policy));
+    tao->fc       = tm->f;
+    tao->residual = gnorm;
+    if (policy == MUON_NAN_STOP) tao->reason = TAO_DIVERGED_NAN;
+    else if (tao->niter >= tao->max_it) tao->reason = TAO_DIVERGED_MAXITS;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(TaoMonitor(tao, tao->niter, tm->f, gnorm, 0, rate));
   PetscUseTypeMethod(tao, convergencetest, tao->cnvP);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -351,8 +361,8 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   Level: beginner
 
   Notes:
-  A program that does not know this library gets the type by `-dll_append libpetscmuon.so` and `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is one vector that the rule adamw moves,
-  which is printed.
+  A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is one vector that the rule adamw moves, by
+  `-muon_adamw_learning_rate`, which is printed.
 
   Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine, objective and gradient
   are computed anew after it. Constraints are an error, and so are bounds.

@@ -10,7 +10,7 @@ import sys
 import unittest
 from urllib.parse import unquote
 
-ROOT = os.environ["PETSCMUON_DIR"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class Site(unittest.TestCase):

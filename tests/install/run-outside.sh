@@ -1,12 +1,12 @@
 #!/bin/sh
 #TEST timeoutfactor: 2
-# Installs into a new prefix and behind DESTDIR, and builds and runs a program outside the tree with petscmuon_common, with pkg-config and, where it is there, with CMake
+# Installs into a new prefix and behind DESTDIR, and builds and runs programs outside the tree: with petscmuon_common, with pkg-config and, where it is there, with CMake; in Fortran and in Python
 set -eu
 here=$PWD
 prefix=$here/prefix
 install() { "$MAKE" --no-print-directory -s -C "$PETSCMUON_DIR" install BUILD="$BUILD" "$@" >install.log 2>&1 || { cat install.log; exit 1; }; }
 run() {
-  "$MPIEXEC" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
+  "$prefix/share/petscmuon/bin/mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
   grep -q "the loss fell below a tenth" run.log || { cat run.log; exit 1; }
 }
 
@@ -15,6 +15,9 @@ install PREFIX=/somewhere DESTDIR="$here/stage"
 (cd "$prefix" && find . | sort) > prefix.list
 (cd "$here/stage/somewhere" && find . | sort) > stage.list
 cmp prefix.list stage.list
+for name in man/man3/MuonStep.3 petscmuon/tutorials/ex1.c petscmuon/tutorials/nanogpt/README.md; do
+  [ -s "$prefix/share/$name" ] || { echo "$name was not installed"; exit 1; }
+done
 # What is installed can be moved and knows nothing of the tree it came from
 path() { printf '(^|[^[:alnum:]_.}-]|-[IL])%s(/|[^[:alnum:]_.-]|$)' "$(printf '%s' "$1" | sed 's/[][\\.*^$(){}?+|]/\\&/g')"; }
 if grep -rE -e "$(path "$PETSCMUON_DIR")" -e "$(path "$BUILD")" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/lib/petscmuon" "$prefix/share"; then
@@ -34,6 +37,19 @@ PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig:$SLEP
 export PKG_CONFIG_PATH
 $PCC "$PETSCMUON_DIR/tests/install/ex1.c" -o pkgconfig/ex1 $(pkg-config --cflags --libs petscmuon) -lm
 run pkgconfig/ex1
+
+# The Fortran module is compiled beside the program, and the Python package finds the library by its own place
+mkdir fortran
+(cd fortran && $FORTRAN "$prefix/include/petscmuon.f90" "$PETSCMUON_DIR/tests/fortran_train.F90" -o train $(pkg-config --libs petscmuon))
+"$MPIEXEC" -n 2 fortran/train > fortran.log 2>&1 || { cat fortran.log; exit 1; }
+PETSCMUON_DIR= PYTHONPATH=$prefix/share/petscmuon/python "$PYTHON3" -c 'import petscmuon; petscmuon.Muon().destroy(); print(petscmuon._library.library().c._name)' > python.log 2>&1 || { cat python.log; exit 1; }
+grep -q "^$prefix/" python.log || { cat python.log; exit 1; }
+# What the README says to start with is there, and mpiexec for root and small machines
+mkdir tutorial
+for f in ex1.c ex2.c ex3.c nanogpt/nanogpt.c nanogpt/README.md; do test -f "$prefix/share/petscmuon/tutorials/$f"; done
+cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.user" tutorial
+MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+"$prefix/share/petscmuon/bin/mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake

@@ -52,7 +52,7 @@ POLAR = """#include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I
 /*@
   MuonPolarSetSteps - Sets the number of steps
 
-  Logically Collective; No Fortran support
+  Logically Collective
 
   Input Parameters:
 + polar - the object
@@ -79,7 +79,7 @@ PetscErrorCode MuonPolarSetSteps(MuonPolar polar, PetscInt steps)
 /*@
   MuonPolarGetSteps - Gets the number of steps
 
-  Not Collective; No Fortran support
+  Not Collective
 
   Input Parameter:
 . polar - the object
@@ -233,7 +233,7 @@ class Style(unittest.TestCase):
   def test_man_pages(self):
     self.page("MuonPolarSetSteps - Sets the", "MuonPolarSetSteps: sets the", "the first line is")
     self.page("number of steps\n", "number of steps.\n", "without a period")
-    self.page("  Logically Collective; No Fortran support\n", "  It is nice\n", "collective")
+    self.page("  Logically Collective\n", "  It is nice\n", "collective")
     self.page("  Level: intermediate\n", "  Level: easy\n", "Level:")
     self.page("  Level: intermediate\n\n", "", "Level:")
     self.page(".seealso: `MuonPolar`", "  .seealso: `MuonPolar`", "column 0")
@@ -264,6 +264,9 @@ class Style(unittest.TestCase):
     self.assertFinds("no description", path, POLAR.replace('"Number of steps"', '"Number of steps."'))
     self.assertFinds("not in a public header", path, POLAR.replace('"MuonPolarSetSteps"', '"MuonPolarSetCount"'))
     self.assertFinds("names no function", path, POLAR.replace('"MuonPolarSetSteps"', '""'))
+    self.assertFinds("MuonPolarGetSteps() cannot be bound in Fortran", header, HEADER.replace("GetSteps(MuonPolar, PetscInt *)", "GetSteps(MuonPolar, PetscInt (*)(void))"))
+    found = self.findings({path: POLAR.replace("Logically Collective", "Logically Collective; No Fortran Support")})
+    self.assertTrue(any("MuonPolarSetSteps() is left out of the Fortran module without need" in f.message for f in found))
 
   def test_keys(self):
     path = "src/polar/impls/svd/svd.c"

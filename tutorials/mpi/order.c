@@ -57,8 +57,8 @@ int main(int argc, char **argv)
   static const char *const exchanges[] = {"star", "layerwise", "replicated"};
   PetscScalar              g[ENTRIES], sum[ENTRIES], first[ENTRIES], *all;
   PetscMPIInt              size, rank;
-  PetscBool                mpi = PETSC_FALSE;
-  int                      order[MAXRANKS];
+  PetscBool                mpi             = PETSC_FALSE;
+  int                      order[MAXRANKS] = {0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: check
+    suffix: text
     requires: double
     nsize: 4
     output_file: README.md

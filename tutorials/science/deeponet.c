@@ -2,85 +2,17 @@ static char help[] = "A DeepONet learns the solution operator a -> u of -(a u')'
                      "  mpiexec -n 2 ./deeponet -muon_rule_match '*:adamw' -muon_adamw_learning_rate 3e-3\n"
                      "  mpiexec -n 2 ./deeponet -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd\n\n";
 
-#include <petscksp.h>
+#include "diffusion.h"
 #include "mlp.h"
 
-#define CELLS  32 /* of the grid; log a is known at their midpoints, which the branch gets */
-#define POINTS (CELLS - 1)
-#define MODES  6
-
 typedef struct {
-  PetscInt     n;     /* functions of this rank */
-  PetscScalar *a, *u; /* log a and u: a column is a function */
-} Data;
-
-typedef struct {
-  MLP          branch, trunk;
+  MLP          branch, trunk; /* of log a, and of x */
   Data         train, test;
   PetscInt     batch, next;               /* functions of this rank in a step, and the first of the next step */
   PetscReal    scale;                     /* mean of u^2 in the training data of all ranks */
   PetscScalar  x[POINTS], factor[POINTS]; /* points of the grid, and x (1 - x)/2, which is u for a = 1 */
   PetscScalar *E, *dB, *dT;               /* residuals, and derivatives by the outputs of both networks */
 } DeepONet;
-
-/* count functions are dealt out to the ranks in turn. Every rank draws the numbers of all, so that the data do not depend on the number of ranks, and solves for its own */
-static PetscErrorCode CreateData(PetscInt count, PetscRandom random, Data *data)
-{
-  PetscMPIInt size, rank;
-  Mat         A;
-  Vec         b, u;
-  KSP         ksp;
-  PC          pc;
-
-  PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCheck(count % size == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " functions cannot be shared equally by %d ranks", count, size);
-  data->n = 0;
-  PetscCall(PetscMalloc2(CELLS * (count / size), &data->a, POINTS * (count / size), &data->u));
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, POINTS, POINTS, 3, NULL, &A));
-  PetscCall(MatCreateVecs(A, NULL, &b));
-  PetscCall(VecSet(b, 1 / (PetscScalar)(CELLS * CELLS))); /* h^2 */
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCCHOLESKY));
-  PetscCall(KSPSetFromOptions(ksp));
-  for (PetscInt s = 0; s < count; s++) {
-    PetscScalar *a = &data->a[CELLS * data->n];
-    PetscReal    c[MODES];
-
-    for (PetscInt k = 0; k < MODES; k++) {
-      PetscReal v[2];
-
-      for (PetscInt i = 0; i < 2; i++) PetscCall(PetscRandomGetValueReal(random, &v[i]));
-      c[k] = PetscSqrtReal(-2 * PetscLogReal(1 - v[0])) * PetscCosReal(2 * PETSC_PI * v[1]) / (PetscReal)(k + 1); /* normal, by Box and Muller */
-    }
-    if (s % size != rank) continue;
-    for (PetscInt i = 0; i < CELLS; i++) {
-      a[i] = 0;
-      for (PetscInt k = 0; k < MODES; k++) a[i] += c[k] * PetscCosReal((PetscReal)(k + 1) * PETSC_PI * ((PetscReal)i + (PetscReal)0.5) / CELLS);
-    }
-    for (PetscInt i = 0; i < POINTS; i++) {
-      const PetscScalar left = PetscExpScalar(a[i]), right = PetscExpScalar(a[i + 1]);
-
-      PetscCall(MatSetValue(A, i, i, left + right, INSERT_VALUES));
-      if (i > 0) PetscCall(MatSetValue(A, i, i - 1, -left, INSERT_VALUES));
-      if (i < POINTS - 1) PetscCall(MatSetValue(A, i, i + 1, -right, INSERT_VALUES));
-    }
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, POINTS, &data->u[POINTS * data->n], &u));
-    PetscCall(KSPSolve(ksp, b, u));
-    PetscCall(VecDestroy(&u));
-    data->n++;
-  }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* E = prediction - u for n functions from the first: the prediction at point i is factor_i <trunk(x_i), branch(a)> / width. sum is that of the squares */
 static PetscErrorCode Residual(DeepONet *net, const Data *data, PetscInt first, PetscInt n, PetscReal *sum)
@@ -176,8 +108,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &net));
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,trunk.W0:adamw")); /* vectors, and the matrix of one column */
-  PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.003));
+  PetscCall(MuonSetLearningRate(muon, (PetscReal)0.01));
+  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.01));
   PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));
@@ -201,3 +133,39 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonFinalize());
   return 0;
 }
+
+/*TEST
+
+  # short forms of the runs in the text
+  testset:
+    nsize: 2
+    output_file: README.md
+    filter: awk '/^relative/ {$4 = $4 < 0.4 ? "small" : $4; print}'
+    filter_output: awk '/^relative/ {$4 = $4 < 0.4 ? "small" : $4; print}'
+    # lengths of messages depend on what they say
+    tolerance: 5e-2
+    test:
+      suffix: text
+      # identity sends native scalars
+      requires: double
+      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150
+    test:
+      suffix: adamw
+      requires: double
+      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_rule_match '*:adamw'
+    test:
+      suffix: qsgd
+      requires: double
+      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd
+    test:
+      suffix: topk
+      requires: double
+      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_type ef21 -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor qsgd
+  testset:
+    nsize: 2
+    requires: single
+    args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 50
+    test:
+      suffix: single
+
+TEST*/

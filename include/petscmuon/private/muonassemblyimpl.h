@@ -42,6 +42,9 @@ typedef struct {
    Run is collective and does all items. Bytes are those handed to MPI in the last run. Memory is that of the messages in flight, and of the whole matrices where there is no workspace of others.
 */
 PETSC_EXTERN PetscErrorCode MuonAssemblyCopyChoices_Private(MuonAssembly from, MuonAssembly to);
+/* One that others copied: whether nothing was set since they did */
+PETSC_EXTERN PetscErrorCode MuonAssemblyFix_Private(MuonAssembly);
+PETSC_EXTERN PetscErrorCode MuonAssemblyIsFixed_Private(MuonAssembly, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonAssemblySetWorkspace(MuonAssembly, MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonAssemblySetItems(MuonAssembly, PetscInt n, const MuonAssemblyItem[]);

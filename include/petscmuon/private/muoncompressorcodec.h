@@ -60,8 +60,6 @@ PETSC_EXTERN PetscErrorCode MuonCompressorSetDense_Private(MuonCompressor, const
 /* The layout of such messages, and of others that have as many things as the array has entries */
 PETSC_EXTERN void MuonCompressorWholeLayout_Private(const MuonArray *, MuonWireForm, MuonWireValues, MuonCompressorLayout *);
 
-/* Y = 0 */
-PETSC_EXTERN PetscErrorCode MuonCompressorZero_Private(const MuonArray *Y);
 /* The operation of types with a ratio and values */
 PETSC_EXTERN PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor, size_t length, char text[]);
 

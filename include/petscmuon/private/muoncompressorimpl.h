@@ -72,6 +72,8 @@ struct _p_MuonCompressor {
   PetscInt     block;
 
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
+  PetscBool     ondevice;   /* set by the type: arrays in the memory of a device are legal */
+  PetscBool     factors;    /* set by the type: messages are factors of a low rank, those on the side of the rows that are here and those on the other one */
   PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
   MuonSVD       svd;        /* set by the type, else NULL */
   MuonStatus    status;

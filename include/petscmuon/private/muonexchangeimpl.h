@@ -61,6 +61,7 @@ struct _p_MuonExchange {
   PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
   PetscBool             setupcalled;
   MuonExchangeLink      link;
+  MuonArray            *staged; /* of sums of arrays that are not on the host, three an item: what is summed, the sum, where it belongs; NULL until there is one */
   void                 *data;
 };
 

@@ -190,6 +190,8 @@ struct _p_Muon {
   PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
   PetscBool          cost_measure;
 
+  void           *device_stream;
+  PetscBool       check_device;
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
   PetscBool       learning_rateset; /* by somebody: no default */
@@ -367,6 +369,8 @@ PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonS
 /* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
+/* Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ from the host's and are to be compared */
+PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
 /* The validation, where this step asks for it */
 PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 /* Worker, exchange, server, exchange, agreement, commit */
@@ -377,6 +381,7 @@ PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok)
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 /* Votes: what the rest of the driver does of a group by messages of each piece */
 PETSC_INTERN PetscErrorCode MuonVotesCreate_Private(MuonGroup);
+PETSC_INTERN PetscErrorCode MuonVotesCheck_Private(Muon); /* an error, on every rank, where what was chosen does not go with votes */
 PETSC_INTERN PetscErrorCode MuonVotesSetUp_Private(Muon, MuonGroup);
 PETSC_INTERN PetscErrorCode MuonVotesWorkers_Private(Muon, MuonGroup, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);

@@ -33,6 +33,8 @@ typedef struct {
   void (*fence)(void);
   /* For tests and for comparisons with the host: kernels copy arrays that are on the host as well, where staged is 1; else they end the program with a message */
   void (*stage)(int staged);
+  /* Tells the name of each kernel before it is queued, until NULL is given */
+  void (*trace)(void (*told)(const char kernel[]));
 } MuonDevice;
 
 /* NULL where the library was built without Kokkos */

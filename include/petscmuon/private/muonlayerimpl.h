@@ -62,6 +62,7 @@ struct _p_MuonLayer {
   MuonLayerArray   array;
   MuonArray        shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   /* The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and the weights' precision and is made when first asked for */
+  PetscBool        wholeasked;    /* on one rank, where it changes nothing but the type of the gradient's matrix */
   PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
   PetscBool        nogradient;    /* the caller said that there is none */
   PetscBool        asked;         /* somebody took or gave a gradient since the last step */
@@ -144,6 +145,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray
 
 /* An error that names the function to call instead, where the storage is another: function without Vec or Array at its end */
 PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
+/* An error where what is not NULL is in another memory */
+PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
 /* Memory that is laid out as the weights are */
 PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);

@@ -43,9 +43,11 @@ struct _p_MuonLMO {
   MuonStatus    status;
   double        dual; /* of the last apply */
   MuonWorkspace work;
-  PetscBool     gathers; /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
-  int           form;    /* set by the type: the MuonWireForm of the messages of its steps */
-  unsigned int  layer;   /* hash of the name that messages carry */
+  PetscBool     gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
+  PetscBool     ondevice; /* set by the type: matrices in the memory of a device are legal */
+  MuonMemory    memory;   /* that of the matrices to come; set by who knows */
+  int           form;     /* set by the type: the MuonWireForm of the messages of its steps */
+  unsigned int  layer;    /* hash of the name that messages carry */
   void         *data;
 };
 

@@ -6,7 +6,7 @@
 #include <petscmuonretro.h>
 #include <petscmuonsys.h>
 #include <petscmuonconf.h>
-#include <petscmuon/private/muonarray.h>
+#include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>
 
@@ -14,11 +14,11 @@
 static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes, PetscLogDouble reductions)
 {
 #if PetscDefined(USE_LOG)
-  petsc_send_ct += messages;
-  petsc_recv_ct += messages;
-  petsc_send_len += bytes;
-  petsc_recv_len += bytes;
-  petsc_allreduce_ct += reductions;
+  MuonAddLogDouble(petsc_send_ct, messages);
+  MuonAddLogDouble(petsc_recv_ct, messages);
+  MuonAddLogDouble(petsc_send_len, bytes);
+  MuonAddLogDouble(petsc_recv_len, bytes);
+  MuonAddLogDouble(petsc_allreduce_ct, reductions);
 #else
   (void)messages;
   (void)bytes;
@@ -68,6 +68,10 @@ typedef enum {
 PETSC_EXTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
+/* The same in a memory: the slots of host and device are two */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
+/* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
@@ -145,7 +149,8 @@ typedef struct _n_MuonStateVisitor {
   MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
   /* Not NULL where state is about to be restored. Who makes an array at the first step only has it made now, where there is a state of this name: of the shape and precision that state of the layer has here where it is entrywise, else of its own */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
-  void *ctx;
+  PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
+  void     *ctx;
 } MuonStateVisitor;
 
 /* What objects call in their routine. An array without data is none */
@@ -156,6 +161,15 @@ PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char n
 PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
 
+/* Its bytes; nothing is freed where data is NULL */
+PETSC_EXTERN PetscErrorCode MuonMemoryAllocate(MuonMemory, size_t bytes, void **data);
+PETSC_EXTERN PetscErrorCode MuonMemoryFree(MuonMemory, void *data);
+PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
+/*
+   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees. read: it has the entries; write: the array gets what they became
+*/
+PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
+PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
 /* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
 PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 

@@ -139,6 +139,20 @@ PetscErrorCode MuonAssemblyCopyChoices_Private(MuonAssembly from, MuonAssembly t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonAssemblyFix_Private(MuonAssembly assembly)
+{
+  PetscFunctionBegin;
+  assembly->setupcalled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAssemblyIsFixed_Private(MuonAssembly assembly, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = assembly->setupcalled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly assembly, size_t length, char text[])
 {
   PetscFunctionBegin;

@@ -80,7 +80,9 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
   c->data       = NULL;
   c->assignment = PETSC_FALSE;
+  c->ondevice   = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
+  c->factors    = PETSC_FALSE;
   PetscCall((*create)(c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)c));

@@ -453,13 +453,36 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
 
 PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
 {
+  MuonArray *staged;
+
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
   PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  if (in->memory == MUON_DEVICE) {
+    if (exchange->staged == NULL) PetscCall(PetscCalloc1(3 * exchange->nitems, &exchange->staged));
+    staged = &exchange->staged[3 * item];
+    PetscCall(MuonArrayOnHost(in, PETSC_TRUE, &staged[0]));
+    PetscCall(MuonArrayOnHost(out, PETSC_FALSE, &staged[1]));
+    staged[2] = *out;
+    in        = &staged[0];
+    out       = &staged[1];
+  }
   PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sum that MPI has finished goes to where it belongs */
+static PetscErrorCode MuonExchangeUnstage_Private(MuonExchange exchange, PetscInt item)
+{
+  MuonArray *staged = exchange->staged == NULL ? NULL : &exchange->staged[3 * item];
+
+  PetscFunctionBegin;
+  if (staged == NULL || staged[0].data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonArrayOffHost(&staged[2], PETSC_TRUE, &staged[1]));
+  PetscCall(MuonArrayDestroy(&staged[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,6 +493,7 @@ PetscErrorCode MuonExchangeReduceWait(MuonExchange exchange, PetscInt item)
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWaitSome(&link->transport, link->sumbegin[item], link->sumend[item])));
+  PetscCall(MuonExchangeUnstage_Private(exchange, item));
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -486,6 +510,7 @@ PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
   PetscCall(PetscArrayzero(exchange->link->sumend, exchange->nitems));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
+  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeUnstage_Private(exchange, i));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

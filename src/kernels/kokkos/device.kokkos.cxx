@@ -2,6 +2,7 @@
    The memory of the device, the life of Kokkos, and the table of its kernels.
 */
 #include "muonkokkos.hpp"
+#include "muonvendor.h"
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -20,10 +21,11 @@ struct Buffer {
 
 constexpr int Deepest = 16;
 
-Buffer buffer[Deepest];
-int    depth  = 0;
-Space *space  = NULL;
-int    staged = 0;
+Buffer buffer[Deepest], kept[2];
+int    depth               = 0;
+Space *space               = NULL;
+int    staged              = 0;
+void (*told)(const char *) = NULL;
 
 void *Allocate(size_t bytes)
 {
@@ -46,9 +48,11 @@ void Release(void *data)
 /* Called while Kokkos still has its memory, whoever ends it */
 void Forget()
 {
-  for (int k = 0; k < Deepest; k++) {
-    Release(buffer[k].data);
-    buffer[k] = Buffer{NULL, 0};
+  for (int k = 0; k < Deepest + 2; k++) {
+    Buffer &one = k < Deepest ? buffer[k] : kept[k - Deepest];
+
+    Release(one.data);
+    one = Buffer{NULL, 0};
   }
   delete space;
   space = NULL;
@@ -59,9 +63,23 @@ void End()
   if (Kokkos::is_initialized()) Kokkos::finalize();
 }
 
+/* What is in it is lost where it grows */
+void Grow(Buffer &one, size_t bytes)
+{
+  if (bytes <= one.bytes) return;
+  Instance().fence();
+  Release(one.data);
+  one = Buffer{Allocate(bytes), bytes};
+  if (one.data == NULL) {
+    std::fprintf(stderr, "PetscMuon: the device has no room for %zu bytes of scratch memory\n", bytes);
+    std::abort();
+  }
+}
+
 void SetStream(void *stream)
 {
   if (Start() != NULL) return;
+  MuonVendorSetStream(stream);
   delete space;
 #if defined(KOKKOS_ENABLE_CUDA)
   space = stream == NULL ? new Space() : new Space((cudaStream_t)stream);
@@ -87,6 +105,11 @@ void Fence()
 void Stage(int on)
 {
   staged = on;
+}
+
+void Trace(void (*to)(const char *))
+{
+  told = to;
 }
 
 } // namespace
@@ -151,6 +174,11 @@ void Copy(size_t bytes, const void *from, void *to)
   }
 }
 
+void Tell(const char *kernel)
+{
+  if (told != NULL) told(kernel);
+}
+
 void CheckStaged(const char *what)
 {
   if (staged) return;
@@ -165,17 +193,15 @@ Scratch::Scratch(size_t bytes) : data_(NULL)
     std::fprintf(stderr, "PetscMuon: a kernel of the device with more than %d pieces of scratch memory\n", Deepest);
     std::abort();
   }
-  if (bytes > buffer[depth].bytes) {
-    Instance().fence();
-    Release(buffer[depth].data);
-    buffer[depth] = Buffer{Allocate(bytes), bytes};
-    if (buffer[depth].data == NULL) {
-      std::fprintf(stderr, "PetscMuon: the device has no room for %zu bytes of scratch memory\n", bytes);
-      std::abort();
-    }
-  }
+  Grow(buffer[depth], bytes);
   if (bytes > 0) data_ = buffer[depth].data;
   depth++;
+}
+
+void *Kept(int which, size_t bytes)
+{
+  Grow(kept[which], bytes);
+  return Raw((char *)kept[which].data);
 }
 
 Scratch::~Scratch()
@@ -216,7 +242,8 @@ extern "C" const MuonDevice *MuonDeviceKokkos(void)
                                     muon::Zero,
                                     muon::SetStream,
                                     muon::Fence,
-                                    muon::Stage};
+                                    muon::Stage,
+                                    muon::Trace};
 
   return &device;
 }

@@ -32,6 +32,8 @@ const char *Start();
 const Space &Instance();
 bool         Owns(const void *data);
 void         Copy(size_t bytes, const void *from, void *to);
+/* To who follows the kernels */
+void Tell(const char *kernel);
 /* Ends the program unless arrays of the host may be staged */
 void CheckStaged(const char *what);
 
@@ -56,6 +58,9 @@ public:
 private:
   void *data_;
 };
+
+/* One of two buffers that stay between kernels, as these use it; it only grows, and what is in it is lost then */
+void *Kept(int which, size_t bytes);
 
 /* What a kernel reads, writes or both: there already, or a copy of what is on the host for as long as this lives */
 enum Use {
@@ -107,6 +112,7 @@ KOKKOS_INLINE_FUNCTION size_t At(size_t m, size_t ld, size_t e)
 
 template <class F> void Each(const char *kernel, size_t count, const F &f)
 {
+  Tell(kernel);
   if (count > 0) Kokkos::parallel_for(kernel, Range(Instance(), 0, (int64_t)count), f);
 }
 
@@ -123,6 +129,7 @@ template <class F> bool Any(const char *kernel, size_t count, const F &f)
 {
   int any = 0;
 
+  Tell(kernel);
   if (count > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)count), AnyOf<F>{f}, Kokkos::Max<int>(any));
   return any > 0;
 }
@@ -243,6 +250,7 @@ template <class REAL, bool numbers> REAL Most(const char *kernel, size_t m, size
 {
   uint64_t most = 0;
 
+  Tell(kernel);
   if (m * n > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)(m * n)), LargestOf<REAL, numbers>{x, m, ldx}, Kokkos::Max<uint64_t>(most));
   return Number<REAL>((typename Bits<REAL>::type)most);
 }

@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <string.h>
 
 /*
    The gradient of a step: the caller's own, in whatever storage, or a buffer of the layer's that the caller fills and the step may overwrite.
@@ -56,6 +57,15 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
   return layer->ranks > 1 && layer->wholegradient == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the same, so that a program does what it does on more */
+static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
+{
+  const char *const type = layer->W != NULL ? ((PetscObject)layer->W)->type_name : layer->w != NULL ? ((PetscObject)layer->w)->type_name : "";
+
+  if (layer->ranks > 1 || layer->wholeasked) return MuonLayerHasParallelGradient_Private(layer);
+  return strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /*@
   MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are spread over the ranks of a worker
 
@@ -78,6 +88,10 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (layer->ranks == 1 && whole != layer->wholeasked) {
+    PetscCall(MuonLayerResetGradient_Private(layer));
+    layer->wholeasked = whole;
+  }
   if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(layer->storage != MUON_LAYER_SLICE, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a slice of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name,
              layer->ranks);
@@ -153,9 +167,12 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   if (layer->gradientmat == NULL) {
     PetscInt columns = layer->n;
 
-    if (MuonLayerHasParallelGradient_Private(layer)) {
+    if (MuonLayerHasParallelType_Private(layer)) {
       PetscCall(MatGetLocalSize(layer->W, NULL, &columns));
-      PetscCall(MatCreateDense(layer->comm, layer->rows, columns, layer->m, layer->n, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
+      PetscCall(MatCreate(layer->comm, &layer->gradientmat));
+      PetscCall(MatSetSizes(layer->gradientmat, layer->rows, columns, layer->m, layer->n));
+      PetscCall(MatSetType(layer->gradientmat, MATMPIDENSE));
+      PetscCall(MatMPIDenseSetPreallocation(layer->gradientmat, (PetscScalar *)layer->gradient.data));
     } else PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, columns, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
     PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
   }
@@ -193,7 +210,7 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   }
   PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_VEC));
   if (layer->gradientvec == NULL) {
-    if (MuonLayerHasParallelGradient_Private(layer)) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
+    if (MuonLayerHasParallelType_Private(layer)) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
     else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
     PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
   }
@@ -282,8 +299,8 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
     PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &ranks));
-    if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    PetscCall(PetscObjectTypeCompare((PetscObject)G, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, &dense));
+    if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)G, &dense, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, layer->ranks == 1 ? MATMPIDENSE : "", ""));
     PetscCheck(dense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE);
     PetscCall(MatGetSize(G, &m, &n));
     PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
@@ -325,7 +342,7 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
     PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)g), &ranks));
-    if (ranks == 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
     PetscCall(PetscObjectTypeCompareAny((PetscObject)g, &standard, VECSEQ, VECMPI, ""));
     PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s or %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ, VECMPI);
     PetscCall(VecGetSize(g, &m));
@@ -362,6 +379,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (g != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerSetGradient"));
+  PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", g));
   PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
   layer->userarray = g;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -238,6 +238,35 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory, const char what[], const void *data)
+{
+  const MuonDevice *device = MuonDeviceGet();
+  const int         there  = device != NULL && data != NULL && device->owns(data);
+
+  PetscFunctionBegin;
+  PetscCheck(data == NULL || there == (memory == MUON_DEVICE), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": %s in the memory of the %s, expected that of the %s", name, what, there ? "device" : "host",
+             memory == MUON_DEVICE ? "device" : "host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the weights are, as the caller says or as their pointer tells, and whether there are kernels for it */
+static PetscErrorCode MuonLayerFindMemory_Private(const char name[], MuonLayerArray *a)
+{
+  const MuonDevice *device = MuonDeviceGet();
+  const char       *reason;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(a->memtype) && device != NULL && a->w != NULL && device->owns(a->w)) a->memtype = PETSC_MEMTYPE_DEVICE;
+  if (PetscMemTypeDevice(a->memtype)) {
+    PetscCheck(device != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array in the memory of a device, and this PetscMuon was built without Kokkos, expected PETSC_MEMTYPE_HOST", name);
+    reason = device->start();
+    PetscCheck(reason == NULL, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Layer \"%s\": an array in the memory of a device, and %s", name, reason);
+  }
+  PetscCall(MuonLayerCheckMemory_Private(name, PetscMemTypeDevice(a->memtype) ? MUON_DEVICE : MUON_HOST, "weights", a->w));
+  PetscCall(MuonLayerCheckMemory_Private(name, PetscMemTypeDevice(a->memtype) ? MUON_DEVICE : MUON_HOST, "a gradient", a->g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
 
@@ -272,7 +301,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   a = *array;
   PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
   PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
-  PetscCheck(PetscMemTypeHost(a.memtype), PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array in the memory of a device, expected PETSC_MEMTYPE_HOST: this build has no kernels for devices", name);
+  PetscCall(MuonLayerFindMemory_Private(name, &a));
   PetscCheck(a.M >= 0 && a.N >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": an array of %" PetscInt_FMT " x %" PetscInt_FMT " entries, expected sizes of at least 0", name, a.M, a.N);
   if (a.rows == PETSC_DECIDE) a.rows = a.M;
   PetscCallMPI(MPI_Comm_size(a.comm, &size));
@@ -288,7 +317,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.n         = (size_t)(a.rowmajor ? a.rows : a.N);
   shape.ld        = (size_t)a.ld;
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
-  shape.memory    = MUON_HOST;
+  shape.memory    = PetscMemTypeHost(a.memtype) ? MUON_HOST : MUON_DEVICE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
   (*layer)->array     = a;

@@ -16,8 +16,15 @@ PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned in
     const size_t entries = MuonArrayEntries(&W), bytes = MuonArrayEntryBytes(&W), part = entries / MUON_LAYER_SLICES, rest = entries % MUON_LAYER_SLICES;
     const size_t first = slice < 0 ? 0 : part * (size_t)slice + PetscMin((size_t)slice, rest), last = slice < 0 ? entries : first + part + ((size_t)slice < rest ? 1 : 0);
     size_t       count;
+    void        *copy;
 
-    for (size_t at = first; at < last; at += count) {
+    if (W.memory != MUON_HOST && last > first) {
+      PetscCall(MuonMemoryAllocate(MUON_HOST, (last - first) * bytes, &copy));
+      MuonArrayKernels(&W)->Residual(W.m, W.n, W.data, W.ld, NULL, 0, first, last - first, copy);
+      crc = MuonWireCRC32C(crc, (const unsigned char *)copy, (last - first) * bytes);
+      PetscCall(MuonMemoryFree(MUON_HOST, copy));
+    }
+    for (size_t at = first; at < last && W.memory == MUON_HOST; at += count) {
       const size_t line = at / W.m, within = at % W.m;
 
       count = W.ld == W.m ? last - at : PetscMin(W.m - within, last - at); /* gaps between lines do not count */

@@ -69,9 +69,10 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscTryTypeMethod(lmo, destroy);
   PetscCall(MuonSVDDestroy(&lmo->svd));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
-  lmo->data    = NULL;
-  lmo->form    = MUON_LMO_NO_FORM;
-  lmo->gathers = PETSC_FALSE;
+  lmo->data     = NULL;
+  lmo->form     = MUON_LMO_NO_FORM;
+  lmo->gathers  = PETSC_FALSE;
+  lmo->ondevice = PETSC_FALSE;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));

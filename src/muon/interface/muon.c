@@ -266,6 +266,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   MuonShapeFactor      factor    = muon->shape_factor;
   MuonNaNPolicy        nan       = muon->nan;
   MuonStatePrecision   precision = muon->state_precision;
+  PetscBool            check     = PETSC_FALSE;
   MuonAssemblyKind     kind      = muon->assembly_kind == PETSC_DETERMINE ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)muon->assembly_kind;
   MuonExchange         exchange;
   MuonAssembly         assembly;
@@ -339,6 +340,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetMaxSteps(muon, count));
   PetscCall(PetscOptionsInt("-muon_seed", "Seed of the compressors' random numbers", "MuonSetSeed", (PetscInt)muon->seed, &count, &flg));
   if (flg) PetscCall(MuonSetSeed(muon, (PetscInt64)count));
+  PetscCall(PetscOptionsBool("-muon_check_device", "Compare the kernels of a device with the host's", "MuonSetCheckDevice", muon->check_device, &check, &flg));
+  if (flg) PetscCall(MuonSetCheckDevice(muon, check));
   PetscCall(PetscOptionsEnum("-muon_state_precision", "Precision of momentum, estimates and scratch", "MuonSetStatePrecision", MuonStatePrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
   if (flg) PetscCall(MuonSetStatePrecision(muon, precision));
   PetscCall(PetscOptionsBool("-muon_count_entropy", "Count the entropy of messages", "MuonSetCountEntropy", muon->count_entropy, &set, &flg));
@@ -415,6 +418,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
+. -muon_check_device flg           - compares the kernels of a device with the host's before the first step
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)

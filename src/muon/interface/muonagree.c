@@ -74,6 +74,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step; each setter must be called with the same values on every rank", muon->step);
   PetscCall(MuonCheckSchedule_Private(muon));
+  PetscCall(MuonVotesCheck_Private(muon));
   *ok = PETSC_FALSE;
   if (drifted && worst != MUON_STATUS_CORRUPT) {
     /* Weights that differ explain what failed */

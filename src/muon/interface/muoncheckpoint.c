@@ -412,26 +412,29 @@ static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*vis
 {
   MuonStateVisitor visitor;
   MuonState        state;
-  MuonArray        W;
+  MuonArray        W, host;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   PetscCall(PetscMemzero(&state, sizeof(state)));
-  visitor.visit = visit;
-  visitor.make  = visit == MuonCheckpointIgnore_Private ? MuonCheckpointMake_Private : NULL;
-  visitor.ctx   = walk;
-  walk->count   = 0;
+  visitor.visit  = visit;
+  visitor.make   = visit == MuonCheckpointIgnore_Private ? MuonCheckpointMake_Private : NULL;
+  visitor.ctx    = walk;
+  visitor.onhost = PETSC_TRUE;
+  walk->count    = 0;
   if (walk->reader == NULL || muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonVisitState(muon, &visitor));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));
+    PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
     state.layer     = ((PetscObject)muon->layer[l])->name;
     state.name      = MUON_CHECKPOINT_WEIGHTS;
     state.holder    = MUON_STATE_EVERYONE;
     state.entrywise = PETSC_TRUE;
-    state.array     = &W;
-    state.bytes     = MuonArrayBytes(&W);
-    state.data      = W.data;
+    state.array     = &host;
+    state.bytes     = MuonArrayBytes(&host);
+    state.data      = host.data;
     PetscCall((*visit)(&visitor, &state));
+    PetscCall(MuonArrayOffHost(&W, write, &host));
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], write, &W));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -586,6 +586,68 @@ static PetscErrorCode MuonCostViewVotes_Private(Muon muon, PetscViewer viewer, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Inside workers of several ranks, group by group: rows of the matrices on their way to oracles, beside whole gradients that are summed and whole weights that are gathered. Whether a kind is possible is not asked: those that a layer
+   cannot have cost what they would
+*/
+static PetscErrorCode MuonCostViewAssemblies_Private(Muon muon, PetscViewer viewer, const MuonCostLink *link)
+{
+  static const MuonAssemblyKind kinds[MUON_COST_ASSEMBLIES] = {MUON_ASSEMBLY_ALLGATHER, MUON_ASSEMBLY_OWNER, MUON_ASSEMBLY_GRAM};
+  MuonAssembly                  assembly;
+  MuonAssemblyPrecision         precision;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetAssembly(muon, &assembly));
+  PetscCall(MuonAssemblyGetPrecision(assembly, &precision));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup  group = muon->group[g];
+    const int        size  = group->partition->size;
+    const PetscBool  rows  = group->npieces > 0 && group->piece[0].cut ? PETSC_TRUE : PETSC_FALSE;
+    double           entry = 0, gathered, sums = 0, weights = 0;
+    size_t           n         = 0;
+    PetscBool        all[3]    = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
+    char             title[96] = "";
+    MuonCostLayer   *layer;
+    MuonCost         before, behind;
+    MuonAssemblyKind kind;
+
+    if (size == 1 || group->npieces == 0) continue;
+    PetscCall(PetscMalloc1(group->npieces, &layer));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      MuonPiece     *piece = &group->piece[k];
+      MuonArray      state, shape;
+      PetscLogDouble flops;
+
+      PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+      PetscCall(MuonLayerGetShape(piece->layer, &shape));
+      if (piece->mean.data != NULL) sums += (double)piece->layer->m * (double)piece->layer->n * (double)MuonArrayEntryBytes(&shape);
+      if (piece->cut) weights += (double)piece->layer->m * (double)piece->layer->n * (double)MuonArrayEntryBytes(&shape);
+      PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
+      if (kind == MUON_ASSEMBLY_NONE) continue;
+      for (int a = 0; a < MUON_COST_ASSEMBLIES; a++) all[a] = kind == kinds[a] ? all[a] : PETSC_FALSE;
+      layer[n].rows    = (double)piece->layer->m;
+      layer[n].columns = (double)piece->layer->n;
+      layer[n].flops   = (double)flops;
+      entry            = PetscMax(entry, (double)MuonArrayEntryBytes(&state));
+      n++;
+    }
+    gathered = precision == MUON_ASSEMBLY_PRECISION_BF16 ? 2 : precision == MUON_ASSEMBLY_PRECISION_SINGLE ? PetscMin(entry, 4.0) : entry;
+    before   = MuonCostOfPattern(MUON_COST_REDUCE_SCATTER, size, sums);
+    behind   = MuonCostOfPattern(MUON_COST_ALLGATHER_RING, size, weights / size);
+    PetscCall(PetscSNPrintf(title, sizeof(title), "inside workers of %d ranks, * the assembly of all matrices", size));
+    PetscCall(MuonCostViewHead_Private(viewer, title));
+    for (int a = 0; a < MUON_COST_ASSEMBLIES; a++) {
+      MuonCost cost = MuonCostOfAssembly((MuonCostAssembly)a, size, n, layer, entry, gathered);
+
+      if (sums > 0) MuonCostAdd(&cost, &before);
+      if (weights > 0) MuonCostAdd(&cost, &behind);
+      PetscCall(MuonCostViewRow_Private(viewer, n > 0 && all[a] ? "*" : "", rows ? MUONEXCHANGEROWS : "assembly", MuonAssemblyKinds[kinds[a]], link, &cost));
+    }
+    PetscCall(PetscFree(layer));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer viewer, const MuonCostLink *link, double entries)
 {
   MuonCostLayer *layer;
@@ -642,7 +704,9 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
 
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange would choose; sizes are the most that a
   message may have, which messages that are packed by entropy stay below, and after a step those of this step.
-  The second is of votes on signs, one bit an entry up, and the third of the published ways to distribute Muon without compression. The oracles' work is that of the busiest rank, as a part of all; it is not in the seconds.
+  Where layers are spread over the ranks of a worker, or `MUONEXCHANGEROWS` keeps their state in rows, another table is of what moves inside a worker, with each `MuonAssemblyKind` for all matrices that need one\: whole gradients that are
+  summed, rows to oracles and back, and whole weights.
+  The next is of votes on signs, one bit an entry up, and the last of the published ways to distribute Muon without compression. The oracles' work is that of the busiest rank, as a part of all; it is not in the seconds.
 
   No step is taken.
 
@@ -677,6 +741,7 @@ PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "link: %.4g us a message (%s), %.4g Gbit/s each way (%s); %.4g GB/s of messages are summed or voted on (%s)\n", 1e6 * link.alpha, how[0], 8e-9 / link.beta, how[1], 1e-9 / link.gamma, how[2]));
   if (muon->npieces > 0) {
     PetscCall(MuonCostViewExchanges_Private(muon, viewer, &link));
+    PetscCall(MuonCostViewAssemblies_Private(muon, viewer, &link));
     PetscCall(MuonCostViewVotes_Private(muon, viewer, &link, entries));
     PetscCall(MuonCostViewDistributions_Private(muon, viewer, &link, entries));
   }

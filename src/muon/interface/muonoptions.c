@@ -56,6 +56,8 @@ static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], PetscBo
   *read = PETSC_TRUE;
   PetscCall(PetscSNPrintf(type, sizeof(type), "%.*s", (int)strcspn(key, "_"), key));
   PetscCall(PetscFunctionListFind(MuonList, type, &create));
+  PetscCall(PetscStrcmp(type, "svd", &same)); /* SLEPc's, behind the prefix of another class */
+  if (same) *read = PETSC_FALSE;
   PetscCall(PetscStrcmp(type, "muon", &own));
   PetscCall(PetscStrcmp(key, "ef21_downlink", &same));
   if (layer && (own || create != NULL) && same == PETSC_FALSE) *read = PETSC_FALSE;

@@ -42,7 +42,7 @@ static PetscErrorCode MuonMixMomentum_Private(double previous, const MuonArray *
   *finite = 1;
   if (M->data == NULL) previous = 0;
   if (G->data != NULL) *finite = (G->precision == Z->precision ? kernels->Momentum : kernels->MomentumOther)(Z->m, Z->n, previous, M->data, M->ld, fresh, G->data, G->ld, Z->data, Z->ld);
-  else if (previous == 0) PetscCall(PetscMemzero(Z->data, MuonArrayBytes(Z)));
+  else if (previous == 0) PetscCall(MuonArrayZero(Z));
   else MuonArrayAxpby(previous, M, 0, Z);
   PetscCall(PetscLogFlops((previous != 0 ? 3.0 : 1.0) * (PetscLogDouble)MuonArrayEntries(Z)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,6 +231,7 @@ PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, cons
     PetscCall(MuonExchangeUpGet(piece->group->exchange, (PetscMPIInt)j, piece->item, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
       PetscCall(MuonCompressorDecodeArray(piece->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
+      if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     MuonStatusMerge(received, status);
@@ -305,10 +306,14 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonA
   MuonStatus     encoded;
   size_t         most, bytes;
   unsigned char *to;
+  MuonArray      host;
 
   PetscFunctionBegin;
   if (piece->group->direct || piece->group->votes != NULL) {
-    MuonHashReplica_Private(piece, MuonArrayBytes(Xnew), Xnew->data);
+    if (piece->layer->owner >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
+    MuonHashReplica_Private(piece, MuonArrayBytes(&host), host.data);
+    PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonCompressorSetStep(piece->down, muon->step));
@@ -528,6 +533,11 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l]->shape.memory == MUON_HOST) continue;
+    MuonDeviceGet()->setstream(muon->device_stream);
+    break;
+  }
   for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
   record.asked = (double)asked;
   record.loss  = (double)loss;

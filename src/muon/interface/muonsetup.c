@@ -436,10 +436,14 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 @*/
 PetscErrorCode MuonSetUp(Muon muon)
 {
+  PetscBool fixed;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
+    PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
     PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -465,6 +469,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
@@ -478,7 +483,9 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(MuonSetUpState_Private(muon, &muon->piece[p]));
     PetscTryTypeMethod(muon, setup, &muon->piece[p]);
   }
+  PetscCall(MuonVotesCheck_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
+  PetscCall(MuonAssemblyFix_Private(muon->assembly));
   muon->setupcalled = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));

@@ -198,15 +198,16 @@ static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const 
   PetscCall(PetscMemzero(&search, sizeof(search)));
   PetscCall(PetscStrlen(MUON_STATE_OF_SERVER, &length));
   PetscCall(PetscStrncmp(name, MUON_STATE_OF_SERVER, length, &search.server));
-  search.layer  = ((PetscObject)layer)->name;
-  search.piece  = piece->name;
-  search.name   = name + (search.server ? length : 0);
-  search.at     = piece;
-  search.set    = set;
-  search.fits   = PETSC_TRUE;
-  visitor.visit = MuonCopyState_Private;
-  visitor.make  = set ? MuonMakeState_Private : NULL;
-  visitor.ctx   = &search;
+  search.layer   = ((PetscObject)layer)->name;
+  search.piece   = piece->name;
+  search.name    = name + (search.server ? length : 0);
+  search.at      = piece;
+  search.set     = set;
+  search.fits    = PETSC_TRUE;
+  visitor.visit  = MuonCopyState_Private;
+  visitor.make   = set ? MuonMakeState_Private : NULL;
+  visitor.ctx    = &search;
+  visitor.onhost = PETSC_TRUE;
   if (A != NULL) {
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
     PetscCheck(dense, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a matrix of type %s for its state %s, expected %s or %s", search.layer, ((PetscObject)A)->type_name, name, MATSEQDENSE, MATMPIDENSE);

@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <stdio.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
@@ -20,10 +21,18 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as often as there are such ranks */
+static const char *MuonDescribeFactors(const MuonPiece *piece, MuonCompressor c, size_t length, char text[])
+{
+  text[0] = '\0';
+  if (piece->ranges != NULL && c->factors) (void)snprintf(text, length, " (V %d times)", piece->group->partition->size);
+  return text;
+}
+
 /* How a layer's messages are made, where it is known */
 static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  char up[100], down[100];
+  char up[100], down[100], factors[2][32];
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->npieces; p++) {
@@ -33,7 +42,8 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
     PetscCall(MuonCompressorDescribe_Private(piece->up, sizeof(up), up));
     PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
     if (piece->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(piece->down, sizeof(down), down));
-    PetscCall(PetscSNPrintf(text, length, "up %s, down %s", up, down));
+    PetscCall(PetscSNPrintf(text, length, "up %s%s, down %s%s", up, MuonDescribeFactors(piece, piece->up, sizeof(factors[0]), factors[0]), down,
+                            piece->downlink == MUON_DOWNLINK_WEIGHTS ? MuonDescribeFactors(piece, piece->down, sizeof(factors[1]), factors[1]) : ""));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,6 +178,15 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  if (muon->weights != NULL) {
+    double least = muon->weights[0], most = least;
+
+    for (PetscMPIInt r = 1; r < muon->size; r++) {
+      least = PetscMin(least, muon->weights[r]);
+      most  = PetscMax(most, muon->weights[r]);
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
+  }
   if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));

@@ -546,7 +546,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonPiece *piece, PetscInt num
   PetscCall(MuonLayerGetRowsBlock(piece->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
-  PetscCall(PetscMemzero(S->data, MuonArrayBytes(S)));
+  PetscCall(MuonArrayZero(S));
   if (one != NULL) PetscCall(MuonVotesMove_Private(muon, piece->group->votes, one, 1, S, 1, S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -569,7 +569,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLa
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
-  PetscCall(PetscMemzero(S.data, MuonArrayBytes(&S)));
+  PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(piece); b++) {
     const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
     const MuonArray       part = MuonVotesPart(one, &S);
@@ -610,6 +610,18 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonVotesCheck_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece = &muon->piece[p];
+
+    PetscCheck(piece->group->votes == NULL || muon->weight_decay_style != MUON_WEIGHT_DECAY_CAUTIOUS || piece->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled", MuonPrefix(muon), ((PetscObject)piece->layer)->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
 {
   MuonLayerStepInfo info;
@@ -617,8 +629,6 @@ static PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonPiece *piece, Muon
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
-  PetscCheck(info.cautious == PETSC_FALSE || piece->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled",
-             MuonPrefix(muon), piece->name);
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
   if (piece->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, piece, &info, &W, status));

@@ -74,6 +74,7 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   polar->ownprecision    = PETSC_DETERMINE;
   polar->owntolerance    = 0.0;
   polar->gathers         = PETSC_FALSE;
+  polar->ondevice        = PETSC_FALSE;
   polar->owncoefficients = NULL;
   PetscCall((*create)(polar));
   PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));

@@ -67,14 +67,11 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[],
 /* The factor of one that was looked at. Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken for columns */
 static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const MuonMatrix *G, const MuonMatrix *Q)
 {
-  const MuonArray *q    = &Q->here;
-  MuonMatrix       from = *G, to = *Q;
+  MuonMatrix from = *G, to = *Q;
 
   PetscFunctionBegin;
   polar->status = input == INPUT_NANORINF ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
-  if (input == INPUT_ZERO) {
-    for (size_t j = 0; j < q->n; j++) PetscCall(PetscMemzero((char *)q->data + j * q->ld * MuonArrayEntryBytes(q), q->m * MuonArrayEntryBytes(q)));
-  }
+  if (input == INPUT_ZERO) PetscCall(MuonArrayZero(&Q->here));
   if (input != INPUT_FINITE) PetscFunctionReturn(PETSC_SUCCESS);
   if (G->size == 1) {
     from.here.rowmajor = to.here.rowmajor = 0;

@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../kernels/muonpolarkernels.h"
 
-const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
+const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
 
 /*@
@@ -212,10 +212,10 @@ PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, P
 
   Input Parameters:
 + polar     - the object
-- precision - `MUON_POLAR_PRECISION_SINGLE`, `MUON_POLAR_PRECISION_DOUBLE`, `MUON_POLAR_PRECISION_BF16`, or `MUON_POLAR_PRECISION_DETERMINE` (`PETSC_DETERMINE`) for what the method takes
+- precision - `MUON_POLAR_PRECISION_SINGLE`, `MUON_POLAR_PRECISION_DOUBLE`, `MUON_POLAR_PRECISION_BF16`, `MUON_POLAR_PRECISION_TF32`, or `MUON_POLAR_PRECISION_DETERMINE` (`PETSC_DETERMINE`) for what the method takes
 
   Options Database Key:
-. -lmo_polar_precision single|double|bf16 - the precision, that of the method by default
+. -lmo_polar_precision single|double|bf16|tf32 - the precision, that of the method by default
 
   Level: intermediate
 
@@ -235,7 +235,7 @@ PetscErrorCode MuonPolarSetPrecision(MuonPolar polar, MuonPolarPrecision precisi
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(polar, precision, 2);
-  PetscCheck((int)precision >= (int)MUON_POLAR_PRECISION_DETERMINE && (int)precision <= (int)MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck((int)precision >= (int)MUON_POLAR_PRECISION_DETERMINE && (int)precision <= (int)MUON_POLAR_PRECISION_TF32, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
              "Option -%slmo_polar_precision is number %d, expected one of MuonPolarPrecision", MuonPolarPrefix_Private(polar), (int)precision);
   polar->precision = (PetscInt)precision;
   PetscCall(PetscObjectStateIncrease((PetscObject)polar));

@@ -127,7 +127,10 @@ def library():
 
 
 def _end():
-  """At the end of the program, before MPI's: objects in the order in which all ranks made them."""
+  """At the end of the program, before MPI's: objects in the order in which all ranks made them. A rank that ends by an exception ends all: the others may wait for it in a step."""
+  if hasattr(sys, "last_type") and ctypes.c_int.in_dll(_library.c, "PetscGlobalSize").value > 1:
+    sys.stderr.flush()
+    _library.c.MPI_Abort(communicator(None), 1)
   for muon in list(_open):
     muon.destroy()
   _library.c.PetscMuonFinalize()
@@ -148,7 +151,10 @@ def init(arguments=None):
   # PETSc keeps the addresses
   c.argc, c.argv = ctypes.c_int(len(words)), (ctypes.c_char_p * (len(words) + 1))(*words)
   c.args = ctypes.cast(c.argv, ctypes.POINTER(ctypes.c_char_p))
-  c.call("PetscMuonInitialize", ctypes.byref(c.argc), ctypes.byref(c.args), None, None)
+  # Without our handler: what is pushed before PETSc starts is not of the memory that it frees afterwards
+  code = c.c.PetscMuonInitialize(ctypes.byref(c.argc), ctypes.byref(c.args), None, None)
+  if code != 0:
+    raise Error("PetscMuonInitialize(): error code %d" % code, code)
   _started = True
   atexit.register(_end)
 

@@ -40,7 +40,10 @@ def _by_dlpack(what, tensor):
   device = tuple(int(number) for number in tensor.__dlpack_device__())
   if device[0] not in CPU:
     raise ValueError("%s: memory of the device %s:%d, expected memory of the host: this build has no kernels for devices" % (what, DEVICES.get(device[0], "of DLPack's type %d" % device[0]), device[1]))
-  capsule = tensor.__dlpack__()
+  try:
+    capsule = tensor.__dlpack__()
+  except (BufferError, RuntimeError) as error:
+    raise ValueError("%s: no memory by DLPack: %s" % (what, error)) from error
   get = ctypes.pythonapi.PyCapsule_GetPointer
   get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
   t = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_Tensor)).contents

@@ -9,7 +9,8 @@ from . import _library
 from ._library import Error, communicator, init, library
 from ._memory import KINDS, address_of, memory_of
 
-REASONS = {1: "MUON_CONVERGED_MAX_STEPS", 0: "MUON_CONVERGED_ITERATING", -1: "MUON_DIVERGED_NANORINF", -2: "MUON_DIVERGED_CORRUPT", -3: "MUON_DIVERGED_LMO"}
+# Structs of C may have grown since this was written
+MORE = 256
 
 Bits = collections.namedtuple("Bits", "paper encoded entropy")
 # What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each
@@ -20,7 +21,7 @@ def _array_type(c):
   """MuonLayerArray of C."""
   class LayerArray(ctypes.Structure):
     _fields_ = [("comm", c.Comm), ("type", ctypes.c_int), ("memtype", ctypes.c_int), ("rowmajor", ctypes.c_int), ("M", c.Int), ("N", c.Int), ("first", c.Int), ("rows", c.Int), ("ld", c.Int), ("w", ctypes.c_void_p),
-                ("g", ctypes.c_void_p)]
+                ("g", ctypes.c_void_p), ("more", ctypes.c_char * MORE)]
   return LayerArray
 
 
@@ -172,7 +173,7 @@ class Muon:
       self._closure = None
     more = self._count("MuonGetNaNCount", ctypes.c_int64)
     # All ranks know of a step that was not taken; which one raised an exception they tell each other then alone
-    if self.reason.startswith("MUON_DIVERGED") or more != nans:
+    if self.reason.startswith("DIVERGED") or more != nans:
       mine, all_ranks = (c.Int * 2)(), (c.Int * 2)()
       mine[0] = mine[1] = 0 if self._failed is None else 1
       c.call("PetscGlobalMinMaxInt", self._comm, mine, all_ranks)
@@ -185,7 +186,9 @@ class Muon:
     bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
     if bump is not None:
       # torch then finds uses of weights that a graph had saved before the step
-      bump([layer.tensor for layer in self._layers if isinstance(layer.tensor, torch.Tensor)])
+      for layer in self._layers:
+        if isinstance(layer.tensor, torch.Tensor):
+          bump(layer.tensor)
 
   def step(self, loss=None):
     """Takes a step with the gradients that were set. loss is that of this rank, for monitors, or a routine that sets the gradients and returns it. Returns whether the step was taken; reason tells why not.
@@ -194,7 +197,7 @@ class Muon:
     self.setup()
     self._closure = loss
     self._run("MuonStep")
-    return not self.reason.startswith("MUON_DIVERGED")
+    return not self.reason.startswith("DIVERGED")
 
   def solve(self, loss):
     """Takes steps until -muon_max_steps are taken or one diverges, with a routine as of step()."""
@@ -239,12 +242,13 @@ class Muon:
 
   @property
   def loss(self):
-    """Mean over the ranks of the loss before the last step."""
+    """Mean over the ranks of the loss at the weights before the last step."""
     return self._count("MuonGetLoss", library().Real)
 
   @property
   def reason(self):
-    return REASONS[self._count("MuonGetConvergedReason", ctypes.c_int)]
+    """Why it stopped: a name of MuonConvergedReason without MUON_, as -muon_converged_reason prints it."""
+    return ctypes.POINTER(ctypes.c_char_p).in_dll(library().c, "MuonConvergedReasons")[self._count("MuonGetConvergedReason", ctypes.c_int)].decode()
 
   @property
   def learning_rate(self):
@@ -258,7 +262,7 @@ class Muon:
   @property
   def traffic(self):
     self._alive("Muon.traffic")
-    numbers = (ctypes.c_double * 14)()
+    numbers = (ctypes.c_double * (14 + MORE))()
     library().call("MuonGetTraffic", self._handle, ctypes.byref(numbers))
     return Traffic(*(Bits(*numbers[k:k + 3]) for k in (0, 3, 6, 9)), mpi=numbers[12], dense=numbers[13])
 

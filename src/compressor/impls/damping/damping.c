@@ -70,6 +70,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Damping;
   c->ops->encode   = MuonCompressorEncode_Damping;
   c->ops->decode   = MuonCompressorDecode_Damping;

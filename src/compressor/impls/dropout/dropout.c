@@ -30,7 +30,7 @@ static PetscErrorCode MuonCompressorDecode_Dropout(MuonCompressor c, PetscInt64 
 {
   PetscFunctionBegin;
   if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), payload, add, scale, Y));
-  else if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+  else if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

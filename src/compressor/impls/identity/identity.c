@@ -75,6 +75,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor c)
   identity->values = MUON_COMPRESSOR_VALUES_NATIVE;
   c->data          = identity;
   c->assignment    = PETSC_TRUE;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Identity;
   c->ops->encode   = MuonCompressorEncode_Identity;
   c->ops->decode   = MuonCompressorDecode_Identity;

@@ -539,6 +539,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->data                = powersgd;
   powersgd->sweeps       = 1;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_PowerSGD;
+  c->factors             = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_Factors;
   c->ops->encode         = MuonCompressorEncode_PowerSGD;
   c->ops->decode         = MuonCompressorDecode_Factors;

@@ -8,8 +8,9 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  NNORMS = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
-  STRIP  = 65536 /* entries that are looked at together: few enough for a cache, and whole blocks */
+  NNORMS    = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
+  STRIP     = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
+  FAR_STRIP = 1 << 20 /* likewise, where they are not on the host */
 };
 
 static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
@@ -66,9 +67,10 @@ static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision preci
 static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonCompressor_QSGD *qsgd    = (const MuonCompressor_QSGD *)c->data;
-  const MuonKernels         *kernels = MuonArrayKernels(T);
-  const MuonWireValues       codec   = MuonCompressorCodec_Private(c->values, T);
-  const MuonKernelStream     stream  = MuonCompressorStream_Private(c);
+  const MuonKernels         *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
+  const size_t               strip  = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
+  const MuonWireValues       codec  = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream     stream = MuonCompressorStream_Private(c);
   const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
   const size_t               d = MuonArrayEntries(T), length = (size_t)qsgd->length;
   const PetscInt64           blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
@@ -80,17 +82,17 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(STRIP, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), &scales));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(STRIP, d), &codes));
-  for (size_t first = 0; first < d; first += STRIP) {
-    const size_t some = PetscMin(STRIP, d - first);
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
+  for (size_t first = 0; first < d; first += strip) {
+    const size_t some = PetscMin(strip, d - first);
 
     kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, some, x);
     for (size_t k = 0; k < some; k += length) {
       const size_t entries = PetscMin(length, some - k);
       const void  *block   = x + k * kernels->size;
-      const double scale   = MuonCompressorScale_QSGD(codec, T->precision, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? kernels->Largest(entries, block) : kernels->Euclidean(entries, block));
+      const double scale   = MuonCompressorScale_QSGD(codec, T->precision, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? host->Largest(entries, block) : host->Euclidean(entries, block));
 
       if (scale > DBL_MAX) {
         c->status = MUON_STATUS_NANORINF;
@@ -99,7 +101,7 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
       scales[(first + k) / length] = scale;
       if (scale > 0.0) zero = PETSC_FALSE;
     }
-    kernels->Quantize(some, x, lengthlog, scales + first / length, MuonCompressorLevels_QSGD(c), &stream, first, codes);
+    host->Quantize(some, x, lengthlog, scales + first / length, MuonCompressorLevels_QSGD(c), &stream, first, codes);
     MuonWireCodesEncode(bits, some, codes, payload + first / 8 * bits);
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
@@ -123,25 +125,25 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
 
 static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
+  const MuonKernels *kernels = MuonArrayKernels(Y), *host = MuonKernelsGet(Y->precision, MUON_HOST);
+  const size_t       strip = Y->memory == MUON_HOST ? STRIP : FAR_STRIP, d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
   char              *x;
   double            *scales;
   unsigned char     *codes;
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+    if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(STRIP, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(STRIP, d), &codes));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
   PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &scales));
-  for (size_t first = 0; first < d; first += STRIP) {
-    const size_t some = PetscMin(STRIP, d - first);
+  for (size_t first = 0; first < d; first += strip) {
+    const size_t some = PetscMin(strip, d - first);
 
     MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
-    for (size_t k = 0; k < some; k += length) kernels->Dequantize(PetscMin(length, some - k), codes + k, scales[(first + k) / length] / (double)MuonCompressorLevels_QSGD(c), x + k * kernels->size);
+    for (size_t k = 0; k < some; k += length) host->Dequantize(PetscMin(length, some - k), codes + k, scales[(first + k) / length] / (double)MuonCompressorLevels_QSGD(c), x + k * kernels->size);
     kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));
@@ -398,6 +400,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   qsgd->norm             = MUON_COMPRESSOR_BLOCK_NORM_MAX;
   c->data                = qsgd;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_QSGD;
+  c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_QSGD;
   c->ops->encode         = MuonCompressorEncode_QSGD;
   c->ops->decode         = MuonCompressorDecode_QSGD;

@@ -100,6 +100,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_RandK;
   c->ops->encode   = MuonCompressorEncode_RandK;
   c->ops->decode   = MuonCompressorDecode_RandK;

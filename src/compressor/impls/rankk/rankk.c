@@ -73,6 +73,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor c)
 {
   PetscFunctionBegin;
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
+  c->factors       = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Factors;
   c->ops->encode   = MuonCompressorEncode_RankK;
   c->ops->decode   = MuonCompressorDecode_Factors;

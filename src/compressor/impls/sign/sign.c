@@ -13,7 +13,7 @@ static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArra
 /* The mean of absolute values whose sum is not finite, where these are: from a fraction of each */
 static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
-  const MuonKernels *kernels = MuonArrayKernels(T);
+  const MuonKernels *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
   void              *line;
   double             sum = 0;
 
@@ -23,8 +23,8 @@ static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonAr
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
   for (size_t j = 0; j < T->n; j++) {
     kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->m, T->m, line);
-    kernels->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
-    sum += kernels->SumAbs(T->m, 1, line, T->m);
+    host->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
+    sum += host->SumAbs(T->m, 1, line, T->m);
   }
   *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,7 +64,7 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonCompressorZero_Private(Y));
+    if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, Y), MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
@@ -122,6 +122,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Sign;
   c->ops->encode   = MuonCompressorEncode_Sign;
   c->ops->decode   = MuonCompressorDecode_Sign;

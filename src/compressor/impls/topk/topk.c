@@ -103,6 +103,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_TopK;
   c->ops->encode   = MuonCompressorEncode_TopK;
   c->ops->decode   = MuonCompressorDecode_TopK;

@@ -268,6 +268,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor c)
   topsvd->contraction = -1.0;
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
   c->ops->setfromoptions = MuonCompressorSetFromOptions_TopSVD;
+  c->factors             = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_TopSVD;
   c->ops->encode         = MuonCompressorEncode_TopSVD;
   c->ops->decode         = MuonCompressorDecode_Factors;

@@ -202,6 +202,7 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
+  lmo->memory = layer->shape.memory;
   PetscCall(MuonLMOSetUp(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,6 +70,7 @@ static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
+  polar->memory = lmo->memory;
   PetscCall(MuonPolarSetUp(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,6 +116,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the oracle itself has its MuonPolar */
+  lmo->ondevice            = PETSC_TRUE;
   lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->norm           = MuonLMONorm_Spectral;
   lmo->ops->dualnorm       = MuonLMODualNorm_Spectral;

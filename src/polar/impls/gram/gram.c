@@ -113,7 +113,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
   PetscCall(MuonPolarPanelLeast(&panel, &least));
   s     = panel.s;
@@ -121,13 +121,13 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   pays  = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel) < least ? MuonPolarPanelGetStrip(&panel) : least);
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
   panel.whole = (pays == PETSC_TRUE ? 3 * s : s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, bytes, &R));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, bytes, &R));
   PetscCall(PetscMalloc1(steps, &restarts));
   if (pays == PETSC_TRUE) {
     PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, bytes, &W));
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_E, bytes, &B));
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_F, bytes, &T));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &W));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_E, bytes, &B));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_F, bytes, &T));
   } else {
     PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
     count = steps - 1;
@@ -149,7 +149,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
     }
     /* W = c1 I + c2 R + c3 R R; all matrices are polynomials in the first R, so that they commute and their products are symmetric */
     real->mirror(s, R);
-    PetscCall(PetscMemcpy(W, R, bytes));
+    PetscCall(MuonPolarCopy_Private(real, W, R, bytes));
     real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], R, s, c[1], W);
     if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
     MuonKernelRealShift(real, s, c[0], W);
@@ -332,6 +332,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   PetscCall(PetscNew(&data));
   data->nrestarts            = PETSC_DETERMINE;
   polar->data                = data;
+  polar->ondevice            = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->owncoefficients     = MUONPOLARCOEFFICIENTSPE105;
   polar->ops->setup          = MuonPolarSetUpPolynomial_Private;

@@ -33,11 +33,11 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, const MuonMat
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
   /* A second panel beside two squares stays within s^2 + 3 s local entries */
   panel.whole = panel.s <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
     MuonPolarGetPolynomialRow_Private(polar, p, k, c);
     PetscCall(MuonPolarPanelGram(&panel, A));
@@ -145,6 +145,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
   PetscFunctionBegin;
+  polar->ondevice        = PETSC_TRUE;
   polar->ownprecision    = MUON_POLAR_PRECISION_SINGLE;
   polar->owncoefficients = MUONPOLARCOEFFICIENTSKJ;
   polar->ops->setup      = MuonPolarSetUpPolynomial_Private;

@@ -220,7 +220,7 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, 
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
   PetscCall(MuonPolarPanelLeast(&panel, &least));
   /* QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s <= local on every rank; Cholesky alone needs one and a strip */

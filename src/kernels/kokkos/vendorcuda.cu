@@ -1,0 +1,275 @@
+/*
+   cuBLAS and cuSOLVER behind muonvendor.h. It needs CUDA and nothing of Kokkos.
+
+   There is one handle of each library in a process, with a workspace of its own and of constant size, so that the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's info do.
+   What the libraries refuse is not for a caller to mend: it ends the program with the name of the call.
+*/
+#include "muonvendor.h"
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cusolverDn.h>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+constexpr size_t Workspace = (size_t)32 << 20;
+
+cublasHandle_t     blas      = NULL;
+cusolverDnHandle_t solver    = NULL;
+cudaStream_t       stream    = NULL;
+void              *workspace = NULL, *scratch = NULL;
+size_t             scratched = 0;
+int               *info      = NULL;
+
+void Check(bool right, const char *call, int status)
+{
+  if (right) return;
+  std::fprintf(stderr, "PetscMuon: %s ended with status %d\n", call, status);
+  std::abort();
+}
+
+#define CUDA(call) \
+  do { \
+    const cudaError_t status_ = call; \
+    Check(status_ == cudaSuccess, #call, (int)status_); \
+  } while (0)
+#define BLAS(call) \
+  do { \
+    const cublasStatus_t status_ = call; \
+    Check(status_ == CUBLAS_STATUS_SUCCESS, #call, (int)status_); \
+  } while (0)
+#define SOLVER(call) \
+  do { \
+    const cusolverStatus_t status_ = call; \
+    Check(status_ == CUSOLVER_STATUS_SUCCESS, #call, (int)status_); \
+  } while (0)
+
+void Start()
+{
+  if (blas != NULL) return;
+  BLAS(cublasCreate(&blas));
+  SOLVER(cusolverDnCreate(&solver));
+  CUDA(cudaMalloc(&workspace, Workspace));
+  CUDA(cudaMalloc((void **)&info, sizeof(*info)));
+  BLAS(cublasSetStream(blas, stream));
+  BLAS(cublasSetWorkspace(blas, workspace, Workspace));
+  SOLVER(cusolverDnSetStream(solver, stream));
+}
+
+/* Grows only */
+void *Scratch(size_t bytes)
+{
+  if (bytes > scratched) {
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaFree(scratch));
+    CUDA(cudaMalloc(&scratch, bytes));
+    scratched = bytes;
+  }
+  return scratch;
+}
+
+int Info()
+{
+  int result;
+
+  CUDA(cudaMemcpyAsync(&result, info, sizeof(result), cudaMemcpyDeviceToHost, stream));
+  CUDA(cudaStreamSynchronize(stream));
+  return result;
+}
+
+cublasOperation_t Op(int transposed)
+{
+  return transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+/* The libraries' names for both precisions */
+template <class R> struct Calls;
+template <> struct Calls<float> {
+  static constexpr auto GeqrfSize  = cusolverDnSgeqrf_bufferSize;
+  static constexpr auto Geqrf      = cusolverDnSgeqrf;
+  static constexpr auto OrgqrSize  = cusolverDnSorgqr_bufferSize;
+  static constexpr auto Orgqr      = cusolverDnSorgqr;
+  static constexpr auto GesvdjSize = cusolverDnSgesvdj_bufferSize;
+  static constexpr auto Gesvdj     = cusolverDnSgesvdj;
+  static constexpr auto PotrfSize  = cusolverDnSpotrf_bufferSize;
+  static constexpr auto Potrf      = cusolverDnSpotrf;
+  static constexpr auto PotriSize  = cusolverDnSpotri_bufferSize;
+  static constexpr auto Potri      = cusolverDnSpotri;
+  static constexpr auto Trsm       = cublasStrsm;
+};
+template <> struct Calls<double> {
+  static constexpr auto GeqrfSize  = cusolverDnDgeqrf_bufferSize;
+  static constexpr auto Geqrf      = cusolverDnDgeqrf;
+  static constexpr auto OrgqrSize  = cusolverDnDorgqr_bufferSize;
+  static constexpr auto Orgqr      = cusolverDnDorgqr;
+  static constexpr auto GesvdjSize = cusolverDnDgesvdj_bufferSize;
+  static constexpr auto Gesvdj     = cusolverDnDgesvdj;
+  static constexpr auto PotrfSize  = cusolverDnDpotrf_bufferSize;
+  static constexpr auto Potrf      = cusolverDnDpotrf;
+  static constexpr auto PotriSize  = cusolverDnDpotri_bufferSize;
+  static constexpr auto Potri      = cusolverDnDpotri;
+  static constexpr auto Trsm       = cublasDtrsm;
+};
+
+template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
+{
+  int form, make, result;
+  R  *tau;
+
+  Start();
+  SOLVER(Calls<R>::GeqrfSize(solver, (int)m, (int)n, A, (int)lda, &form));
+  SOLVER(Calls<R>::OrgqrSize(solver, (int)m, (int)n, (int)n, A, (int)lda, A, &make));
+  tau = (R *)Scratch((n + (size_t)(form > make ? form : make)) * sizeof(R));
+  SOLVER(Calls<R>::Geqrf(solver, (int)m, (int)n, A, (int)lda, tau, tau + n, form, info));
+  result = Info();
+  if (result != 0) return result;
+  SOLVER(Calls<R>::Orgqr(solver, (int)m, (int)n, (int)n, A, (int)lda, tau, tau + n, make, info));
+  return Info();
+}
+
+/* One-sided Jacobi, which is accurate and takes m >= n */
+template <class R> int SVD(size_t m, size_t n, R *A, size_t lda, R *S, R *U, R *V)
+{
+  gesvdjInfo_t parameters;
+  int          room;
+
+  Start();
+  SOLVER(cusolverDnCreateGesvdjInfo(&parameters));
+  SOLVER(Calls<R>::GesvdjSize(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, &room, parameters));
+  SOLVER(Calls<R>::Gesvdj(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, (R *)Scratch((size_t)room * sizeof(R)), room, info, parameters));
+  room = Info();
+  SOLVER(cusolverDnDestroyGesvdjInfo(parameters));
+  return room;
+}
+
+template <class R> int Cholesky(size_t n, R *A, size_t lda)
+{
+  int room;
+
+  Start();
+  SOLVER(Calls<R>::PotrfSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, &room));
+  SOLVER(Calls<R>::Potrf(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, (R *)Scratch((size_t)room * sizeof(R)), room, info));
+  return Info();
+}
+
+template <class R> int Invert(size_t n, R *L, size_t ldl)
+{
+  int room;
+
+  Start();
+  SOLVER(Calls<R>::PotriSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, &room));
+  SOLVER(Calls<R>::Potri(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, (R *)Scratch((size_t)room * sizeof(R)), room, info));
+  return Info();
+}
+
+template <class R> int Solve(int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
+{
+  const R one = 1;
+
+  Start();
+  BLAS(Calls<R>::Trsm(blas, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb));
+  return 0;
+}
+
+/* W^T of V = Z S W^T: gesvdj gives W */
+template <class R> __global__ void Transpose(size_t l, const R *W, R *WT)
+{
+  const size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (e < l * l) WT[e] = W[e % l * l + e / l];
+}
+
+template <class R> int Rotation(size_t n, size_t l, R *V, R *WT, R *S)
+{
+  R  *room;
+  int result;
+
+  CUDA(cudaMallocAsync((void **)&room, (n * l + l * l) * sizeof(R), stream));
+  result = SVD(n, l, V, n, S, room, room + n * l);
+  Transpose<<<(unsigned)((l * l + 255) / 256), 256, 0, stream>>>(l, room + n * l, WT);
+  CUDA(cudaFreeAsync(room, stream));
+  return result;
+}
+
+} // namespace
+
+void MuonVendorSetStream(void *to)
+{
+  stream = (cudaStream_t)to;
+  if (blas == NULL) return;
+  BLAS(cublasSetStream(blas, stream));
+  BLAS(cublasSetWorkspace(blas, workspace, Workspace));
+  SOLVER(cusolverDnSetStream(solver, stream));
+}
+
+int MuonVendorHas(MuonVendorArithmetic arithmetic)
+{
+  int device, major = 0;
+
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) return 0;
+  return major >= 8 || arithmetic == MUON_VENDOR_SINGLE || arithmetic == MUON_VENDOR_DOUBLE;
+}
+
+void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc,
+                        size_t stridec, size_t count)
+{
+  const bool                wide    = arithmetic == MUON_VENDOR_DOUBLE;
+  const cudaDataType        operand = arithmetic == MUON_VENDOR_BF16 ? CUDA_R_16BF : wide ? CUDA_R_64F : CUDA_R_32F;
+  const cudaDataType        result  = wide ? CUDA_R_64F : CUDA_R_32F;
+  const cublasComputeType_t compute = wide ? CUBLAS_COMPUTE_64F : arithmetic == MUON_VENDOR_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  const float               sa = (float)a, sb = (float)b;
+
+  Start();
+  BLAS(cublasGemmStridedBatchedEx(blas, Op(transa), Op(transb), (int)m, (int)n, (int)k, wide ? (const void *)&a : &sa, A, operand, (int)lda, (long long)stridea, B, operand, (int)ldb, (long long)strideb, wide ? (const void *)&b : &sb, C, result,
+                                  (int)ldc, (long long)stridec, (int)count, compute, CUBLAS_GEMM_DEFAULT));
+}
+
+void MuonVendorMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
+{
+  MuonVendorProducts(precision == MUON_SINGLE ? MUON_VENDOR_SINGLE : MUON_VENDOR_DOUBLE, transa, transb, m, n, k, a, A, lda, 0, B, ldb, 0, b, Y, ldy, 0, 1);
+}
+
+int MuonVendorOrthonormalize(MuonPrecision precision, size_t m, size_t l, void *P, size_t *entries, void *work)
+{
+  if (work == NULL) {
+    *entries = 1;
+    return 0;
+  }
+  return MuonVendorFactor(precision, m, l, P, m);
+}
+
+int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
+{
+  if (work == NULL) {
+    *entries = 1;
+    return 0;
+  }
+  return precision == MUON_SINGLE ? Rotation(n, l, (float *)V, (float *)WT, (float *)S) : Rotation(n, l, (double *)V, (double *)WT, (double *)S);
+}
+
+int MuonVendorSVD(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V)
+{
+  return precision == MUON_SINGLE ? SVD(m, n, (float *)A, lda, (float *)S, (float *)U, (float *)V) : SVD(m, n, (double *)A, lda, (double *)S, (double *)U, (double *)V);
+}
+
+int MuonVendorFactor(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda)
+{
+  return precision == MUON_SINGLE ? Factor(m, n, (float *)A, lda) : Factor(m, n, (double *)A, lda);
+}
+
+int MuonVendorCholesky(MuonPrecision precision, size_t n, void *A, size_t lda)
+{
+  return precision == MUON_SINGLE ? Cholesky(n, (float *)A, lda) : Cholesky(n, (double *)A, lda);
+}
+
+int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
+{
+  return precision == MUON_SINGLE ? Invert(n, (float *)L, ldl) : Invert(n, (double *)L, ldl);
+}
+
+int MuonVendorSolve(MuonPrecision precision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+{
+  if (precision == MUON_SINGLE) return Solve(transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  return Solve(transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+}

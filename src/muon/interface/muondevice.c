@@ -1,0 +1,149 @@
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonpolarimpl.h>
+#include "../../kernels/muondevicecheck.h"
+
+/*
+   Layers whose weights are in the memory of a device.
+*/
+
+/* Errors on every rank alike, since all have the same layers and choices */
+PetscErrorCode MuonCheckDevice_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece     *piece = &muon->piece[p];
+    const MuonCompressor c[2]  = {piece->up, piece->down};
+    MuonLMO              lmo;
+    MuonPolar            polar;
+    MuonLayerRule        rule;
+    PetscBool            oracle;
+    const char *const    name = ((PetscObject)piece->layer)->name;
+    const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
+
+    if (piece->layer->shape.memory == MUON_HOST) continue;
+    PetscCheck(piece->layer->ranks == 1 && piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device whose rows, or those of their state, are spread over ranks, expected all on one", name);
+    PetscCheck(piece->group->votes == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -%smuon_type %s has no votes, expected %s or %s", name, MuonPrefix(muon), ((PetscObject)muon)->type_name, MUONEF21,
+               MUONDENSE);
+    PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
+    for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
+    PetscCall(MuonLayerGetRule(piece->layer, &rule));
+    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &oracle));
+    if (oracle == PETSC_FALSE) continue;
+    PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+    PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
+    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
+    if (oracle == PETSC_FALSE) continue;
+    PetscCall(MuonLMOGetPolar(lmo, &polar));
+    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM);
+  }
+  for (PetscInt l = 0; l < muon->nactive && muon->check_device; l++) {
+    const MuonArray *shape = &muon->active[l]->shape;
+    char             what[128];
+
+    if (shape->memory == MUON_HOST) continue;
+    PetscCheck(MuonKernelDeviceCheck(shape->precision, shape->m, shape->n, sizeof(what), what), PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
+               "-%smuon_check_device: %s differs from the host's beyond its bound, on arrays of the shape of layer \"%s\"", MuonPrefix(muon), what, ((PetscObject)muon->active[l])->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetDeviceStream - Sets the stream of a device in whose order gradients become ready and weights change
+
+  Logically Collective
+
+  Input Parameters:
++ muon   - the optimizer
+- stream - the stream of the back end, a `cudaStream_t` for CUDA; `NULL` for that of Kokkos
+
+  Level: intermediate
+
+  Notes:
+  Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
+  whose step begins sets its stream.
+
+.seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayerArray()`, `MuonLayerArray`
+@*/
+PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  muon->device_stream = stream;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetDeviceStream - Gets the stream of a device in whose order gradients become ready and weights change
+
+  Not Collective; No Fortran Support
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. stream - the stream, `NULL` for that of Kokkos
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetDeviceStream()`
+@*/
+PetscErrorCode MuonGetDeviceStream(Muon muon, void **stream)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, stream, muon->device_stream);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetCheckDevice - Sets whether the kernels of a device are compared with those of the host before the first step
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- flg  - whether they are
+
+  Options Database Key:
+. -muon_check_device flg - whether they are
+
+  Level: advanced
+
+  Notes:
+  `MuonSetUp()` then runs the kernels of both on the same random numbers, on arrays of the shape of each layer in the memory of a device, and raises an error that names the first which differs beyond its bound.
+
+  Momentum, residuals, selections, natural values, signs, gathered and scattered entries, quantized blocks and all else that works on one entry at a time, and sums that the host forms in blocks, have the same bits as on the host.
+  Norms, inner products and whatever a library multiplies differ by the rounding of sums in another order.
+
+.seealso: `Muon`, `MuonGetCheckDevice()`, `MuonAddLayerArray()`
+@*/
+PetscErrorCode MuonSetCheckDevice(Muon muon, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, flg, 2);
+  muon->check_device = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetCheckDevice - Gets whether the kernels of a device are compared with those of the host before the first step
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. flg - whether they are
+
+  Level: advanced
+
+.seealso: `Muon`, `MuonSetCheckDevice()`
+@*/
+PetscErrorCode MuonGetCheckDevice(Muon muon, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, flg, muon->check_device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,175 @@
+/*
+   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz. tests/device_order.c compares the order.
+*/
+#pragma once
+
+#include <petscmuon/private/muonkernelsdevice.h>
+#include "muonpolarkernels.h"
+#include "muonpolarreal.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS 5
+
+static const MuonDevice *device;
+
+static inline void *Allocated(size_t bytes)
+{
+  void *data = device->allocate(bytes);
+
+  if (data == NULL) {
+    fprintf(stderr, "no room for %zu bytes\n", bytes);
+    exit(1);
+  }
+  return data;
+}
+
+/* Numbers in [-1, 1), the same each time */
+static inline void *Uniform(const MuonKernelReal *real, size_t count, uint64_t state)
+{
+  char *host  = (char *)malloc(count * real->size + 1);
+  void *there = Allocated(count * real->size);
+
+  for (size_t k = 0; k < count; k++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    if (real->size == sizeof(float)) ((float *)host)[k] = (float)((double)(state >> 11) / 4503599627370496.0 - 1);
+    else ((double *)host)[k] = (double)(state >> 11) / 4503599627370496.0 - 1;
+  }
+  device->copy(count * real->size, host, there);
+  free(host);
+  return there;
+}
+
+/* Scratch that only grows */
+static inline void *Room(int which, size_t bytes)
+{
+  static void  *room[4];
+  static size_t has[4];
+
+  if (bytes > has[which]) {
+    device->release(room[which]);
+    room[which] = Allocated(bytes);
+    has[which]  = bytes;
+  }
+  return room[which];
+}
+
+/* Q = the factor of G (m x n, by columns): polynomials of kj, as MUONPOLARNEWTONSCHULZ applies them */
+static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
+{
+  const MuonKernelPolynomial *p    = MuonKernelPolynomialFind("kj");
+  const int                   left = m < n;
+  const size_t                s = left ? m : n, l = left ? n : m, ld = left ? s : l, square = s * s * real->size;
+  void                       *Y = Room(0, m * n * real->size), *Z = Room(1, m * n * real->size), *A = Room(2, square), *B = Room(3, square);
+  int                         exponent;
+  const double                norm = MuonKernelsGet(from, MUON_DEVICE)->Norm(m, n, G, m, &exponent);
+
+  real->load(m, n, from, G, m, norm, exponent, Y, m);
+  for (int k = 0; k < STEPS; k++) {
+    double c[3];
+    void  *swap = Y;
+
+    MuonKernelPolynomialRow(p, k, c);
+    real->gram(left, s, l, 1, Y, ld, 0, A);
+    real->mirror(s, A);
+    device->copy(square, A, B);
+    real->gram(1, s, s, c[2], A, s, c[1], B);
+    if (real->unit > 1.0 / 512.0) {
+      device->copy(m * n * real->size, Y, Z);
+      real->multiply(left, s, l, 1, B, real->hold(s, B), Z, ld, c[0], Y, ld);
+      continue;
+    }
+    MuonKernelRealShift(real, s, c[0], B);
+    real->multiply(left, s, l, 1, B, NULL, Y, ld, 0, Z, ld);
+    Y = Z;
+    Z = swap;
+  }
+  real->store(m, n, 1, Y, m, to, Q, m);
+}
+
+/* What a worker that is the server too keeps of a layer, and its messages on the host */
+typedef struct {
+  size_t         m, n, count;
+  void          *W, *G, *M, *T, *Gj, *Gs, *sum, *X, *Xnew;
+  unsigned char *bits, *down;
+  float         *values, *kept;
+} StepLayer;
+
+static inline void StepLayerCreate(size_t m, size_t n, double ratio, StepLayer *layer)
+{
+  const MuonKernelReal *single = MuonKernelRealOfDevice("single");
+  const size_t          d      = m * n;
+  void                **all[]  = {&layer->M, &layer->T, &layer->Gj, &layer->Gs, &layer->sum, &layer->X, &layer->Xnew};
+
+  layer->m     = m;
+  layer->n     = n;
+  layer->count = (size_t)(ratio * (double)d) + 1;
+  layer->W     = Uniform(single, d, 1);
+  layer->G     = Uniform(single, d, 2);
+  for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+    *all[k] = Allocated(d * sizeof(float));
+    device->zero(d * sizeof(float), *all[k]);
+  }
+  device->copy(d * sizeof(float), layer->W, layer->X);
+  layer->bits   = (unsigned char *)malloc(2 * ((d + 63) / 64 * 8));
+  layer->down   = layer->bits + (d + 63) / 64 * 8;
+  layer->values = (float *)malloc(2 * (layer->count + d) * sizeof(float));
+  layer->kept   = layer->values + layer->count + d;
+}
+
+static inline void StepLayerDestroy(StepLayer *layer)
+{
+  void *all[] = {layer->W, layer->G, layer->M, layer->T, layer->Gj, layer->Gs, layer->sum, layer->X, layer->Xnew};
+
+  for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) device->release(all[k]);
+  free(layer->bits);
+  free(layer->values);
+}
+
+static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer)
+{
+  const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
+
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    (void)kernels->Momentum(x->m, x->n, 0.9, x->M, x->m, 0.1, x->G, x->m, x->T, x->m);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    (void)kernels->Top(x->m, x->n, x->T, x->m, x->Gj, x->m, x->count, x->bits, x->values, NULL);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    device->zero(x->m * x->n * sizeof(float), x->sum);
+    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 0, 1, x->sum, x->m);
+    kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
+    (void)kernels->IsBelow(x->m, x->n, x->sum, x->m, HUGE_VAL);
+    (void)kernels->IsOrdinary(x->m, x->n, x->sum, x->m);
+    NewtonSchulz(real, x->m, x->n, MUON_SINGLE, x->sum, MUON_SINGLE, x->Xnew);
+    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
+    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
+    (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, 0.02, x->Xnew, x->m, x->Xnew, x->m);
+    (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+    void      *swap;
+
+    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 1, 1, x->Gj, x->m);
+    kernels->Scatter(x->m, x->n, x->down, 0, x->m * x->n, x->kept, 1, 1, x->W, x->m);
+    swap    = x->Gs;
+    x->Gs   = x->sum;
+    x->sum  = swap;
+    swap    = x->M;
+    x->M    = x->T;
+    x->T    = swap;
+    swap    = x->X;
+    x->X    = x->Xnew;
+    x->Xnew = swap;
+  }
+}

@@ -1,0 +1,103 @@
+static char help[] = "What is wrong with layers in the memory of a device: errors that name layer, key and value, on every rank.\n\n";
+
+#include <petscmuon.h>
+#include <petscmuon/private/muonkernelsdevice.h>
+
+int main(int argc, char **argv)
+{
+  const MuonDevice *device;
+  const PetscInt    m = 6, n = 4;
+  Muon              muon;
+  MuonLayer         layer;
+  MuonLayerArray    array;
+  char              use[32] = "";
+  double            host[24];
+  void             *w, *g;
+  PetscBool         mixed, gradient, claim;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-use", use, sizeof(use), NULL));
+  PetscCall(PetscStrcmp(use, "mixed", &mixed));
+  PetscCall(PetscStrcmp(use, "gradient", &gradient));
+  PetscCall(PetscStrcmp(use, "claim", &claim));
+  device = MuonDeviceGet();
+  PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
+  w = device->allocate(sizeof(host));
+  g = device->allocate(sizeof(host));
+  device->zero(sizeof(host), w);
+  for (PetscInt k = 0; k < m * n; k++) host[k] = 1 + (double)k;
+  device->copy(sizeof(host), host, g);
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.type    = PETSC_DOUBLE;
+  array.memtype = PETSC_MEMTYPE_DEVICE;
+  array.M       = m;
+  array.N       = n;
+  array.w       = claim ? (void *)host : w;
+  array.g       = mixed ? (void *)host : NULL;
+  PetscCall(MuonAddLayerArray(muon, "q", &array, &layer));
+  PetscCall(MuonLayerSetGradientArray(layer, gradient ? (void *)host : g));
+  PetscCall(MuonSetFromOptions(muon));
+  PetscCall(MuonStep(muon));
+  PetscCall(MuonDestroy(&muon));
+  device->release(w);
+  device->release(g);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: 2
+    requires: kokkos
+
+    # Nothing is wrong
+    test:
+      suffix: none
+      args: -lmo_polar_type newtonschulz -lmo_polar_precision {{tf32 bf16}}
+      output_file: output/kernels_ok.out
+
+    test:
+      suffix: claim
+      args: -use claim
+      error: Layer "q": weights in the memory of the host, expected that of the device
+
+    test:
+      suffix: mixed
+      args: -use mixed
+      error: Layer "q": a gradient in the memory of the host, expected that of the device
+
+    test:
+      suffix: gradient
+      args: -use gradient
+      error: Layer "q": a gradient in the memory of the host, expected that of the device
+
+    test:
+      suffix: compressor
+      args: -ef21_compressor rankk
+      error: Layer "q": weights in the memory of a device, for which compressor rankk has no kernels
+
+    test:
+      suffix: lmo
+      args: -lmo_type nuclear
+      error: Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels
+
+    test:
+      suffix: polar
+      args: -lmo_polar_type zolotarev
+      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type zolotarev has no kernels, expected newtonschulz or gram
+
+    test:
+      suffix: sign
+      args: -muon_type sign
+      error: Layer "q": weights in the memory of a device, for which -muon_type sign has no votes, expected ef21 or dense
+
+    test:
+      suffix: downlink
+      args: -lmo_type l1 -ef21_downlink step
+      error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
+
+TEST*/

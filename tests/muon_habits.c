@@ -1,0 +1,222 @@
+static char help[] = "Habits of PETSc's users: which layers are compressed, what the log says of messages, gradients against differences, validation.\n\n";
+
+#include "muon_common.h"
+
+static PetscErrorCode Create(const char options[], Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, p));
+  PetscCall(MuonSetFromOptions(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which of the layers have which compressor, up and down: gain is AdamW's, bias and gain have fewer than 10 entries */
+static PetscErrorCode CheckSpares(void)
+{
+  const struct {
+    const char *options, *up, *down; /* one letter a layer: identity, topk, natural; - is frozen */
+  } cases[] = {{"-ef21_compressor topk -ef21_server_compressor natural", "tt-tti", "nn-nni"},
+               {"-ef21_compressor_rules all", "tt-ttt", "nn-nnn"},
+               {"-ef21_compressor_min_entries 16", "tt-tii", "nn-nii"},
+               {"-ef21_compressor_rules lmo -ef21_compressor_min_entries 8 -muon_layer_gain_ef21_compressor_ratio 0.5 -muon_layer_bias_ef21_server_compressor topk", "tt-tit", "nn-nti"}};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    Problem p;
+
+    PetscCall(Create(cases[k].options, &p));
+    PetscCall(MuonSolve(p.muon));
+    for (PetscInt l = 0; l < NLAYERS; l++) {
+      MuonCompressor     c[2];
+      MuonCompressorType type;
+
+      if (cases[k].up[l] == '-') continue;
+      PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &c[0], &c[1]));
+      for (int d = 0; d < 2; d++) {
+        PetscCall(MuonCompressorGetType(c[d], &type));
+        PetscCheck(type[0] == (d == 0 ? cases[k].up : cases[k].down)[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has %s %s", cases[k].options, Shapes[l].name, type, d == 0 ? "up" : "down");
+      }
+    }
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscCall(PetscOptionsInsertString(NULL, "-ef21_compressor identity -ef21_server_compressor identity"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages, their bytes and reductions of the log in the events that move something. What is sent and what arrives are both in it, and -log_view halves the sum */
+static PetscErrorCode GetLog(PetscLogDouble sum[3])
+{
+  const char *const names[] = {"MuonExchange", "MuonAssembly"};
+
+  PetscFunctionBegin;
+  sum[0] = sum[1] = sum[2] = 0;
+  for (int k = 0; k < 2; k++) {
+    PetscEventPerfInfo info;
+    PetscLogEvent      event;
+
+    PetscCall(PetscLogEventGetId(names[k], &event));
+    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info)); /* of the stage that is now */
+    sum[0] += info.numMessages / 2;
+    sum[1] += info.messageLength / 2;
+    sum[2] += info.numReductions;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bytes of the log are those of MuonGetTraffic(), which another test holds to a count of MPI's calls */
+static PetscErrorCode CheckLog(void)
+{
+  const char *const ways[] = {"star", "layerwise", "replicated", "rows"};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) {
+    MuonTraffic    traffic;
+    PetscLogDouble before[3], after[3], mpi = 0;
+    char           options[64];
+    Problem        p;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-muon_exchange_type %s", ways[k]));
+    PetscCall(Create(options, &p));
+    PetscCall(MuonSetUp(p.muon));
+    PetscCall(GetLog(before));
+    for (PetscInt s = 0; s < 3; s++) {
+      PetscCall(MuonStep(p.muon));
+      PetscCall(MuonGetTraffic(p.muon, &traffic));
+      mpi += traffic.mpi;
+    }
+    PetscCall(GetLog(after));
+    /* A debugging PETSc compares arguments between the ranks by messages of its own */
+    PetscCheck(PetscDefined(USE_DEBUG) ? after[1] - before[1] >= (p.size > 1 ? mpi : 0) : after[1] - before[1] == (p.size > 1 ? mpi : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the log, expected %g", ways[k], after[1] - before[1], mpi);
+    PetscCheck((after[0] > before[0]) == (p.size > 1) && (after[2] > before[2]) == (p.size > 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g messages, %g reductions", ways[k], after[0] - before[0], after[2] - before[2]);
+    PetscCall(ProblemDestroy(&p));
+  }
+  PetscCall(PetscOptionsInsertString(NULL, "-muon_exchange_type layerwise"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* f = sum of (w - c)^2 / 2 with c of this rank's, whose central differences have no error but rounding; one entry of a layer's gradient may be wrong */
+static PetscErrorCode Quadratic(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p = (Problem *)ctx;
+
+  PetscFunctionBegin;
+  *loss = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *w, *g;
+
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
+    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {
+      g[e] = w[e] - ProblemNumber(l, e, p->rank, 7);
+      *loss += PetscRealPart(g[e] * g[e]) / 2;
+    }
+    if (l == p->badlayer) g[p->badentry] += 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckGradient(void)
+{
+  Problem   p;
+  State     before, after;
+  PetscReal error;
+
+  PetscFunctionBegin;
+  PetscCall(Create("-muon_max_steps 2", &p));
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, Quadratic, &p));
+  PetscCall(MuonSetUp(p.muon));
+  PetscCall(StateTake(&p, &before));
+  PetscCall(MuonTestGradient(p.muon, &error));
+  PetscCall(StateTake(&p, &after));
+  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test of gradients changed the state");
+  /* Losses below 100 that are sums of fewer than 100 terms, over 2 h with h = eps^(1/3): relative to slopes that are not below 0.01 here */
+  PetscCheck(error <= 100 * 100 * PETSC_MACHINE_EPSILON / (PetscReal)0.01 / PetscPowReal(PETSC_MACHINE_EPSILON, (PetscReal)1 / 3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A right gradient is wrong by %g", (double)error);
+  p.badlayer = 1;
+  p.badentry = 3;
+  PetscCall(MuonTestGradient(p.muon, &error));
+  /* The slope is wrong by 1, and the entries' differences are at most 2 */
+  PetscCheck(error >= (PetscReal)1 / (2 * Shapes[1].m * Shapes[1].n), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A wrong gradient is off by %g", (double)error);
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Validation(Muon muon, PetscReal *value, void *ctx)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step)); /* counted already */
+  *value = (PetscReal)(10 * step + 4 * ((Problem *)ctx)->rank);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After every second of five steps and after the last one, whatever the interval of monitors */
+static PetscErrorCode CheckValidation(void)
+{
+  const char *const rows[] = {"0", "1", "3", "4"};
+  Problem           p;
+  PetscReal         value;
+  PetscInt          step;
+  char              line[512];
+  FILE             *file;
+
+  PetscFunctionBegin;
+  PetscCall(Create("-muon_max_steps 5 -muon_monitor_interval 4 -muon_monitor_csv habits.csv", &p));
+  PetscCall(MuonGetValidation(p.muon, NULL, &step));
+  PetscCheck(step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A value before any step");
+  PetscCall(MuonSetValidation(p.muon, Validation, 2, &p));
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(MuonGetValidation(p.muon, &value, &step));
+  PetscCheck(step == 4 && value == (PetscReal)(50 + 2 * (p.size - 1)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", value %g", step, (double)value);
+  PetscCall(MuonMonitorCancel(p.muon));
+  if (p.rank == 0) {
+    file = fopen("habits.csv", "r");
+    PetscCheck(file != NULL && fgets(line, sizeof(line), file) != NULL && strstr(line, ",validation\n") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file has no column of validation");
+    for (int k = 0; k < 4; k++) {
+      char expected[32] = ",";
+
+      if (k > 0) PetscCall(PetscSNPrintf(expected, sizeof(expected), ",%d", 10 * (atoi(rows[k]) + 1) + 2 * (p.size - 1)));
+      PetscCheck(fgets(line, sizeof(line), file) != NULL && atoi(line) == atoi(rows[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %d: %s", k, line);
+      line[strcspn(line, "\n")] = '\0';
+      PetscCheck(strcmp(strrchr(line, ','), expected) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %d ends in %s, expected %s", k, strrchr(line, ','), expected);
+    }
+    PetscCheck(fgets(line, sizeof(line), file) == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row too many: %s", line);
+    fclose(file);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  if (PetscDefined(USE_LOG)) PetscCall(PetscLogDefaultBegin());
+  PetscCall(PetscOptionsInsertString(NULL, "-muon_max_steps 2"));
+  PetscCall(CheckSpares());
+  if (PetscDefined(USE_LOG)) PetscCall(CheckLog());
+  PetscCall(CheckGradient());
+  PetscCall(CheckValidation());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 3}}
+    filter: grep -v "^gradient of layer" || true
+
+  test:
+    suffix: gradient
+    nsize: 2
+    args: -muon_test_gradient
+    filter: grep -c "^gradient of layer [a-z0-9.]*: .* along a random direction, by differences"
+    requires: !defined(PETSC_USE_COMPLEX)
+
+TEST*/
