@@ -42,9 +42,9 @@ fuzz: fuzzers
 	  mkdir -p $$f.corpus && $$f -max_total_time=$(FUZZ_SECONDS) $$f.corpus $(wildcard $(FUZZ_SRC:%.c=%.corpus)) || exit 1; \
 	done
 
-# Whole runs that are killed, and what else of checkpoints takes long; the totals of all such runs are in a file of the sources
+# Whole runs that are killed, and what else of checkpoints takes long; the totals of all such runs are in the manual
 card: lib $(NANOGPT) $(BUILD)/tests/muon_checkpoint $(BUILD)/tests/file_crash
-	@MPIEXEC_COMMAND='$(MPIEXEC)' $(PYTHON3) tests/checkpoints/card.py --build '$(BUILD)' --mpiexec '$(CURDIR)/config/mpiexec' --minutes $(CARD_MINUTES) --totals '$(CURDIR)/tests/checkpoints/card.csv'
+	@MPIEXEC_COMMAND='$(MPIEXEC)' $(PYTHON3) tests/checkpoints/card.py --build '$(BUILD)' --mpiexec '$(CURDIR)/config/mpiexec' --minutes $(CARD_MINUTES) --totals '$(CURDIR)/share/petscmuon/doc/card.csv'
 
 # The training run on the headers of the user's own PETSc
 # OpenBLAS older than the processor runs a narrow kernel, several times slower; where it does, the run names a better one
@@ -138,7 +138,7 @@ help:
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
-	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to tests/checkpoints/card.csv"
+	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to share/petscmuon/doc/card.csv"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"

@@ -346,7 +346,8 @@ static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visit
   if (covered == 0 && state->array != NULL && want.entrywise == 0) {
     if (walk->phase == LOAD_TAKE) PetscCall(MuonArrayDestroy(state->array));
   } else if (covered == 0 && walk->unmade != NULL && strcmp(walk->unmade, state->layer) == 0) {
-    if (walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
+    if (walk->phase == LOAD_TAKE && state->array != NULL) PetscCall(MuonArrayZero(state->array));
+    else if (walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
   } else if (covered != entries) {
     walk->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", covered, entries, state->name, state->layer));
@@ -420,7 +421,7 @@ static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*vis
   visitor.visit  = visit;
   visitor.make   = visit == MuonCheckpointIgnore_Private ? MuonCheckpointMake_Private : NULL;
   visitor.ctx    = walk;
-  visitor.onhost = PETSC_TRUE;
+  visitor.onhost = visit == MuonCheckpointWrite_Private || visit == MuonCheckpointVisitRead_Private ? PETSC_TRUE : PETSC_FALSE; /* others look at no entries, and want the arrays themselves */
   walk->count    = 0;
   if (walk->reader == NULL || muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonVisitState(muon, &visitor));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
