@@ -472,8 +472,6 @@ def write_site(root, folder):
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
   shutil.copytree(os.path.join(root, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
-  # Totals that tests keep, which a page shows
-  shutil.copy(os.path.join(root, "tests", "checkpoints", "card.csv"), os.path.join(folder, "source"))
   write(os.path.join(folder, "source", "options.md"), options_markdown(sources, references))
   write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
   for page in references.values():
