@@ -12,6 +12,7 @@
 */
 
 #define MUON_CHECKPOINT_WEIGHTS  "weights"
+#define MUON_CHECKPOINT_WEIGHT   "worker.weight"
 #define MUON_CHECKPOINT_NUMBERS  "numbers"
 #define MUON_CHECKPOINT_CHOICES  "choices"
 #define MUON_CHECKPOINT_SETTINGS "settings"
@@ -56,6 +57,7 @@ typedef struct {
   MuonCheckpointPhase phase;
   PetscBool           first;         /* of the files */
   uint32_t           *workers;       /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
+  double            **weights;       /* of these workers, NULL where the files tell of none: all are equal */
   PetscInt            count, states; /* states so far in this walk, and room for them */
   PetscInt64         *covered;       /* entries of each that were found */
   PetscInt            nmade, makeable;
@@ -209,10 +211,32 @@ static int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const Muo
   return n;
 }
 
-/* Whether there were as many workers as there are: then each has its own, else all have means */
+/* What a worker of the files weighs among those of a layer, whose mean is sum of weight times term over the sum of weights */
+static double MuonCheckpointWeight_Private(const MuonCheckpointWalk *walk, PetscInt layer, uint32_t worker)
+{
+  return walk->weights[layer] != NULL && worker < walk->workers[layer] ? walk->weights[layer][worker] : 1;
+}
+
+static double MuonCheckpointShare_Private(const MuonCheckpointWalk *walk, PetscInt layer, uint32_t worker)
+{
+  double sum = 0;
+
+  for (uint32_t w = 0; w < walk->workers[layer]; w++) sum += MuonCheckpointWeight_Private(walk, layer, w);
+  return sum > 0 ? MuonCheckpointWeight_Private(walk, layer, worker) / sum : 0;
+}
+
+/* Whether there were as many workers as there are, and they weighed the same: then each has its own, else all have means */
 static PetscBool MuonCheckpointSameWorkers_Private(const MuonCheckpointWalk *walk, PetscInt layer)
 {
-  return layer < 0 || walk->workers[layer] == (uint32_t)walk->muon->partition[walk->muon->partition_of[layer]]->nworkers ? PETSC_TRUE : PETSC_FALSE;
+  MuonPartition partition;
+
+  if (layer < 0) return PETSC_TRUE;
+  partition = walk->muon->partition[walk->muon->partition_of[layer]];
+  if (walk->workers[layer] != (uint32_t)partition->nworkers) return PETSC_FALSE;
+  for (PetscMPIInt w = 0; w < partition->nworkers; w++) {
+    if (MuonCheckpointWeight_Private(walk, layer, (uint32_t)w) != (partition->weight != NULL ? partition->weight[w] : 1)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
 }
 
 static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, const MuonState *state)
@@ -310,8 +334,8 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
     /* Of a piece that is cut in another way, or of another worker */
     if (want.entrywise == 0 && from->entrywise == 0 && (mean || from->layer_rows != want.layer_rows)) continue;
     if (walk->phase == LOAD_LOOK) walk->taken[walk->base + k] = 1;
-    if (parts == 0) PetscCall(MuonCheckpointTake_Private(walk, state, state->array, &want, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
-    for (int p = 0; p < parts && walk->result == MUON_FILE_OK; p++) PetscCall(MuonCheckpointTake_Private(walk, state, &part[p].array, &part[p].record, from, mean ? 1 / (double)walk->workers[place.layer] : 1, covered));
+    if (parts == 0) PetscCall(MuonCheckpointTake_Private(walk, state, state->array, &want, from, mean ? MuonCheckpointShare_Private(walk, place.layer, from->whose) : 1, covered));
+    for (int p = 0; p < parts && walk->result == MUON_FILE_OK; p++) PetscCall(MuonCheckpointTake_Private(walk, state, &part[p].array, &part[p].record, from, mean ? MuonCheckpointShare_Private(walk, place.layer, from->whose) : 1, covered));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -408,6 +432,27 @@ static PetscErrorCode MuonCheckpointIgnore_Private(MuonStateVisitor *visitor, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a mean over the workers was formed with, where they are not equal. It is no state: those of the optimizer that loads stay as they are */
+static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVisitor *visitor)
+{
+  MuonState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&state, sizeof(state)));
+  state.name   = MUON_CHECKPOINT_WEIGHT;
+  state.holder = MUON_STATE_WORKER;
+  state.bytes  = sizeof(double);
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPartition partition = muon->piece[p].group->partition;
+
+    if (partition->weight == NULL) continue;
+    state.layer = ((PetscObject)muon->piece[p].layer)->name;
+    state.data  = &partition->weight[partition->worker];
+    PetscCall(MuonCheckpointWrite_Private(visitor, &state));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* State, then the weights of all layers, which are everyone's */
 static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*visit)(MuonStateVisitor *, const MuonState *), PetscBool write, MuonCheckpointWalk *walk)
 {
@@ -424,6 +469,7 @@ static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*vis
   visitor.onhost = visit == MuonCheckpointWrite_Private || visit == MuonCheckpointVisitRead_Private ? PETSC_TRUE : PETSC_FALSE; /* others look at no entries, and want the arrays themselves */
   walk->count    = 0;
   if (walk->reader == NULL || muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonVisitState(muon, &visitor));
+  if (visit == MuonCheckpointWrite_Private) PetscCall(MuonCheckpointWriteWeights_Private(muon, &visitor));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));
     PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
@@ -841,7 +887,24 @@ static PetscErrorCode MuonCheckpointReadPrograms_Private(MuonCheckpointWalk *wal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many workers the file at hand knows of each layer. There are no more of them than files: whatever else one says is refused for what is not there */
+static PetscErrorCode MuonCheckpointReadWeight_Private(MuonCheckpointWalk *walk, const MuonFileRecord *record, PetscInt layer)
+{
+  double weight = -1;
+
+  PetscFunctionBegin;
+  if (walk->weights[layer] == NULL) {
+    PetscCall(PetscMalloc1(walk->reader->id.ranks, &walk->weights[layer]));
+    for (uint32_t w = 0; w < walk->reader->id.ranks; w++) walk->weights[layer][w] = 1;
+  }
+  if (record->rows == sizeof(weight) && record->columns == 1 && record->precision == MUON_FILE_BYTES) walk->result = MuonFileReaderRead(walk->reader, record, 0, 0, sizeof(weight), 1, &weight, 1, 1);
+  walk->weights[layer][record->whose] = weight;
+  if (walk->result != MUON_FILE_OK || (weight >= 0 && weight <= walk->reader->id.ranks)) PetscFunctionReturn(PETSC_SUCCESS);
+  walk->result = MUON_FILE_CORRUPT;
+  PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "worker %d of layer \"%s\" weighs %g, expected at least 0 and at most the number of workers", (int)record->whose, record->layer, weight));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many workers the file at hand knows of each layer, and what they weigh. There are no more of them than files: whatever else one says is refused for what is not there */
 static PetscErrorCode MuonCheckpointCount_Private(MuonCheckpointWalk *walk)
 {
   const MuonPiece *piece;
@@ -851,9 +914,11 @@ static PetscErrorCode MuonCheckpointCount_Private(MuonCheckpointWalk *walk)
   for (size_t k = 0; k < walk->reader->records; k++) {
     const MuonFileRecord *record = &walk->reader->record[k];
 
-    if (record->holder != MUON_FILE_WORKER || record->entrywise == 0) continue;
+    if (record->holder != MUON_FILE_WORKER || (record->entrywise == 0 && strcmp(record->state, MUON_CHECKPOINT_WEIGHT) != 0)) continue;
     PetscCall(MuonCheckpointFindLayer_Private(walk->muon, record->layer, &layer, &piece));
-    if (layer >= 0 && record->whose < walk->reader->id.ranks) walk->workers[layer] = PetscMax(walk->workers[layer], record->whose + 1);
+    if (layer < 0 || record->whose >= walk->reader->id.ranks) continue;
+    if (record->entrywise) walk->workers[layer] = PetscMax(walk->workers[layer], record->whose + 1);
+    else PetscCall(MuonCheckpointReadWeight_Private(walk, record, layer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -881,7 +946,7 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
         const MuonFileRecord *record  = &reader.record[k];
         const int             weights = record->holder == MUON_FILE_EVERYONE && strcmp(record->state, MUON_CHECKPOINT_WEIGHTS) == 0;
 
-        walk->taken[walk->base + k] = (record->precision != MUON_FILE_BYTES && record->entrywise == 0) || (walk->muon->restart_state == MUON_RESTART_WEIGHTS && !weights);
+        walk->taken[walk->base + k] = (record->precision != MUON_FILE_BYTES && record->entrywise == 0) || strcmp(record->state, MUON_CHECKPOINT_WEIGHT) == 0 || (walk->muon->restart_state == MUON_RESTART_WEIGHTS && !weights);
       }
       if (walk->muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonCheckpointReadPrograms_Private(walk));
     }
@@ -1046,7 +1111,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   PetscCall(PetscMemzero(&walk, sizeof(walk)));
   walk.muon   = muon;
   walk.folder = from;
-  PetscCall(PetscCalloc1(muon->nlayers, &walk.workers));
+  PetscCall(PetscCalloc2(muon->nlayers, &walk.workers, muon->nlayers, &walk.weights));
   PetscCall(PetscCalloc2((size_t)MuonPrograms(muon) * run.ranks, &walk.bytes, (size_t)MuonPrograms(muon) * run.ranks, &walk.data));
   PetscCall(MuonFilesBegin_Private(files));
   if (all) PetscCall(MuonCheckpointFits_Private(muon, manifest, &walk.result, walk.text));
@@ -1073,7 +1138,8 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   }
   MuonFileReaderClose(manifest);
   free(seals);
-  PetscCall(PetscFree(walk.workers));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(PetscFree(walk.weights[l]));
+  PetscCall(PetscFree2(walk.workers, walk.weights));
   PetscCall(PetscFree(walk.covered));
   PetscCall(PetscFree(walk.made));
   PetscCall(PetscFree(walk.taken));
@@ -1124,7 +1190,8 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   time, such as the learning rate and the schedule, is what it is now.
 
   On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer. Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as many workers as
-  then each has its own state; with another number weights and state of servers are the same, and each worker has the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
+  then each has its own state; with another number, or others of `MuonSetWorkerWeight()`, weights and state of servers are the same, and each worker has
+  the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
   of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
 
   Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another precision.

@@ -25,10 +25,6 @@ static PetscErrorCode MuonVisitPiece_Private(Muon muon, MuonPiece *piece, MuonSt
 PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
-  /* Means that were formed with them stay means of these workers alone: of others, a checkpoint is refused */
-  visitor->layer  = "";
-  visitor->holder = MUON_STATE_EVERYONE;
-  if (muon->weights != NULL) PetscCall(MuonStateVisitBytes(visitor, "worker.weights", (size_t)muon->size * sizeof(*muon->weights), muon->weights));
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonVisitPiece_Private(muon, &muon->piece[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {

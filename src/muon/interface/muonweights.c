@@ -65,7 +65,8 @@ PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece, const MuonArray *T
 
   A worker that is several ranks, which have the rows of a matrix, weighs what they weigh together.
 
-  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint brings the weights that its means were formed with, and is read by as many ranks only.
+  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint keeps the weights of its workers. Where a run goes on with others, or with another
+  number of workers, each of these gets the weighted mean of what the workers had.
 
 .seealso: `Muon`, `MuonGetWorkerWeight()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`
 @*/
