@@ -15,7 +15,6 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-CLASSES = ("Muon", "MuonLayer", "MuonLMO", "MuonPolar", "MuonCompressor", "MuonExchange", "MuonAssembly")
 PETSC_CLASSES = ("Mat", "Vec", "PetscViewer", "PetscObject", "Tao")
 SCALARS = {
   "PetscInt": "integer(muon_int)", "PetscInt64": "integer(c_int64_t)", "PetscMPIInt": "integer(c_int)", "PetscReal": "real(muon_real)", "PetscScalar": "real(muon_real)",
@@ -181,6 +180,7 @@ class Headers:
 
   def __init__(self, texts):
     code = re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.S)
+    self.classes = re.findall(r"^typedef struct _p_\w+ \*(\w+);", code, re.M)
     self.strings = re.findall(r"^typedef const char \*(\w+);", code, re.M)
     self.constants = re.findall(r"^#define\s+(MUON\w+)\s+\"([^\"]*)\"", code, re.M)
     self.enums, self.structs, self.functions, self.callbacks = {}, {}, [], {}
@@ -194,7 +194,9 @@ class Headers:
     for body, name in re.findall(r"^typedef struct \{(.*?)\} (\w+);", code, re.M | re.S):
       self.structs[name] = [(kind, [part.strip() for part in names.split(",")]) for kind, names in re.findall(r"^\s*((?:const )?\w+)\s+([^;]*);", body, re.M)]
     for name, arguments in re.findall(r"^typedef PetscErrorCode (Muon\w+Fn)\((.*?)\);", code, re.M):
-      self.callbacks[name] = split_arguments(arguments)
+      # One that gets or gives arrays of addresses has no counterpart
+      if "**" not in arguments and "[" not in arguments:
+        self.callbacks[name] = split_arguments(arguments)
     for result, name, arguments in re.findall(r"^PETSC_EXTERN\s+(PetscErrorCode|void)\s+(\w+)\((.*?)\);", code, re.M | re.S):
       self.functions.append(Function(name, result, split_arguments(arguments)))
 
@@ -247,8 +249,8 @@ def argument(headers, kind, name, position, optional, bool_type):
       return Argument("logical, intent(in) :: %s", c + ", value :: %s", "merge(1_c_int, 0_c_int, %s)" % name if enum else "logical(%s, c_bool)" % name)
     return Argument("logical, intent(inout) :: %s", c + ", intent(inout) :: %s", local, ["%s = %s" % (local, "0" if enum else ".false.")], ["%s = %s" % (name, local + " /= 0" if enum else "logical(%s)" % local)],
                     [c + " :: " + local])
-  if word in CLASSES + PETSC_CLASSES:
-    ours = word in CLASSES
+  if word in headers.classes or word in PETSC_CLASSES:
+    ours = word in headers.classes
     dummy, value = ("type(t%s)" % word, name + "%v") if ours else ("integer(muon_address)", name)
     if brackets == "" and not const:
       return Argument(dummy + ", intent(in) :: %s", "type(c_ptr), value :: %s", "muon_ptr(%s)" % value, checked=ours and not optional)
@@ -346,7 +348,7 @@ def callback(headers, name, kinds):
   out = "    subroutine %s(%s, ierr) bind(c)\n      import\n" % (name, ", ".join(names))
   for kind, word in zip(kinds, names):
     base = kind.split(" ")[0]
-    if base in CLASSES:
+    if base in headers.classes:
       declared = "type(t%s), intent(in)" % base
     elif base in PETSC_CLASSES:
       declared = "integer(muon_address), intent(in)"
@@ -385,7 +387,7 @@ def module(headers, found, indices, precision, bool_type):
   out += "  integer, parameter, public :: muon_int = c_int%s_t\n" % indices
   out += "  integer, parameter, public :: muon_real = %s\n" % ("c_float" if precision == "single" else "c_double")
   out += TYPES + "\n"
-  for name in CLASSES:
+  for name in headers.classes:
     out += "  type, bind(c), public :: t%s\n    integer(muon_address) :: v = MUON_NULL\n  end type\n" % name
   for name, members in headers.structs.items():
     if name in CONVERTED:

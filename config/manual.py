@@ -22,7 +22,7 @@ DOC = os.path.join("share", "petscmuon", "doc")
 # The classes in the order in which they are listed; a name belongs to the longest one that it starts with
 CLASSES = [
   ("Muon", "the optimizer"), ("MuonLayer", "a parameter and the rule that moves it"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
-  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("PetscMuon", "the library")
+  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
 ]
 MOST_LINKS = 12
 
@@ -231,10 +231,10 @@ def uses_of(sources, references):
   """{name: [(path, line)]} of the tutorials and the tests that use what a page describes, tutorials first."""
   places = collections.defaultdict(dict)
   for s in sources:
-    if not s.path.endswith((".c", ".h")) or not s.path.startswith(("tutorials/", "tests/")):
+    if not s.path.endswith((".c", ".h", ".F90")) or not s.path.startswith(("tutorials/", "tests/")):
       continue
-    for number, line in enumerate(s.code_lines, 1):
-      for word in re.findall(r"\b(?:Petsc)?M(?:uon|UON)\w*", line):
+    for number, line in enumerate(s.code_lines if s.is_c else s.lines, 1):
+      for word in re.findall(r"\b(?:Petsc|Tao|TAO)?M(?:uon|UON)\w*", line):
         places[word].setdefault(s.path, number)
     # Types are chosen by their names
     for name, page in references.items():
@@ -435,7 +435,7 @@ def version_of(root):
 
 
 def read_tree(root):
-  names = [name for name in checkstyle.all_files(root) if name.startswith(("src/", "include/", "tests/", "tutorials/")) and name.endswith((".c", ".h"))]
+  names = [name for name in checkstyle.all_files(root) if name.startswith(("src/", "include/", "tests/", "tutorials/")) and name.endswith((".c", ".h", ".F90"))]
   sources, _ = checkstyle.read_sources(root, names)
   references = read_references([s for s in sources if s.is_library])
   return sources, references

@@ -704,7 +704,7 @@ class Runner:
       with open(name, "w") as f:
         f.write("\n".join(lines) + "\n")
       return []
-    expected = self.filtered("\n".join(lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    expected = self.filtered("\n".join(line[4:] for line in lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
     differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
     return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
 

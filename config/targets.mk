@@ -8,10 +8,11 @@ J            ?= 2
 # Ranks of quickstart and benchmarks
 NP           ?= 2
 FUZZ_SECONDS ?= 60
+CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz benchmarks docs help info
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -41,6 +42,10 @@ fuzz: fuzzers
 	  mkdir -p $$f.corpus && $$f -max_total_time=$(FUZZ_SECONDS) $$f.corpus $(wildcard $(FUZZ_SRC:%.c=%.corpus)) || exit 1; \
 	done
 
+# Whole runs that are killed, and what else of checkpoints takes long; the totals of all such runs are in a file of the sources
+card: lib $(NANOGPT) $(BUILD)/tests/muon_checkpoint $(BUILD)/tests/file_crash
+	@MPIEXEC_COMMAND='$(MPIEXEC)' $(PYTHON3) tests/checkpoints/card.py --build '$(BUILD)' --mpiexec '$(CURDIR)/config/mpiexec' --minutes $(CARD_MINUTES) --totals '$(CURDIR)/tests/checkpoints/card.csv'
+
 # The training run on the headers of the user's own PETSc
 # OpenBLAS older than the processor runs a narrow kernel, several times slower; where it does, the run names a better one
 WITH_KERNEL = kernel=$$($(PYTHON3) config/openblas.py); if [ -n "$$kernel" ]; then OPENBLAS_CORETYPE=$$kernel; export OPENBLAS_CORETYPE; fi;
@@ -49,7 +54,7 @@ QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_
 # Validation against bytes, as a picture where a Python has matplotlib, and as the files that it is drawn from
 PICTURE = $(BUILD)/quickstart
 quickstart: lib $(NANOGPT)
-	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*.csv
+	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*
 	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/first.csv -dense_muon_monitor_csv $(PICTURE)/dense.csv $(QUICKSTART_OPTIONS)
 	@for python in $(PYTHON3) /usr/bin/python3; do \
 	  if $$python -c 'import matplotlib' 2>/dev/null; then $$python share/petscmuon/plot.py -o $(PICTURE)/quickstart.png $(PICTURE)/*.csv && break; fi; done; \
@@ -75,7 +80,7 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
-TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.md' -o -name makefile)
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)
 	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin $(DEST)/share/petscmuon/python/petscmuon
@@ -105,6 +110,10 @@ docs:
 checkstyle:
 	@$(PYTHON3) config/checkstyle.py
 
+# What packagers need, outside of the suite: both take what is committed
+check-newest check-deb:
+	@J='$(J)' PYTHON3='$(PYTHON3)' config/$@
+
 # Every build folder, or the one that BUILD names
 clean:
 	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
@@ -129,7 +138,9 @@ help:
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
+	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to tests/checkpoints/card.csv"
 	@echo "make checkstyle            the rules of the code's form"
+	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"

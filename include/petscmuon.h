@@ -206,6 +206,23 @@ typedef enum {
 PETSC_EXTERN const char *const MuonNaNPolicies[];
 
 /*E
+   MuonRestartState - What a checkpoint is loaded for
+
+   Values:
++  `MUON_RESTART_ALL`     - to go on with the run
+-  `MUON_RESTART_WEIGHTS` - to begin another with its weights, at step 0
+
+   Level: intermediate
+
+.seealso: `MuonSetRestartState()`, `MuonSetRestart()`
+E*/
+typedef enum {
+  MUON_RESTART_ALL,
+  MUON_RESTART_WEIGHTS
+} MuonRestartState;
+PETSC_EXTERN const char *const MuonRestartStates[];
+
+/*E
    MuonStatePrecision - Precision of what an optimizer keeps beside the weights
 
    Values:
@@ -383,6 +400,11 @@ typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, vo
 typedef PetscErrorCode MuonValidationFn(Muon muon, PetscReal *value, void *ctx);
 typedef PetscErrorCode MuonScheduleFn(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx);
 typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
+typedef PetscErrorCode MuonCheckpointSaveFn(Muon muon, PetscInt64 *bytes, const void **data, void *ctx);
+typedef PetscErrorCode MuonCheckpointLoadFn(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[], const void *const data[], void *ctx);
+
+/* What an optimizer begins with in a file of a binary viewer */
+#define MUON_FILE_CLASSID 13211514
 
 PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonFinalizePackage(void);
@@ -547,6 +569,17 @@ PETSC_EXTERN PetscErrorCode MuonSetRestart(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetRestart(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetRestartIfPresent(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetRestartIfPresent(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetRestartState(Muon, MuonRestartState);
+PETSC_EXTERN PetscErrorCode MuonGetRestartState(Muon, MuonRestartState *);
+PETSC_EXTERN PetscErrorCode MuonSetRestartConvert(Muon, PetscBool);
+PETSC_EXTERN PetscErrorCode MuonGetRestartConvert(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpointSeconds(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetCheckpointSeconds(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpointWeights(Muon, const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetCheckpointWeights(Muon, const char *[]);
+PETSC_EXTERN PetscErrorCode MuonCheckpointRegister(Muon, const char[], MuonCheckpointSaveFn *, MuonCheckpointLoadFn *, void *);
+PETSC_EXTERN PetscErrorCode MuonLoad(Muon, PetscViewer);
+PETSC_EXTERN PetscErrorCode MuonViewWeights(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);
 PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 

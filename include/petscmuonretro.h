@@ -30,3 +30,10 @@ typedef PetscErrorCode    PetscCtxDestroyFn(void **);
 #else
 typedef PetscOptionItems MuonOptionItems;
 #endif
+
+/* Counters of the log, of the program and of a thread */
+#if PETSC_VERSION_LT(3, 20, 0)
+  #define MuonAddLogDouble(counter, more) (counter += (more))
+#else
+  #define MuonAddLogDouble(counter, more) ((void)PetscAddLogDouble(&counter, &counter##_th, (more)))
+#endif

@@ -84,6 +84,11 @@ program fortran_usage
   call MuonPolarDestroy(polar, ierr); call check(ierr == 0 .and. polar%v == MUON_NULL, 'MuonPolarDestroy')
   call MuonPolarDestroy(polar, ierr); call check(ierr == 0 .and. polar%v == MUON_NULL, 'MuonPolarDestroy of nothing')
 
+  ! A blank name is none: no checkpoints are written
+  call MuonSetCheckpoint(muon, 'nowhere', ierr); call check(ierr == 0, 'MuonSetCheckpoint')
+  call MuonSetCheckpointInterval(muon, 1_muon_int, ierr); call check(ierr == 0, 'MuonSetCheckpointInterval')
+  call MuonSetCheckpoint(muon, ' ', ierr); call check(ierr == 0, 'MuonSetCheckpoint of nothing')
+
   ! A struct, with numbers that are known: 4 x 6 entries, 32 bits each, and a header on the message down
   g = 1
   call MuonLayerSetGradientArray(layer, c_loc(g), ierr); call check(ierr == 0, 'MuonLayerSetGradientArray')

@@ -1,156 +1,6 @@
 static char help[] = "Checkpoints: a run that is saved and loaded goes on bit for bit, on other ranks it has the same weights and means; what does not fit is refused and changes nothing.\n";
 
-#include "ef21_common.h"
-#include <petscmuon/private/muonimpl.h>
-
-#define STEPS 4
-
-typedef struct {
-  MuonType         type;
-  MuonExchangeType exchange;
-  const char      *up, *down;
-  PetscReal        momentum;
-  MuonMomentumAt   at;
-  MuonEF21Init     init;
-  PetscBool        single;
-} Case;
-
-static const Case Cases[] = {{MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
-                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORNATURAL, MUONCOMPRESSORRANDK, 0.5, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_GRADIENT, PETSC_FALSE},
-                             {MUONEF21, MUONEXCHANGEREPLICATED, MUONCOMPRESSORTOPK, MUONCOMPRESSORIDENTITY, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_TRUE},
-                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORPOWERSGD, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
-                             {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORTOPK, TEST_STEP, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
-                             {MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, 0, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
-                             {MUONDENSE, MUONEXCHANGELAYERWISE, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
-                             {MUONDENSE, MUONEXCHANGEREPLICATED, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_TRUE},
-                             {MUONDENSE, MUONEXCHANGESTAR, NULL, NULL, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE}};
-#define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(Cases))
-
-static const TestShape Other[1] = {{"other", MUONLMOFROBENIUS, 3, 2, 0, PETSC_FALSE}};
-
-/* change is 0, or the number of something that the optimizer has another way than the case says. Weights do not begin where those of the run that was saved did */
-static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt change, TestProblem *p)
-{
-  MuonExchange   exchange;
-  MuonCompressor compressor;
-
-  PetscFunctionBegin;
-  PetscCall(TestCreate(comm, change == 1 ? (c->type[0] == 'e' ? MUONDENSE : MUONEF21) : c->type, change == 2 ? TEST_LAYERS - 1 : change == 3 ? 1 : TEST_LAYERS, change == 3 ? Other : TestShapes, -1, p));
-  p->noise = 4;
-  PetscCall(MuonSetLearningRate(p->muon, 0.125));
-  PetscCall(MuonSetMomentum(p->muon, change == 4 ? (c->momentum == 0 ? 0.5 : 0) : c->momentum));
-  if (c->type[0] == 'd' && change != 1) PetscCall(MuonSetMomentumAt(p->muon, c->at));
-  if (change == 5 || c->single) PetscCall(MuonSetStatePrecision(p->muon, change == 5 && c->single ? MUON_STATE_PRECISION_NATIVE : MUON_STATE_PRECISION_SINGLE));
-  PetscCall(MuonGetExchange(p->muon, &exchange));
-  PetscCall(MuonExchangeSetType(exchange, c->exchange));
-  if (c->up != NULL && change != 1) {
-    PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
-    PetscCall(MuonCompressorSetType(compressor, change == 6 ? MUONCOMPRESSORRANKK : c->up));
-    PetscCall(MuonCompressorSetRatio(compressor, 0.3));
-    PetscCall(TestSetDown(p->muon, c->down, &compressor));
-    PetscCall(MuonCompressorSetRatio(compressor, 0.3));
-    PetscCall(MuonEF21SetInit(p->muon, c->init));
-    /* Of few norms a step is a message */
-    for (PetscInt l = 0; l < p->n && TestIsStep(c->down); l++) {
-      MuonLMO lmo;
-
-      PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
-      PetscCall(MuonLMOSetType(lmo, MUONLMOL1));
-      if (l == 4) PetscCall(MuonEF21SetLayerDownlink(p->muon, p->layer[l], MUON_DOWNLINK_WEIGHTS));
-    }
-  }
-  if (p->n > 4) PetscCall(MuonLayerSetRule(p->layer[4], change == 7 ? MUONLAYERLMO : MUONLAYERADAMW));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All state of a rank behind one another, with the names, and the weights */
-typedef struct {
-  size_t         bytes, room;
-  unsigned char *data;
-} Image;
-
-static PetscErrorCode ImageAdd(Image *image, size_t bytes, const void *data)
-{
-  PetscFunctionBegin;
-  if (image->bytes + bytes > image->room) {
-    image->room = 2 * (image->bytes + bytes);
-    PetscCall(PetscRealloc(image->room, &image->data));
-  }
-  PetscCall(PetscMemcpy(image->data + image->bytes, data, bytes));
-  image->bytes += bytes;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ImageVisit(MuonStateVisitor *visitor, const MuonState *state)
-{
-  PetscFunctionBegin;
-  if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ImageAdd((Image *)visitor->ctx, strlen(state->name), state->name));
-  PetscCall(ImageAdd((Image *)visitor->ctx, state->bytes, state->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ImageCreate(TestProblem *p, Image *image)
-{
-  const PetscInt   d = TestTotal(p);
-  MuonStateVisitor visitor;
-  PetscReal       *weights;
-  PetscInt         step;
-  MuonTraffic      traffic;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(image, sizeof(*image)));
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
-  visitor.visit = ImageVisit;
-  visitor.ctx   = image;
-  PetscCall(MuonVisitState(p->muon, &visitor));
-  PetscCall(PetscMalloc1(d, &weights));
-  PetscCall(TestGetAllWeights(p, weights));
-  PetscCall(ImageAdd(image, (size_t)d * sizeof(*weights), weights));
-  PetscCall(PetscFree(weights));
-  PetscCall(MuonGetStepNumber(p->muon, &step));
-  PetscCall(ImageAdd(image, sizeof(step), &step));
-  PetscCall(MuonGetTraffic(p->muon, &traffic));
-  PetscCall(ImageAdd(image, sizeof(traffic.total_up), traffic.total_up));
-  PetscCall(ImageAdd(image, sizeof(traffic.total_down), traffic.total_down));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckSame(TestProblem *p, TestProblem *q, PetscInt which, const char what[])
-{
-  Image a, b;
-
-  PetscFunctionBegin;
-  PetscCall(ImageCreate(p, &a));
-  PetscCall(ImageCreate(q, &b));
-  PetscCheck(a.bytes == b.bytes && memcmp(a.data, b.data, a.bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ": state of rank %d %s is not what it was (%d and %d bytes)", which, p->rank, what, (int)a.bytes, (int)b.bytes);
-  PetscCall(PetscFree(a.data));
-  PetscCall(PetscFree(b.data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Steps(TestProblem *p, PetscInt steps)
-{
-  PetscFunctionBegin;
-  for (PetscInt s = 0; s < steps; s++) PetscCall(MuonStep(p->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Something else to begin with: other weights, the same on all ranks */
-static PetscErrorCode Move(TestProblem *p)
-{
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < p->n; l++) {
-    const PetscInt d = TestEntries(&p->shape[l]);
-    PetscReal     *rows;
-
-    PetscCall(PetscMalloc1(d, &rows));
-    for (PetscInt e = 0; e < d; e++) rows[e] = TestNumber(l, e, 5, 5);
-    PetscCall(TestSetWeights(p, l, rows));
-    PetscCall(PetscFree(rows));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "checkpoint_common.h"
 
 /* Saved after some steps; loaded where no step was taken, and where other steps were */
 static PetscErrorCode CheckExact(const Case *c, PetscInt which)
@@ -271,15 +121,6 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static char Said[4096];
-
-static PetscErrorCode Remember(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  PetscFunctionBegin;
-  if (type == PETSC_ERROR_INITIAL && message != NULL) (void)PetscStrncpy(Said, message, sizeof(Said));
-  PetscFunctionReturn(code);
-}
-
 /* A call that must fail on every rank, with these words, and changes nothing */
 static PetscErrorCode Refused(TestProblem *p, PetscBool load, const char folder[], const char words[])
 {
@@ -373,13 +214,38 @@ static PetscErrorCode CheckRefused(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All pairs of some numbers of ranks, each with the next one of the cases */
+static PetscErrorCode CheckPairs(PetscInt first, PetscMPIInt size)
+{
+  static const PetscMPIInt ranks[] = {1, 2, 3, 4, 6, 8};
+  PetscInt                 pair    = 0;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ranks); i++) {
+    for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(ranks); j++, pair++) {
+      if (ranks[i] > size || ranks[j] > size) continue;
+      PetscCall(CheckElastic(&Cases[(first + pair) % NCASES], (first + pair) % NCASES, ranks[i], ranks[j]));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " pairs ok\n", pair));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscMPIInt size;
+  PetscInt    first;
+  PetscBool   pairs;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pairs", &first, &pairs));
+  if (pairs) {
+    PetscCall(CheckPairs(first, size));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   for (PetscInt k = 0; k < NCASES; k++) PetscCall(CheckExact(&Cases[k], k));
   for (PetscInt k = 0; k < NCASES; k++) {
     for (PetscMPIInt from = 1; from <= size && size > 2; from++) {
@@ -396,6 +262,14 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2 3}}
+    filter: grep -v "^Checkpoint: ranks was"
     output_file: output/muon_checkpoint_1.out
+
+  # From each of 1, 2, 3, 4, 6, 8 ranks to each, in one launch
+  test:
+    suffix: pairs
+    nsize: 8
+    args: -pairs 0
+    filter: grep -v "^Checkpoint: ranks was"
 
 TEST*/

@@ -217,21 +217,61 @@ static PetscErrorCode CheckSame(const Table *a, const Table *b, const char what[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Loaded where no step was taken, and in the middle of other steps */
+/* Weights in rows or whole, as matrices in one file: MatLoad() reads what the layers have */
+static PetscErrorCode CheckWeights(Run *run, const Table *table)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(run->comm, "weights.bin", FILE_MODE_WRITE, &viewer));
+  PetscCall(MuonViewWeights(run->muon, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCallMPI(MPI_Barrier(run->comm));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "weights.bin", FILE_MODE_READ, &viewer));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    const PetscScalar *w;
+    Mat                W;
+
+    PetscCall(MatCreate(PETSC_COMM_SELF, &W));
+    PetscCall(MatSetType(W, MATSEQDENSE));
+    PetscCall(MatLoad(W, viewer));
+    PetscCall(MatDenseGetArrayRead(W, &w));
+    for (PetscInt e = 0; e < Shapes[l][0] * Shapes[l][1]; e++) {
+      const PetscInt i = e / Shapes[l][1], j = e % Shapes[l][1];
+
+      PetscCheck((double)w[j * Shapes[l][0] + i] == table->weights[l][e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %" PetscInt_FMT " of layer %s in the file is %g, expected %g", e, Names[l], (double)w[j * Shapes[l][0] + i], table->weights[l][e]);
+    }
+    PetscCall(MatDenseRestoreArrayRead(W, &w));
+    PetscCall(MatDestroy(&W));
+  }
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Loaded where no step was taken, and in the middle of other steps, there out of the file of a viewer */
 static PetscErrorCode CheckExact(const Case *c, PetscMPIInt ranks, const char folder[])
 {
   Run          p, q;
   static Table a, b;
+  PetscViewer  viewer;
 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, c, ranks, 0, &p));
   PetscCall(Steps(&p, STEPS));
   PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "storage.bin", FILE_MODE_WRITE, &viewer));
+  PetscCall(MuonView(p.muon, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
   for (PetscInt before = 0; before <= STEPS + 1; before += STEPS + 1) {
     PetscCall(RunCreate(PETSC_COMM_WORLD, c, ranks, 1, &q));
     PetscCall(Steps(&q, before));
     PetscCall(MuonLoadCheckpoint(p.muon, folder));
-    PetscCall(MuonLoadCheckpoint(q.muon, folder));
+    if (before == 0) PetscCall(MuonLoadCheckpoint(q.muon, folder));
+    else {
+      PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "storage.bin", FILE_MODE_READ, &viewer));
+      PetscCall(MuonLoad(q.muon, viewer));
+      PetscCall(PetscViewerDestroy(&viewer));
+    }
     for (PetscInt s = 0; s < STEPS; s++) {
       PetscCall(TableGet(&p, &a));
       PetscCall(TableGet(&q, &b));
@@ -291,6 +331,7 @@ static PetscErrorCode CheckElastic(const Case *c, PetscMPIInt ranks, const char 
   PetscCall(Steps(&p, STEPS));
   PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
   PetscCall(TableGet(&p, &a));
+  PetscCall(CheckWeights(&p, &a));
   for (PetscMPIInt to = size; to >= size / 2 && to > 0; to -= size / 2) {
     MPI_Comm comm;
 

@@ -236,6 +236,7 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonEF21SetInit(p->muon, way->compression->init));
+  PetscCall(MuonEF21SetCompressorRules(p->muon, MUON_EF21_COMPRESSOR_RULES_ALL));
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));

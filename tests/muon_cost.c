@@ -335,7 +335,7 @@ int main(int argc, char **argv)
       args: -muon_type dense -muon_cost_beta {{1Gbit/s 0.125GB/s 1000Mbit/s}shared output}
     test:
       suffix: view_ef21
-      args: -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural -muon_cost_beta 1Gbit/s
+      args: -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural -muon_cost_beta 1Gbit/s
     test:
       suffix: view_rows
       args: -muon_type dense -muon_exchange_type rows -muon_assembly owner -muon_assembly_precision bf16 -muon_cost_beta 1Gbit/s

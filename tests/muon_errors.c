@@ -459,6 +459,14 @@ int main(int argc, char **argv)
       args: -muon_monitor_csv no/such/folder.csv
       error: -muon_monitor_csv no/such/folder.csv
     test:
+      suffix: seconds
+      args: -muon_checkpoint_seconds -1
+      error: -muon_checkpoint_seconds -1
+    test:
+      suffix: restart_state
+      args: -muon_restart_state some
+      error: -muon_restart_state
+    test:
       suffix: nesterov
       args: -muon_nesterov {{ema sgd undamped}}
       error: -muon_nesterov

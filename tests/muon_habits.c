@@ -86,7 +86,8 @@ static PetscErrorCode CheckLog(void)
       mpi += traffic.mpi;
     }
     PetscCall(GetLog(after));
-    PetscCheck(after[1] - before[1] == (p.size > 1 ? mpi : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the log, expected %g", ways[k], after[1] - before[1], mpi);
+    /* A debugging PETSc compares arguments between the ranks by messages of its own */
+    PetscCheck(PetscDefined(USE_DEBUG) ? after[1] - before[1] >= (p.size > 1 ? mpi : 0) : after[1] - before[1] == (p.size > 1 ? mpi : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes in the log, expected %g", ways[k], after[1] - before[1], mpi);
     PetscCheck((after[0] > before[0]) == (p.size > 1) && (after[2] > before[2]) == (p.size > 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g messages, %g reductions", ways[k], after[0] - before[0], after[2] - before[2]);
     PetscCall(ProblemDestroy(&p));
   }

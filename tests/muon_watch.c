@@ -61,6 +61,7 @@ static PetscErrorCode CheckEdited(const Way *way)
     PetscCall(ExpectSame(&p, &q, way->name, "edited weights are not taken over as those that the optimizer was told of"));
   }
   PetscCall(MuonSetLearningRate(p.muon, TINY));
+  PetscCall(MuonSetAdamWLearningRate(p.muon, TINY));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar set[64], *w;
 

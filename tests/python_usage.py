@@ -145,8 +145,8 @@ layer.set_gradient(None)
 assert muon.step() and np.array_equal(before, w)
 
 # An exception in the routine on one rank ends the step on all, and changes nothing
-for policy in ("stop", "skip"):
-  petscmuon._library.library().call("MuonSetNaNPolicy", muon._handle, {"stop": 0, "skip": 1}[policy])
+for policy in range(3):  # stop, skip, zero
+  petscmuon._library.library().call("MuonSetNaNPolicy", muon._handle, policy)
   for guilty in range(size):
 
     def closure():

@@ -130,6 +130,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/ex5_check.out
+    tolerance: 1e-3
     test:
       suffix: check
       nsize: {{1 3}}

@@ -1,5 +1,5 @@
 static char help[] = "A program that knows TAO and not this library trains a network with -tao_type muon.\n\n"
-                     "The type comes with -dll_append libpetscmuon.so. Objective and gradient are those that any other type gets: compare with -tao_type lmvm.\n"
+                     "The type comes with -dll_append and the path of libpetscmuon.so. Objective and gradient are those that any other type gets: compare with -tao_type lmvm.\n"
                      "The weights are matrices in one vector. -tao_muon_layers names them, or the program does, by a text that it composes with the vector (-compose).\n\n";
 
 #include <petsctao.h>
@@ -152,6 +152,6 @@ int main(int argc, char **argv)
   test:
     suffix: vector
     nsize: 3
-    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_learning_rate 0.05
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -muon_adamw_learning_rate 0.05
 
 TEST*/

@@ -72,3 +72,15 @@ PetscErrorCode MuonViewerAndFormatDestroy(void **ctx)
   PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MuonViewerCheck(PetscObject object, PetscViewer viewer)
+{
+  PetscViewerType type;
+  PetscBool       serves;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)viewer, &serves, PETSCVIEWERASCII, PETSCVIEWERSTRING, ""));
+  PetscCall(PetscViewerGetType(viewer, &type));
+  PetscCheck(serves, PetscObjectComm(object), PETSC_ERR_SUP, "%s cannot be shown by a viewer of type %s, expected %s", object->class_name, type != NULL ? type : "that is not set", PETSCVIEWERASCII);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

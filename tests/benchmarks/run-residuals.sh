@@ -15,5 +15,5 @@ done
 cmp gaussian.csv up.csv && cmp up.csv down.csv
 # Top-10% with natural values costs the paper 0.1 (16 + 26) / 32 of 32 bits, but for what rounding down leaves out, and three times more than it sends
 awk -F, '$2 == "topk 0.1 natural" && ($1 == "up" || $1 == "down") {n++; if ($3 != 40960 || $6 < 0.130 || $6 > 0.1313 || $7 > $6 / 3 || $8 > $7) bad = 1} END {exit bad || n != 2}' wire.csv || { echo "costs of the saved residuals:"; grep "topk 0.1 natural" wire.csv; exit 1; }
-"$PYTHON3" "$PETSCMUON_DIR/share/petscmuon/plot.py" --wire -o wire.svg wire.csv
+"$NUMPY_PYTHON3" "$PETSCMUON_DIR/share/petscmuon/plot.py" --wire -o wire.svg wire.csv
 grep -q "topk 0.1 natural" wire.svg

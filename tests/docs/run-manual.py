@@ -151,6 +151,17 @@ class Tree(unittest.TestCase):
     for key in keys:
       self.assertTrue(any(one == "-" + key or one.endswith("_" + key) for one in listed), key)
 
+  def test_types_of_readme(self):
+    # The README's table names every type that can be chosen
+    with open(os.path.join(ROOT, "README.md")) as f:
+      rows = {key: set(re.findall(r"`([\w-]+)`", cell)) for key, cell in re.findall(r"^\| [^|]* \| `(-\w+)` \| (.*) \|$", f.read(), re.M)}
+    choices = {option.key: set(option.choices) for option in manual.read_options(self.sources, self.references)}
+    choices["-ef21_compressor"] = choices.pop("-compressor", choices.get("-ef21_compressor"))
+    self.assertGreater(len(rows), 6)
+    for key, named in rows.items():
+      if key != "-muon_preset":
+        self.assertEqual(named, choices[key] - {"none"}, key)
+
 
 if __name__ == "__main__":
   unittest.main()

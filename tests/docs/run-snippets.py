@@ -3,6 +3,7 @@
 """Compiles and runs every snippet of the README and of the manual.
 
 A block marked `c` with a main() is a program, called as the commands behind it call it. Another one is statements, or functions, of a program with a `muon` that has the layers "hidden" and "embed": all of these are one program.
+Blocks marked `fortran` and `python` are programs that run on two ranks.
 A block marked `console` has commands behind `$`; those of mpiexec are run, and what stands below them is what they must print, numbers within 5%. Numbers are those of PETSc 3.18 in double precision; other PETScs draw other random
 numbers. Targets of make must exist. Blocks marked `text` are no code.
 """
@@ -133,14 +134,17 @@ def comparable(text):
 def build(name, text):
   with open(name + ".c", "w") as f:
     f.write(text)
-  arch = lambda variable: os.path.join(os.environ[variable], os.environ.get("PETSC_ARCH", ""), "lib", "pkgconfig")
-  path = ":".join([os.path.join(os.environ["BUILD"], "lib", "pkgconfig"), arch("PETSC_DIR"), arch("SLEPC_DIR"), os.environ.get("PKG_CONFIG_PATH", "")])
-  flags = subprocess.run(["pkg-config", "--cflags", "--libs", "petscmuon"], env=dict(os.environ, PKG_CONFIG_PATH=path), stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
-  command = shlex.split(os.environ["PCC"]) + ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-I" + os.path.join(ROOT, "include"), name + ".c", "-o", name] + shlex.split(flags) + [
-    "-Wl,-rpath," + os.path.join(os.environ["BUILD"], "lib"), "-lm"
-  ]
+  command = shlex.split(os.environ["PCC"]) + ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-I" + os.path.join(ROOT, "include"), name + ".c", "-o", name] + flags()
   done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
   assert done.returncode == 0, done.stdout
+
+
+def flags():
+  """What a program is compiled and linked with."""
+  arch = lambda variable: os.path.join(os.environ[variable], os.environ.get("PETSC_ARCH", ""), "lib", "pkgconfig")
+  path = ":".join([os.path.join(os.environ["BUILD"], "lib", "pkgconfig"), arch("PETSC_DIR"), arch("SLEPC_DIR"), os.environ.get("PKG_CONFIG_PATH", "")])
+  found = subprocess.run(["pkg-config", "--cflags", "--libs", "petscmuon"], env=dict(os.environ, PKG_CONFIG_PATH=path), stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
+  return shlex.split(found) + ["-Wl,-rpath," + os.path.join(os.environ["BUILD"], "lib"), "-lm"]
 
 
 def run(words):
@@ -160,7 +164,7 @@ class Snippets(unittest.TestCase):
 
   def test_languages(self):
     for page, line, language, _ in self.blocks:
-      self.assertTrue(language in ("c", "console", "text", "make") or language.startswith("{"), "%s:%d: a block marked '%s'" % (page, line, language))
+      self.assertTrue(language in ("c", "console", "fortran", "make", "python", "text") or language.startswith("{"), "%s:%d: a block marked '%s'" % (page, line, language))
     self.assertEqual(sorted(self.programs), ["train"])
 
   def test_readme(self):
@@ -183,6 +187,26 @@ class Snippets(unittest.TestCase):
     build("fragments", FRAME % {"functions": "\n".join(functions), "calls": "".join("  PetscCall(%s());\n" % name for name in calls)})
     status, own, _, err = run(["-n", "2", "./fragments"])
     self.assertEqual(status, 0, own + err)
+
+  def test_fortran(self):
+    module = os.path.join(os.environ["BUILD"], "include", "petscmuon.f90")
+    subprocess.run([os.environ.get("MAKE", "make"), "--no-print-directory", "-s", "-C", ROOT, os.path.relpath(module, ROOT), "BUILD=" + os.path.relpath(os.environ["BUILD"], ROOT)], check=True)
+    for k, text in enumerate(text for _, _, language, text in self.blocks if language == "fortran"):
+      name = "fortran%d" % k
+      with open(name + ".F90", "w") as f:
+        f.write(text)
+      subprocess.run(shlex.split(os.environ["FORTRAN"]) + [module, name + ".F90", "-o", name] + flags(), check=True)
+      status, own, _, err = run(["-n", "2", "./" + name])
+      self.assertEqual(status, 0, own + err)
+
+  def test_python(self):
+    os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(ROOT, "share", "petscmuon", "python"), os.environ.get("PYTHONPATH", "")])
+    for k, text in enumerate(text for _, _, language, text in self.blocks if language == "python"):
+      name = "python%d.py" % k
+      with open(name, "w") as f:
+        f.write(text)
+      status, own, _, err = run(["-n", "2", "env", "PETSCMUON_DIR=" + os.environ["BUILD"], runtests.python_with("numpy", "mpi4py"), name])
+      self.assertEqual(status, 0, own + err)
 
   def test_commands(self):
     with open(os.path.join(ROOT, "config", "targets.mk")) as f:

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: check
+    suffix: text
     nsize: 3
     output_file: README.md
 

@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: check
+    suffix: text
     nsize: 4
     output_file: README.md
   test:

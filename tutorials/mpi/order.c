@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: check
+    suffix: text
     requires: double
     nsize: 4
     output_file: README.md

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    suffix: check
+    suffix: text
     # PETSc with debugging checks arguments by calls of its own
     requires: double !debug
     nsize: 3

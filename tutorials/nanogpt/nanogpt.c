@@ -4,6 +4,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
                      "the same batches. The first run reads the options of the optimizer, the others too unless they have their own behind their name: -dense_muon_learning_rate 1e-3.\n\n";
 
 #include <petscmuon.h>
+#include <signal.h>
 #include "data.h"
 #include "model.h"
 #include "residuals.h"
@@ -15,8 +16,8 @@ static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt
                             "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.7 -muon_shape_factor scion";
 
 /* The small model on a folder of C headers, in both directions four bits an entry, the fewest bytes that cost next to no loss, beside the uncompressed run */
-static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense -nanogpt_steps 1000 -nanogpt_interval 100 "
-                                 "-nanogpt_sample 400 -nanogpt_temperature 0.4 "
+static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "
+                                 "-nanogpt_sample 400 -nanogpt_temperature 0.5 "
                                  "-ef21_compressor qsgd -ef21_compressor_bits 4 -ef21_server_compressor qsgd -ef21_server_compressor_bits 4";
 
 /* The experiment of the EF21-Muon paper, for shards of GPT-2 tokens; the steps take 20 tokens a parameter */
@@ -63,6 +64,13 @@ typedef struct {
   MPI_Comm  worker; /* the ranks that have the weights together */
 } Task;
 
+/* What a checkpoint has beside weights and state, the same on every process */
+typedef struct {
+  PetscInt64 seed, tokens; /* which decide the order of the training sequences */
+  PetscInt64 position;     /* how many of them were used */
+  double     before;       /* validation loss at the start of the run */
+} Progressed;
+
 /* One training: an optimizer and the weights that it moves */
 typedef struct {
   const char         *name;
@@ -78,7 +86,11 @@ typedef struct {
   PetscReal           up, down;      /* bits sent, over those of dense messages in single precision */
   PetscLogDouble      start, since;  /* times of the first step and of the last line of progress */
   PetscLogDouble      trained;       /* when the last validation began */
+  PetscInt            first;         /* steps before those of this program, where it goes on with a checkpoint */
   PetscInt            shown;         /* steps at that line */
+  PetscInt            counted;       /* steps of which nothing is known that was sent */
+  PetscInt64          offset;        /* training sequences before the run, less those that its steps would have taken: of another batch */
+  Progressed          progressed;    /* what a checkpoint has of the program */
   PetscInt            later;         /* runs after this one, for the time that is left */
   Residuals           residuals;     /* of the first run, where they are saved */
 } Run;
@@ -220,10 +232,10 @@ static PetscErrorCode GetOptions(Options *o)
 }
 
 /* A run behind its name takes over the keys of the optimizer without a prefix, as long as no object has read them, that it has not got itself.
-   Compressors mean nothing to the dense run and that of signs, and files of monitors would be written over each other */
+   Compressors mean nothing to the dense run and that of signs; files of monitors and checkpoints would be written over each other */
 static PetscErrorCode InheritOptions(const char name[])
 {
-  const char *families[] = {"muon_", "lmo_", "ef21_"};
+  const char *families[] = {"muon_", "lmo_", "ef21_"}, *files[] = {"muon_monitor", "muon_checkpoint", "muon_restart"};
   char      **keys, **values;
   PetscInt    n;
   PetscBool   dense, sign;
@@ -234,11 +246,11 @@ static PetscErrorCode InheritOptions(const char name[])
   PetscCall(PetscOptionsLeftGet(NULL, &n, &keys, &values));
   for (PetscInt i = 0; i < n; i++) {
     char      key[2 * PETSC_MAX_OPTION_NAME];
-    PetscBool ours = PETSC_FALSE, monitor, given;
+    PetscBool ours = PETSC_FALSE, own = PETSC_FALSE, given;
 
     for (PetscInt f = 0; f < (dense == PETSC_TRUE || sign == PETSC_TRUE ? 2 : 3) && ours == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], families[f], &ours));
-    PetscCall(PetscStrbeginswith(keys[i], "muon_monitor", &monitor));
-    if (ours == PETSC_FALSE || monitor == PETSC_TRUE) continue;
+    for (PetscInt f = 0; f < 3 && own == PETSC_FALSE; f++) PetscCall(PetscStrbeginswith(keys[i], files[f], &own));
+    if (ours == PETSC_FALSE || own == PETSC_TRUE) continue;
     PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s", name, keys[i]));
     PetscCall(Contains(n, keys, key + 1, &given));
     if (given == PETSC_FALSE) PetscCall(PetscOptionsSetValue(NULL, key, values[i]));
@@ -312,7 +324,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     for (PetscInt b = 0; b < B; b++) {
       PetscInt64 sequence;
 
-      PetscCall(CorpusShuffle(task->corpus, (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
       PetscCall(CorpusRead(task->corpus, CORPUS_TRAIN, sequence, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
     }
     PetscCall(GPTLossAndGradient(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, weight, &part, run->dw));
@@ -418,7 +430,7 @@ static PetscErrorCode GetTraffic(Run *run, PetscInt steps, PetscReal *up, PetscR
   PetscCall(MuonGetTraffic(run->muon, &traffic));
   sum[0] = traffic.total_up[1];
   sum[1] = traffic.total_down[1];
-  sum[2] = traffic.dense * (double)steps;
+  sum[2] = traffic.dense * (double)PetscMax(steps - run->counted, 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   *up   = (PetscReal)(sum[0] / sum[2]);
   *down = (PetscReal)(sum[1] / sum[2]);
@@ -453,7 +465,7 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   training = run->trained - run->since;
   PetscCall(GetTraffic(run, done, &up, &down));
   PetscCall(PetscTime(&run->since));
-  seconds = (PetscInt)((run->since - run->start) / (double)done * (double)(steps - done + run->later * steps));
+  seconds = (PetscInt)((run->since - run->start) / (double)(done - run->first) * (double)(steps - done + run->later * steps));
   minutes = seconds / 60;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f  %.0f tokens/s  sent %.3f of dense up, %.3f down  %" PetscInt_FMT ":%02" PetscInt_FMT " left\n", run->name, done, steps, (double)loss,
                         (double)validation, (double)(done - run->shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)up, (double)down, minutes, seconds % 60));
@@ -477,6 +489,48 @@ static PetscErrorCode CreateMatrix(Task *task, PetscInt i, PetscInt rows, PetscI
   for (PetscInt j = 0; j < columns; j++) PetscCall(PetscArraycpy(w + j * lda, all + j * rows + first, last - first));
   PetscCall(MatDenseRestoreArrayWrite(*W, &w));
   PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the program is in its data, for a checkpoint, and back; positions in another order would mean nothing */
+static PetscErrorCode SaveProgress(Muon muon, PetscInt64 *bytes, const void **data, void *ctx)
+{
+  Run       *run = (Run *)ctx;
+  PetscInt   step, files;
+  PetscInt64 sequences;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCall(CorpusGetSize(run->task->corpus, CORPUS_TRAIN, &files, &run->progressed.tokens, &sequences));
+  run->progressed.seed     = run->task->options.seed;
+  run->progressed.position = run->offset + (PetscInt64)step * run->task->options.batch;
+  run->progressed.before   = (double)run->before;
+  *bytes                   = (PetscInt64)sizeof(run->progressed);
+  *data                    = &run->progressed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LoadProgress(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[], const void *const data[], void *ctx)
+{
+  Run        *run = (Run *)ctx;
+  PetscInt    step, files;
+  PetscInt64  tokens, sequences;
+  PetscMPIInt size, r = 0;
+  Progressed  saved;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  while (r < ranks && data[r] == NULL) r++;
+  PetscCheck(r < ranks && bytes[r] == (PetscInt64)sizeof(saved), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "The checkpoint is not of this program");
+  PetscCall(PetscMemcpy(&saved, data[r], sizeof(saved)));
+  PetscCall(CorpusGetSize(run->task->corpus, CORPUS_TRAIN, &files, &tokens, &sequences));
+  PetscCheck(saved.seed == run->task->options.seed, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-nanogpt_seed %" PetscInt_FMT ": the checkpoint is of a run with %" PetscInt64_FMT ", whose data have another order", run->task->options.seed, saved.seed);
+  PetscCheck(saved.tokens == tokens, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-nanogpt_data: %" PetscInt64_FMT " tokens to train, the checkpoint is of a run with %" PetscInt64_FMT, tokens, saved.tokens);
+  PetscCall(MuonGetStepNumber(muon, &step));
+  run->first = run->shown = step;
+  run->counted            = ranks == size ? 0 : step;
+  run->offset             = saved.position - (PetscInt64)step * run->task->options.batch;
+  run->before             = (PetscReal)saved.before;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -523,6 +577,7 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
   PetscCall(MuonSetValidation(run->muon, ValidateSome, task->options.interval, run));
   PetscCall(MuonMonitorSet(run->muon, Progress, run, NULL));
+  PetscCall(MuonCheckpointRegister(run->muon, "nanogpt", SaveProgress, LoadProgress, run));
   PetscCall(MuonSetFromOptions(run->muon));
   if (r == 0 && task->options.residuals[0] != '\0') PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->muon, &run->residuals));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -538,6 +593,15 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SIGUSR1 asks for a checkpoint of the run that trains, on whatever process it comes */
+static Muon Training = NULL;
+
+static void Ask(int number)
+{
+  (void)number;
+  if (Training != NULL) MuonCheckpointRequest(Training);
+}
+
 /* All steps; residuals are saved beside the monitors, which options can remove */
 static PetscErrorCode Solve(Run *run)
 {
@@ -545,7 +609,7 @@ static PetscErrorCode Solve(Run *run)
   MuonConvergedReason reason = MUON_CONVERGED_ITERATING;
 
   PetscFunctionBeginUser;
-  if (run->residuals != NULL) PetscCall(MuonSetUp(run->muon));
+  PetscCall(MuonGetStepNumber(run->muon, &s));
   for (; run->residuals != NULL && s < run->task->options.steps && reason == MUON_CONVERGED_ITERATING; s++) {
     PetscCall(ResidualsBefore(run->residuals, run->muon));
     PetscCall(MuonStep(run->muon));
@@ -563,11 +627,18 @@ static PetscErrorCode Train(Run *run)
   MuonConvergedReason reason;
 
   PetscFunctionBeginUser;
-  PetscCall(Validate(run, o->validation_end, &run->before));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
+  PetscCall(MuonSetUp(run->muon)); /* which may load a checkpoint */
+  if (run->first > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: goes on at step %" PetscInt_FMT ", validation loss %.4f before the first step\n", run->name, run->first, (double)run->before));
+  else {
+    PetscCall(Validate(run, o->validation_end, &run->before));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
+  }
   PetscCall(PetscTime(&run->start));
   run->since = run->start;
+  Training   = run->muon;
+  (void)signal(SIGUSR1, Ask);
   PetscCall(Solve(run));
+  Training = NULL;
   PetscCall(MuonGetConvergedReason(run->muon, &reason));
   PetscCall(MuonGetStepNumber(run->muon, &steps));
   PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, steps, MuonConvergedReasons[reason]);
@@ -806,6 +877,19 @@ int main(int argc, char **argv)
       nsize: 2
       args: -nanogpt_steps 2 -nanogpt_residuals residuals.bin -nanogpt_residuals_steps 0,1,0
       error: -nanogpt_residuals_steps has more steps than the 2 of the run
+
+    # Viewers that would show nothing
+    test:
+      suffix: bad_view
+      nsize: 2
+      args: -nanogpt_steps 1 -muon_view {{draw vtk:view.vts}}
+      error: Muon cannot be shown by a viewer of type
+
+    test:
+      suffix: bad_reason_view
+      nsize: 2
+      args: -nanogpt_steps 1 -muon_converged_reason binary:view.bin
+      error: Muon cannot be shown by a viewer of type binary, expected ascii
 
     test:
       suffix: bad_runs

@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     filter_output: awk '{print /error/ ? $1 " " $2 " " ($4 + 0 < 1e-4 && $7 + 0 < 0.1 ? "loss and error are small" : $0) : $0}'
     tolerance: 1e-3
     test:
-      suffix: check
+      suffix: text
       nsize: 3
     test:
       suffix: one

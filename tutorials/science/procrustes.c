@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     filter: awk 'END {print $1, $2, $4, $NF < 0.01 ? "near" : $0}'
     filter_output: awk 'END {print $1, $2, $4, $NF < 0.01 ? "near" : $0}'
     test:
-      suffix: check
+      suffix: text
     test:
       suffix: qsgd
       args: -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
     requires: numpy
     tolerance: 5e-2
     test:
-      suffix: check
+      suffix: text
       requires: double
       filter: { cat; ${NUMPY_PYTHON3} ${PETSCMUON_DIR}/tutorials/science/infer.py weights.bin; } | awk '{print; sub("^.*:", ""); said[NR] = $0} END {print said[1] == said[2] ? "they agree" : "they differ"}'
     test:

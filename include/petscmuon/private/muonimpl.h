@@ -240,10 +240,16 @@ struct _p_Muon {
   PetscReal                  agreement;
   PetscBool                  tieminus, tieszero;
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
+  struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
+  char                      *checkpoint_weights;   /* file */
   PetscInt                   checkpoint_interval, checkpoint_keep;
-  PetscBool                  restart_if_present, restarted, save; /* some rank was asked for a checkpoint */
-  volatile sig_atomic_t      requested;                           /* this rank was */
+  PetscReal                  checkpoint_seconds; /* 0 for never */
+  PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
+  MuonRestartState           restart_state;
+  PetscBool                  restart_if_present, restart_convert, restarted, save; /* some rank was asked for a checkpoint */
+  PetscBool                  continues;                                            /* a run that was saved: files of monitors too */
+  volatile sig_atomic_t      requested;                                            /* this rank was asked */
 
   void *data;
 };
@@ -389,14 +395,24 @@ PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
-/* After a step that was counted, where one is due or asked for; in any case; the one that a run begins with, once. A load where absent is not NULL says there that there is none, which else is an error */
+/*
+   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none; the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is not NULL says there
+   that there is none, which else is an error
+*/
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCheckpointNow_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
 PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonLoad_Private(Muon, const char folder[], PetscBool *absent);
-/* Lets go of the folder of checkpoints */
+/* Whether this rank asks for a checkpoint, in the agreement of a step */
+PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
+/* After a load of weights alone: a run that begins with them */
+PETSC_INTERN PetscErrorCode MuonRestartWeights_Private(Muon);
+/* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);
+/* A checkpoint in the file of a binary viewer */
+PETSC_INTERN PetscErrorCode MuonViewBinary_Private(Muon, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

@@ -14,11 +14,11 @@
 static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes, PetscLogDouble reductions)
 {
 #if PetscDefined(USE_LOG)
-  petsc_send_ct += messages;
-  petsc_recv_ct += messages;
-  petsc_send_len += bytes;
-  petsc_recv_len += bytes;
-  petsc_allreduce_ct += reductions;
+  MuonAddLogDouble(petsc_send_ct, messages);
+  MuonAddLogDouble(petsc_recv_ct, messages);
+  MuonAddLogDouble(petsc_send_len, bytes);
+  MuonAddLogDouble(petsc_recv_len, bytes);
+  MuonAddLogDouble(petsc_allreduce_ct, reductions);
 #else
   (void)messages;
   (void)bytes;
@@ -170,6 +170,8 @@ PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
+/* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
+PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 
 /* What two arrays hold changes places */
 static inline void MuonArraySwap(MuonArray *a, MuonArray *b)

@@ -27,7 +27,7 @@ highlight_language = "none"
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.txt")) as f:
   KNOWN = dict(line.split() for line in f)
 
-FAMILIES = re.compile(r"-(muon|lmo|ef21|sign)(_|$)")
+FAMILIES = re.compile(r"-(muon|lmo|ef21|sign|tao_muon)(_|$)")
 
 
 def key_of(key):
@@ -48,7 +48,7 @@ class LinkNames(SphinxPostTransform):
       if isinstance(literal.parent, nodes.reference):
         continue
       text, target = literal.astext(), None
-      name = re.match(r"((?:Petsc)?M(?:uon|UON)\w*)(\(\))?$", text)
+      name = re.match(r"((?:Petsc|Tao|TAO)?M(?:uon|UON)\w*)(\(\))?$", text)
       words = text.split()
       if name:
         target = KNOWN.get(name.group(1))

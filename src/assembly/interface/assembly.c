@@ -580,6 +580,7 @@ PetscErrorCode MuonAssemblyView(MuonAssembly assembly, PetscViewer viewer)
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)assembly), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(assembly, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)assembly, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (isascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s Object:%s%s%s %d MPI process%s\n", ((PetscObject)assembly)->class_name, prefix[0] != '\0' ? " (" : "", prefix, prefix[0] != '\0' ? ")" : "", assembly->size, assembly->size == 1 ? "" : "es"));

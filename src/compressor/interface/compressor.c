@@ -742,6 +742,7 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)c), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewerCheck((PetscObject)c, viewer));
   PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));

@@ -689,6 +689,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)exchange), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(exchange, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)exchange, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
   if (isascii == PETSC_TRUE) {

@@ -47,6 +47,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
   PetscCall(MuonExchangeRegisterAll());
   PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
+  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they serve */
   PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -368,6 +368,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)layer), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(MuonViewerCheck((PetscObject)layer, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)layer, viewer));

@@ -624,6 +624,7 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)lmo), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(lmo, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)lmo, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii == PETSC_TRUE) {

@@ -8,6 +8,7 @@ const char *const        MuonNesterovTypes[]            = {"none", "ema", "sgd",
 const char *const        MuonWeightDecayStyles[]        = {"decoupled", "coupled", "cautious", "MuonWeightDecayStyle", "MUON_WEIGHT_DECAY_", NULL};
 const char *const        MuonClipLayersTypes[]          = {"others", "all", "MuonClipLayers", "MUON_CLIP_", NULL};
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
+const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
@@ -425,8 +426,12 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_checkpoint folder          - where steps write checkpoints to
 . -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
 . -muon_checkpoint_keep n          - how many remain
+. -muon_checkpoint_seconds s       - and at the first step after so many seconds
+. -muon_checkpoint_weights file    - file that gets the weights alone at these steps
 . -muon_restart folder             - where the checkpoint is that a run begins with
 . -muon_restart_if_present         - it begins anew where there is none
+. -muon_restart_state state        - what is loaded (all|weights)
+. -muon_restart_convert            - another precision is taken too
 . -muon_monitor [viewer]           - one line a step
 . -muon_monitor_csv file           - one row a step in a file
 . -muon_monitor_interval n         - every n-th step only
@@ -491,6 +496,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->drifted        = NULL;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
+  muon->continues      = PETSC_FALSE;
 
   muon->scheduled.valid = PETSC_FALSE;
   if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
@@ -527,8 +533,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
-  PetscCall(PetscFree((*muon)->checkpoint));
-  PetscCall(PetscFree((*muon)->restart));
+  PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(PetscFree((*muon)->rule_match));
   PetscCall(PetscFree((*muon)->layer_rule));
   PetscCall(PetscFree((*muon)->preset));

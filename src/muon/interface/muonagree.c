@@ -15,8 +15,8 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
-  record->save = (double)muon->requested;
-  muon->save   = PETSC_FALSE;
+  PetscCall(MuonCheckpointAsked_Private(muon, &record->save));
+  muon->save = PETSC_FALSE;
   PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;

@@ -1,5 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
-#include <petscmuon/private/muonfile.h>
+#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,11 @@
    their numbers in the layer, whatever ranks had them. What is no rows of a layer is of a piece, and has a place where there is such a piece.
 */
 
-#define MUON_CHECKPOINT_WEIGHTS "weights"
-#define MUON_CHECKPOINT_NUMBERS "numbers"
-#define MUON_CHECKPOINT_CHOICES "choices"
+#define MUON_CHECKPOINT_WEIGHTS  "weights"
+#define MUON_CHECKPOINT_NUMBERS  "numbers"
+#define MUON_CHECKPOINT_CHOICES  "choices"
+#define MUON_CHECKPOINT_SETTINGS "settings"
+#define MUON_CHECKPOINT_PROGRAM  "program." /* and the name that the program gave */
 
 /* Of the optimizer itself. Those behind the fourth are this rank's own */
 enum {
@@ -40,6 +41,12 @@ typedef enum {
   LOAD_TAKE
 } MuonCheckpointPhase;
 
+/* An array that is made at a first step: whether this load made it */
+typedef struct {
+  MuonArray *array;
+  PetscBool  fresh;
+} MuonCheckpointMade;
+
 /* The walk over all state, to write it or to read it */
 typedef struct {
   Muon                muon;
@@ -52,16 +59,18 @@ typedef struct {
   PetscInt            count, states; /* states so far in this walk, and room for them */
   PetscInt64         *covered;       /* entries of each that were found */
   PetscInt            nmade, makeable;
-  MuonArray         **made;           /* what did not exist before this load */
+  MuonCheckpointMade *made;
+  const char         *unmade;         /* layer of the array that was visited last, where that is one of these and in no file */
   size_t              base, takeable; /* records of the files before the one at hand, and room for them */
   int                *taken;          /* of each record of all files: somebody has a place for it */
   double              numbers[NUMBERS];
+  PetscInt64         *bytes; /* of the program: of each name what each rank of the files had; NULL data where it is not for this rank */
+  void              **data;
   MuonFileResult      result;
   char                text[MUON_FILE_TEXT]; /* of what is wrong beside the folder's own */
 } MuonCheckpointWalk;
 
-/* All ranks learn what the first that failed says. ok where none did */
-static PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult mine, const char text[], MuonFileResult *result, char said[MUON_FILE_TEXT])
+PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult mine, const char text[], MuonFileResult *result, char said[MUON_FILE_TEXT])
 {
   PetscMPIInt who    = mine != MUON_FILE_OK ? muon->rank : muon->size, first;
   int         answer = (int)mine;
@@ -225,19 +234,20 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds a part of what a worker of another number of workers had, or takes it as it is */
+/* Adds a part of what a worker of another number of workers had, or takes it as it is; in this precision or another */
 static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const MuonFileRecord *from, uint64_t row, uint64_t column, double weight, const MuonArray *to)
 {
-  const uint64_t rows = (uint64_t)MuonArrayRows(to), columns = (uint64_t)MuonArrayColumns(to);
-  const size_t   rowstride = to->rowmajor ? to->ld : 1, columnstride = to->rowmajor ? 1 : to->ld;
-  MuonArray      part;
+  const uint64_t      rows = (uint64_t)MuonArrayRows(to), columns = (uint64_t)MuonArrayColumns(to);
+  const size_t        rowstride = to->rowmajor ? to->ld : 1, columnstride = to->rowmajor ? 1 : to->ld;
+  const MuonPrecision precision = from->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+  MuonArray           part;
 
   PetscFunctionBegin;
-  if (weight == 1) walk->result = MuonFileReaderRead(walk->reader, from, row, column, rows, columns, to->data, rowstride, columnstride);
+  if (weight == 1 && precision == to->precision) walk->result = MuonFileReaderRead(walk->reader, from, row, column, rows, columns, to->data, rowstride, columnstride);
   else {
-    PetscCall(MuonArrayCreate(to, to->precision, &part));
+    PetscCall(MuonArrayCreate(to, precision, &part));
     walk->result = MuonFileReaderRead(walk->reader, from, row, column, rows, columns, part.data, part.rowmajor ? part.ld : 1, part.rowmajor ? 1 : part.ld);
-    if (walk->result == MUON_FILE_OK) MuonArrayAxpby(weight, &part, 1, to);
+    if (walk->result == MUON_FILE_OK) MuonArrayAxpby(weight, &part, weight == 1 ? 0 : 1, to);
     PetscCall(MuonArrayDestroy(&part));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -246,17 +256,19 @@ static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const
 /* One record for a state, or a rectangle of it in memory: what they have in common, or all of it */
 static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const MuonState *state, const MuonArray *array, const MuonFileRecord *want, const MuonFileRecord *from, double weight, PetscInt64 *covered)
 {
-  const uint64_t first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
-  const uint64_t left = PetscMax(want->column, from->column), right = PetscMin(want->column + want->columns, from->column + from->columns);
-  MuonArray      to;
+  const uint64_t  first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
+  const uint64_t  left = PetscMax(want->column, from->column), right = PetscMin(want->column + want->columns, from->column + from->columns);
+  const PetscBool other = from->precision != want->precision ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       fits  = from->entrywise == want->entrywise ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray       to;
 
   PetscFunctionBegin;
-  if (from->precision != want->precision || from->entrywise != want->entrywise || (want->entrywise && (from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns)) ||
-      (want->entrywise == 0 && (from->rows != want->rows || from->columns != want->columns))) {
+  if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows || from->columns != want->columns) fits = PETSC_FALSE;
+  if (fits == PETSC_FALSE || (other && (walk->muon->restart_convert == PETSC_FALSE || state->array == NULL || from->precision == MUON_FILE_BYTES))) {
     walk->result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64,
+    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s",
                             from->state, from->layer, (int)MuonFileEntryBytes(from->precision), from->rows, from->columns, from->layer_rows, from->layer_columns, (int)MuonFileEntryBytes(want->precision), want->rows, want->columns, want->layer_rows,
-                            want->layer_columns));
+                            want->layer_columns, fits && other && state->array != NULL && from->precision != MUON_FILE_BYTES ? "; -muon_restart_convert takes another precision" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (first >= last || left >= right) PetscFunctionReturn(PETSC_SUCCESS);
@@ -304,7 +316,19 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After all files were looked at: everything is there. What compressors keep that has no place in a layer may be of other pieces, and begins anew */
+/* Whether who has this array makes it at its first step */
+static PetscBool MuonCheckpointIsMade_Private(const MuonCheckpointWalk *walk, const MuonArray *array)
+{
+  for (PetscInt k = 0; k < walk->nmade; k++) {
+    if (walk->made[k].array == array) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/*
+   After all files were looked at: everything is there. What compressors keep that has no place in a layer may be of other pieces, and begins anew. So does what is made at a first step, with the numbers behind it, where the checkpoint
+   is of before that step
+*/
 static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonCheckpointWalk *walk = (MuonCheckpointWalk *)visitor->ctx;
@@ -318,12 +342,28 @@ static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visit
   entries = (PetscInt64)(want.rows * want.columns);
   if (want.holder == MUON_FILE_WORKER && want.entrywise && MuonCheckpointSameWorkers_Private(walk, place.layer) == PETSC_FALSE) entries *= (PetscInt64)walk->workers[place.layer];
   covered = walk->covered[walk->count++];
+  if (state->array != NULL) walk->unmade = covered == 0 && MuonCheckpointIsMade_Private(walk, state->array) ? state->layer : NULL;
   if (covered == 0 && state->array != NULL && want.entrywise == 0) {
     if (walk->phase == LOAD_TAKE) PetscCall(MuonArrayDestroy(state->array));
+  } else if (covered == 0 && walk->unmade != NULL && strcmp(walk->unmade, state->layer) == 0) {
+    if (walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
   } else if (covered != entries) {
     walk->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", covered, entries, state->name, state->layer));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckpointAddMade_Private(MuonCheckpointWalk *walk, MuonArray *array, PetscBool fresh)
+{
+  PetscFunctionBegin;
+  if (MuonCheckpointIsMade_Private(walk, array)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (walk->nmade == walk->makeable) {
+    walk->makeable = 2 * walk->makeable + 16;
+    PetscCall(PetscRealloc((size_t)walk->makeable * sizeof(*walk->made), &walk->made));
+  }
+  walk->made[walk->nmade].array   = array;
+  walk->made[walk->nmade++].fresh = fresh;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,10 +379,11 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
   PetscFunctionBegin;
   PetscCall(MuonCheckpointFindLayer_Private(walk->muon, visitor->layer, &layer, &piece));
   if (holder == MUON_FILE_WORKER && MuonCheckpointSameWorkers_Private(walk, layer) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (array->data != NULL) PetscCall(MuonCheckpointAddMade_Private(walk, array, PETSC_FALSE));
   worker = holder == MUON_FILE_WORKER ? piece->group->partition->worker : 0;
   for (size_t k = 0; k < walk->reader->records && array->data == NULL && piece->rows > 0; k++) {
     const MuonFileRecord *record = &walk->reader->record[k];
-    MuonArray             shape;
+    MuonArray             shape, own;
 
     if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != (uint32_t)worker) continue;
     if (entrywise == PETSC_FALSE && record->layer_rows != (uint64_t)piece->rows) continue;
@@ -351,13 +392,11 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
     shape.m         = (size_t)(record->rowmajor ? record->columns : record->rows);
     shape.n         = (size_t)(record->rowmajor ? record->rows : record->columns);
     shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
-    if (entrywise) PetscCall(MuonPieceGetStateShape(walk->muon, piece, &shape));
+    PetscCall(MuonPieceGetStateShape(walk->muon, piece, &own));
+    if (walk->muon->restart_convert) shape.precision = own.precision;
+    if (entrywise) shape = own;
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));
-    if (walk->nmade == walk->makeable) {
-      walk->makeable = 2 * walk->makeable + 16;
-      PetscCall(PetscRealloc((size_t)walk->makeable * sizeof(*walk->made), &walk->made));
-    }
-    walk->made[walk->nmade++] = array;
+    PetscCall(MuonCheckpointAddMade_Private(walk, array, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -383,7 +422,7 @@ static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*vis
   visitor.ctx    = walk;
   visitor.onhost = PETSC_TRUE;
   walk->count    = 0;
-  PetscCall(MuonVisitState(muon, &visitor));
+  if (walk->reader == NULL || muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonVisitState(muon, &visitor));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));
     PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
@@ -404,7 +443,7 @@ static PetscErrorCode MuonCheckpointWalk_Private(Muon muon, PetscErrorCode (*vis
 /* What decides which state there is, a line each: a checkpoint fits where these are the same */
 static PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
 {
-  const size_t most = 512 * ((size_t)muon->nlayers + 1);
+  const size_t most = 512 * ((size_t)muon->nlayers + 1) + 2 * MUON_PROGRAM_NAME * (size_t)MuonPrograms(muon);
   size_t       length;
 
   PetscFunctionBegin;
@@ -423,6 +462,44 @@ static PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
     if (piece != NULL) PetscCall(PetscSNPrintf(*choices + length, most - length, ", up %s, down %s", piece->up_type, piece->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : piece->down_type));
     PetscCall(PetscStrlcat(*choices, "\n", most));
   }
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
+    PetscCall(PetscStrlen(*choices, &length));
+    PetscCall(PetscSNPrintf(*choices + length, most - length, "bytes of the program \"%s\"\n", muon->programs->program[k].name));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The name of the record of a program's bytes */
+typedef struct {
+  char name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
+} MuonProgramRecord;
+
+static PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *program, MuonProgramRecord *record)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(record->name, sizeof(record->name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckpointAsk_Private(Muon muon)
+{
+  MuonFileResult result               = MUON_FILE_OK;
+  char           text[MUON_FILE_TEXT] = "", said[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < MuonPrograms(muon) && result == MUON_FILE_OK; k++) {
+    MuonProgram *program = &muon->programs->program[k];
+
+    program->bytes = 0;
+    program->data  = NULL;
+    /* What it returns is told to all ranks, so that none waits for it */
+    if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) {
+      result = MUON_FILE_USAGE;
+      PetscCall(PetscSNPrintf(text, sizeof(text), "the routine that gives the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
+    }
+  }
+  PetscCall(MuonCheckpointAgree_Private(muon, result, text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", said);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -433,10 +510,10 @@ static MuonFileRecord MuonCheckpointOwnRecord_Private(const char name[], MuonFil
   return record;
 }
 
-static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, struct _n_MuonCheckpoints *c, MuonFileSeal *seal, MuonFileResult *result)
+PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *run, MuonFileSeal *seal, MuonFileResult *result)
 {
   MuonFileRecord     record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE, NUMBERS);
-  MuonFileIdentity   id     = c->id;
+  MuonFileIdentity   id     = *run;
   MuonFileWriter     writer;
   MuonCheckpointWalk walk;
   double             numbers[NUMBERS];
@@ -456,32 +533,53 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, struct _n_MuonC
     numbers[NUMBER_UP + k]   = (double)muon->traffic.total_up[k];
     numbers[NUMBER_DOWN + k] = (double)muon->traffic.total_down[k];
   }
-  *result = MuonFileWriterOpen(&c->folder, &id, &writer);
+  *result = MuonFileWriterOpen(folder, &id, &writer);
   if (*result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
+    const MuonProgram *program = &muon->programs->program[k];
+    MuonProgramRecord  own;
+
+    PetscCall(MuonProgramRecordName_Private(program, &own));
+    record        = MuonCheckpointOwnRecord_Private(own.name, MUON_FILE_BYTES, (uint64_t)program->bytes);
+    record.holder = MUON_FILE_WORKER;
+    record.whose  = id.rank;
+    (void)MuonFileWriterAdd(&writer, &record, program->data, record.rows);
+  }
   PetscCall(MuonCheckpointWalk_Private(muon, MuonCheckpointWrite_Private, PETSC_FALSE, &walk));
   *result = MuonFileWriterClose(&writer, seal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The commit, of rank 0 */
-static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, struct _n_MuonCheckpoints *c, const MuonFileSeal seals[], MuonFileResult *result)
+static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, const char name[], const char text[])
 {
-  MuonFileWriter writer;
   MuonFileRecord record;
-  char          *choices;
   size_t         length;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrlen(text, &length));
+  record = MuonCheckpointOwnRecord_Private(name, MUON_FILE_BYTES, length);
+  (void)MuonFileWriterAdd(writer, &record, text, length);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The commit, of rank 0 */
+PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileSeal *seal, MuonFileResult *result)
+{
+  MuonFileWriter writer;
+  char          *choices, *settings;
+
+  PetscFunctionBegin;
   PetscCall(MuonCheckpointChoices_Private(muon, &choices));
-  PetscCall(PetscStrlen(choices, &length));
-  record  = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_CHOICES, MUON_FILE_BYTES, length);
-  *result = MuonFileManifestOpen(&c->folder, &c->id, seals, &writer);
+  PetscCall(MuonSettingsGet_Private(muon, &settings));
+  *result = MuonFileManifestOpen(folder, id, seals, &writer);
   if (*result == MUON_FILE_OK) {
-    (void)MuonFileWriterAdd(&writer, &record, choices, length);
-    *result = MuonFileWriterClose(&writer, NULL);
+    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_CHOICES, choices));
+    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_SETTINGS, settings));
+    *result = MuonFileWriterClose(&writer, seal);
   }
   PetscCall(PetscFree(choices));
+  PetscCall(PetscFree(settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -543,9 +641,9 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
   A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to another; a folder that is another's is an error. A lock that was left by a job on another host is refused too, and the message
   names the file to remove once that job is over.
 
-  Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
+  Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
 
-.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`, `MuonStep()`
+.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`
 @*/
 PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 {
@@ -561,6 +659,7 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   PetscValidLogicalCollectiveInt(muon, keep, 3);
   PetscCheck(keep >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " checkpoints to keep, expected at least 1", keep);
   PetscCall(MuonSetUp(muon));
+  PetscCall(MuonCheckpointAsk_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
   c = muon->checkpoints;
   if (muon->rank == 0) result = MuonFileBegin(&c->folder, (uint64_t)muon->step, &c->id);
@@ -568,12 +667,12 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", said);
   PetscCallMPI(MPI_Bcast(&c->id, (PetscMPIInt)sizeof(c->id), MPI_BYTE, 0, comm));
   PetscCall(PetscMemzero(&seal, sizeof(seal)));
-  PetscCall(MuonCheckpointWriteRank_Private(muon, c, &seal, &result));
+  PetscCall(MuonCheckpointWriteRank_Private(muon, &c->folder, &c->id, &seal, &result));
   PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
   PetscCall(PetscMalloc1(muon->size, &seals));
   PetscCallMPI(MPI_Gather(&seal, (PetscMPIInt)sizeof(seal), MPI_BYTE, seals, (PetscMPIInt)sizeof(seal), MPI_BYTE, 0, comm));
   if (result == MUON_FILE_OK) {
-    if (muon->rank == 0) PetscCall(MuonCheckpointCommit_Private(muon, c, seals, &result));
+    if (muon->rank == 0) PetscCall(MuonCheckpointCommit_Private(muon, &c->folder, &c->id, seals, NULL, &result));
     PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
   }
   PetscCall(PetscFree(seals));
@@ -612,13 +711,12 @@ static MuonFileResult MuonCheckpointFind_Private(MuonFileFolder *folder, const M
   return MUON_FILE_ABSENT;
 }
 
-/* Verifies all files of a generation, each on one rank */
-static MuonFileResult MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[])
+MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride)
 {
   MuonFileIdentity id     = *run;
   MuonFileResult   result = MUON_FILE_OK;
 
-  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
+  for (id.rank = (uint32_t)first; id.rank < id.ranks && result == MUON_FILE_OK; id.rank += (uint32_t)stride) {
     MuonFileReader reader;
 
     result = MuonFileReaderOpen(folder, &id, &seals[id.rank], &reader);
@@ -650,22 +748,35 @@ static const char *MuonCheckpointLine_Private(char text[])
   return text[0] != '\0' ? text : "no more layers";
 }
 
+/* A text of the manifest; NULL where it has none of this name, or where it cannot be read, which is in result. The caller frees it */
+static PetscErrorCode MuonCheckpointReadText_Private(MuonFileReader *manifest, const char name[], char **text, MuonFileResult *result)
+{
+  const MuonFileRecord *record = MuonCheckpointFindOwn_Private(manifest, name, MUON_FILE_BYTES);
+
+  PetscFunctionBegin;
+  *text   = NULL;
+  *result = MUON_FILE_OK;
+  if (record == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1((size_t)record->rows + 1, text));
+  *result = MuonFileReaderRead(manifest, record, 0, 0, record->rows, 1, *text, 1, 1);
+  if (*result != MUON_FILE_OK) PetscCall(PetscFree(*text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the checkpoint is of such an optimizer; text says the first difference */
 static PetscErrorCode MuonCheckpointFits_Private(Muon muon, MuonFileReader *manifest, MuonFileResult *result, char text[MUON_FILE_TEXT])
 {
-  const MuonFileRecord *record = MuonCheckpointFindOwn_Private(manifest, MUON_CHECKPOINT_CHOICES, MUON_FILE_BYTES);
-  char                 *here, *there;
-  size_t                at = 0, line = 0;
+  char  *here, *there;
+  size_t at = 0, line = 0;
 
   PetscFunctionBegin;
-  *result = MUON_FILE_OTHER;
-  PetscCall(PetscStrncpy(text, "it does not say of what it is", MUON_FILE_TEXT));
-  if (record == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCheckpointChoices_Private(muon, &here));
-  PetscCall(PetscCalloc1((size_t)record->rows + 1, &there));
-  *result = MuonFileReaderRead(manifest, record, 0, 0, record->rows, 1, there, 1, 1);
+  PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_CHOICES, &there, result));
   if (*result != MUON_FILE_OK) PetscCall(PetscStrncpy(text, manifest->folder->text, MUON_FILE_TEXT));
-  else {
+  else if (there == NULL) {
+    *result = MUON_FILE_OTHER;
+    PetscCall(PetscStrncpy(text, "it does not say of what it is", MUON_FILE_TEXT));
+  } else {
     for (; here[at] == there[at] && here[at] != '\0'; at++) {
       if (here[at] == '\n') line = at + 1;
     }
@@ -697,6 +808,34 @@ static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk
       (walk->result == MUON_FILE_OK && (id->generation.step > (uint64_t)PETSC_MAX_INT || numbers[NUMBER_STEP] != (double)id->generation.step || !(numbers[NUMBER_NANS] >= 0 && numbers[NUMBER_NANS] <= 9007199254740992.0)))) {
     walk->result = MUON_FILE_OTHER;
     PetscCall(PetscStrncpy(walk->text, "it does not say its step", sizeof(walk->text)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bytes of the program in the file at hand, for the rank that had them, or on another number of ranks for all. They are no longer than the file */
+static PetscErrorCode MuonCheckpointReadPrograms_Private(MuonCheckpointWalk *walk)
+{
+  Muon                    muon = walk->muon;
+  const MuonFileIdentity *id   = &walk->reader->id;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < MuonPrograms(muon) && walk->result == MUON_FILE_OK; k++) {
+    const size_t          at = (size_t)k * id->ranks + id->rank;
+    const MuonFileRecord *record;
+    MuonProgramRecord     own;
+
+    PetscCall(MuonProgramRecordName_Private(&muon->programs->program[k], &own));
+    record = MuonCheckpointFindOwn_Private(walk->reader, own.name, MUON_FILE_BYTES);
+    if (record == NULL || record->rows > (uint64_t)PETSC_MAX_INT) {
+      walk->result = MUON_FILE_OTHER;
+      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "rank %u has no bytes of the program \"%s\"", id->rank, muon->programs->program[k].name));
+      break;
+    }
+    walk->taken[walk->base + (size_t)(record - walk->reader->record)] = 1;
+    if (id->ranks == (uint32_t)muon->size && id->rank != (uint32_t)muon->rank) continue;
+    PetscCall(PetscMalloc((size_t)record->rows + 1, &walk->data[at]));
+    walk->bytes[at] = (PetscInt64)record->rows;
+    walk->result    = MuonFileReaderRead(walk->reader, record, 0, 0, record->rows, 1, walk->data[at], 1, 1);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -737,7 +876,13 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
         PetscCall(PetscRealloc(walk->takeable * sizeof(*walk->taken), &walk->taken));
       }
       /* What compressors keep beside entries of the layer has no place with other pieces */
-      for (size_t k = 0; k < reader.records; k++) walk->taken[walk->base + k] = reader.record[k].precision != MUON_FILE_BYTES && reader.record[k].entrywise == 0;
+      for (size_t k = 0; k < reader.records; k++) {
+        const MuonFileRecord *record  = &reader.record[k];
+        const int             weights = record->holder == MUON_FILE_EVERYONE && strcmp(record->state, MUON_CHECKPOINT_WEIGHTS) == 0;
+
+        walk->taken[walk->base + k] = (record->precision != MUON_FILE_BYTES && record->entrywise == 0) || (walk->muon->restart_state == MUON_RESTART_WEIGHTS && !weights);
+      }
+      if (walk->muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonCheckpointReadPrograms_Private(walk));
     }
     if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointReadNumbers_Private(walk));
     if (walk->result == MUON_FILE_OK && phase == LOAD_COUNT) PetscCall(MuonCheckpointCount_Private(walk));
@@ -749,17 +894,25 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether each record of all files has a place on some rank; where one has not it is named */
-static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, const MuonFileIdentity *run, const MuonFileSeal seals[])
+/* Which records some rank has a place for */
+static PetscErrorCode MuonCheckpointGather_Private(MuonCheckpointWalk *walk)
 {
-  MuonFileIdentity id = *run;
-  MuonFileReader   reader;
-  PetscMPIInt      count;
-  size_t           left = 0, base = 0;
+  PetscMPIInt count;
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)walk->base, &count));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, walk->taken, count, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)walk->muon)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first record that no rank has a place for is named */
+static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, const MuonFileIdentity *run, const MuonFileSeal seals[])
+{
+  MuonFileIdentity id = *run;
+  MuonFileReader   reader;
+  size_t           left = 0, base = 0;
+
+  PetscFunctionBegin;
   while (left < walk->base && walk->taken[left]) left++;
   for (id.rank = 0; id.rank < id.ranks && left < walk->base && walk->result == MUON_FILE_OK; id.rank++) {
     walk->result = MuonFileReaderOpen(walk->folder, &id, &seals[id.rank], &reader);
@@ -813,7 +966,8 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
         result = MUON_FILE_OTHER;
         (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
       }
-      if (result == MUON_FILE_OK) result = MuonCheckpointVerify_Private(muon, folder, &manifest->id, *seals);
+      if (result == MUON_FILE_OK) result = MuonCheckpointVerify_Private(folder, &manifest->id, *seals, muon->rank, muon->size);
+      if (result == MUON_FILE_ABSENT) result = MUON_FILE_CORRUPT; /* the generation is there, and a file of it is not */
       PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
       if (result == MUON_FILE_OK) break;
       MuonFileReaderClose(manifest);
@@ -830,60 +984,124 @@ static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absent)
+/* Where all ranks are told of what this one found */
+static PetscErrorCode MuonCheckpointAgreeWalk_Private(MuonCheckpointWalk *walk, MuonFileResult *result, char said[MUON_FILE_TEXT])
 {
-  MPI_Comm           comm = PetscObjectComm((PetscObject)muon);
-  MuonFileFolder     from;
-  MuonFileReader     manifest;
-  MuonFileSeal      *seals;
-  MuonFileResult     result;
-  MuonCheckpointWalk walk;
-  char               said[MUON_FILE_TEXT];
-  PetscBool          same;
+  PetscFunctionBegin;
+  PetscCall(MuonCheckpointAgree_Private(walk->muon, walk->result, walk->text[0] != '\0' ? walk->text : walk->folder->text, result, said));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The optimizer's own numbers are those of the file; of another number of ranks nothing is known of what this one sent */
+static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[], PetscBool same)
+{
+  PetscFunctionBegin;
+  muon->step     = (PetscInt)numbers[NUMBER_STEP];
+  muon->nancount = (PetscInt64)numbers[NUMBER_NANS];
+  muon->loss     = (PetscReal)numbers[NUMBER_LOSS];
+  muon->dual     = (PetscReal)numbers[NUMBER_DUAL];
+  muon->reason   = MUON_CONVERGED_ITERATING;
+  for (PetscInt k = 0; k < 3; k++) {
+    muon->traffic.total_up[k]   = same ? (PetscLogDouble)numbers[NUMBER_UP + k] : 0;
+    muon->traffic.total_down[k] = same ? (PetscLogDouble)numbers[NUMBER_DOWN + k] : 0;
+  }
+  PetscCall(MuonGetRate(muon, &muon->rate));
+  muon->continues = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Hands the program's bytes to its routines, and frees them */
+static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointWalk *walk, uint32_t ranks, PetscBool give)
+{
+  Muon           muon   = walk->muon;
+  MuonFileResult result = MUON_FILE_OK;
+  char           said[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
-  result = MuonFileFolderInit(&from, NULL, folder);
-  PetscCall(MuonCheckpointAgree_Private(muon, result, from.text, &result, said));
-  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
-  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals, absent));
-  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
+    const MuonProgram *program = &muon->programs->program[k];
+
+    if (give && result == MUON_FILE_OK && (*program->load)(muon, (PetscMPIInt)ranks, walk->bytes + (size_t)k * ranks, (const void *const *)walk->data + (size_t)k * ranks, program->ctx) != PETSC_SUCCESS) {
+      result = MUON_FILE_USAGE;
+      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "the routine that takes the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
+    }
+    for (uint32_t r = 0; r < ranks; r++) PetscCall(PetscFree(walk->data[(size_t)k * ranks + r]));
+  }
+  PetscCall(PetscFree2(walk->bytes, walk->data));
+  PetscCall(MuonCheckpointAgree_Private(muon, result, walk->text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", said);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles files, MuonFileResult *refused, char said[MUON_FILE_TEXT])
+{
+  const MuonFileIdentity run = manifest->id;
+  const PetscBool        all = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+  MuonFileResult         result;
+  MuonCheckpointWalk     walk;
+  char                  *settings = NULL;
+
+  PetscFunctionBegin;
   PetscCall(PetscMemzero(&walk, sizeof(walk)));
   walk.muon   = muon;
-  walk.folder = &from;
-  PetscCall(MuonCheckpointFits_Private(muon, &manifest, &walk.result, walk.text));
+  walk.folder = from;
   PetscCall(PetscCalloc1(muon->nlayers, &walk.workers));
-  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_COUNT, &manifest.id, seals));
-  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_MAKE, &manifest.id, seals));
-  if (walk.result == MUON_FILE_OK) PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_LOOK, &manifest.id, seals));
-  PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+  PetscCall(PetscCalloc2((size_t)MuonPrograms(muon) * run.ranks, &walk.bytes, (size_t)MuonPrograms(muon) * run.ranks, &walk.data));
+  PetscCall(MuonFilesBegin_Private(files));
+  if (all) PetscCall(MuonCheckpointFits_Private(muon, manifest, &walk.result, walk.text));
+  if (walk.result == MUON_FILE_OK && all && muon->rank == 0) PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_SETTINGS, &settings, &walk.result));
+  for (MuonCheckpointPhase phase = LOAD_COUNT; phase < LOAD_TAKE && walk.result == MUON_FILE_OK; phase = (MuonCheckpointPhase)(phase + 1)) PetscCall(MuonCheckpointPhase_Private(&walk, phase, &run, seals));
+  PetscCall(MuonFilesEnd_Private(files));
+  PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
   if (result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointLeftOver_Private(&walk, &manifest.id, seals));
-    PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+    PetscCall(MuonCheckpointGather_Private(&walk));
+    PetscCall(MuonFilesBegin_Private(files));
+    PetscCall(MuonCheckpointLeftOver_Private(&walk, &run, seals));
+    PetscCall(MuonFilesEnd_Private(files));
+    PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
   }
   if (result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_TAKE, &manifest.id, seals));
-    PetscCall(MuonCheckpointAgree_Private(muon, walk.result, walk.text[0] != '\0' ? walk.text : from.text, &result, said));
+    PetscCall(MuonFilesBegin_Private(files));
+    PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_TAKE, &run, seals));
+    PetscCall(MuonFilesEnd_Private(files));
+    PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
   } else {
-    for (PetscInt k = 0; k < walk.nmade; k++) PetscCall(MuonArrayDestroy(walk.made[k]));
+    for (PetscInt k = 0; k < walk.nmade; k++) {
+      if (walk.made[k].fresh) PetscCall(MuonArrayDestroy(walk.made[k].array));
+    }
   }
-  same = manifest.id.ranks == (uint32_t)muon->size ? PETSC_TRUE : PETSC_FALSE;
-  MuonFileReaderClose(&manifest);
+  MuonFileReaderClose(manifest);
   free(seals);
   PetscCall(PetscFree(walk.workers));
   PetscCall(PetscFree(walk.covered));
   PetscCall(PetscFree(walk.made));
   PetscCall(PetscFree(walk.taken));
-  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from.path, said);
-  muon->step     = (PetscInt)walk.numbers[NUMBER_STEP];
-  muon->nancount = (PetscInt64)walk.numbers[NUMBER_NANS];
-  muon->loss     = (PetscReal)walk.numbers[NUMBER_LOSS];
-  muon->dual     = (PetscReal)walk.numbers[NUMBER_DUAL];
-  muon->reason   = MUON_CONVERGED_ITERATING;
-  for (PetscInt k = 0; k < 3; k++) {
-    muon->traffic.total_up[k]   = same ? (PetscLogDouble)walk.numbers[NUMBER_UP + k] : 0;
-    muon->traffic.total_down[k] = same ? (PetscLogDouble)walk.numbers[NUMBER_DOWN + k] : 0;
+  if (result == MUON_FILE_OK && all) {
+    PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers, run.ranks == (uint32_t)muon->size ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(MuonSettingsCompare_Private(muon, settings));
   }
-  PetscCall(MuonGetRate(muon, &muon->rate));
+  PetscCall(PetscFree(settings));
+  PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
+  *refused = result;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absent)
+{
+  MuonFileFolder from;
+  MuonFileReader manifest;
+  MuonFileSeal  *seals;
+  MuonFileResult result;
+  char           said[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  result = MuonFileFolderInit(&from, NULL, folder);
+  PetscCall(MuonCheckpointAgree_Private(muon, result, from.text, &result, said));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals, absent));
+  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointLoad_Private(muon, &from, &manifest, seals, NULL, &result, said));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from.path, said);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -908,7 +1126,11 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   then each has its own state; with another number weights and state of servers are the same, and each worker has the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
   of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
 
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonGetStepNumber()`
+  Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another precision.
+
+  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the checkpoint is of before that step.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonLoad()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
 @*/
 PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
 {
@@ -917,5 +1139,6 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   PetscAssertPointer(folder, 2);
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonLoad_Private(muon, folder, NULL));
+  PetscCall(MuonRestartWeights_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

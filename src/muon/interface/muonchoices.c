@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muoncheckpoint.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
@@ -83,11 +83,12 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
                             (double)muon->count_entropy};
   const double more[]    = {(double)muon->schedule_minimum,   (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip,         (double)muon->clip_layers,
                             (double)muon->measure_update_rms, (double)muon->test_gradient,   (double)(muon->validation != NULL),  (double)muon->validationinterval, (double)muon->check_weights};
-  const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->restart_if_present};
-  const char  *folder[]  = {muon->checkpoint != NULL ? muon->checkpoint : "", muon->restart != NULL ? muon->restart : ""};
+  const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->checkpoint_seconds, (double)muon->restart_if_present, (double)muon->restart_state, (double)muon->restart_convert};
+  const char  *folder[]  = {muon->checkpoint, muon->checkpoint_weights, muon->restart};
   const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
 
-  for (int k = 0; k < 2; k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)folder[k], strlen(folder[k]) + 1);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(folder); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)(folder[k] != NULL ? folder[k] : ""), folder[k] != NULL ? strlen(folder[k]) + 1 : 1);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(saves), saves, hash);
   MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(more), more, hash);
   if (muon->schedulefn != NULL && muon->scheduled.valid) MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(given), given, hash);

@@ -727,6 +727,7 @@ PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(muon, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSetUp(muon));

@@ -1,11 +1,20 @@
+#if !defined(_DEFAULT_SOURCE)
+  #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
+#endif
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 #include <petscdraw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
 /* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files. Its errors are those of all ranks */
 typedef struct {
   FILE       *file;
   MPI_Comm    comm;
   PetscMPIInt failed;
+  PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
 } MuonCSV;
 
 /*@
@@ -264,6 +273,26 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Before the first row: the file of a run that goes on with a checkpoint keeps its rows of the steps before this one, and loses those that this run takes again, with what a crash left of a row. Any other file is begun anew.
+   Returns whether that failed
+*/
+static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues)
+{
+  char line[512];
+  long keep = 0;
+
+  csv->begun = PETSC_TRUE;
+  if (fseek(csv->file, 0, SEEK_END) != 0 || ftell(csv->file) <= 0) return fputs(MUON_CSV_HEADER, csv->file) < 0; /* nothing is there, or it is no file */
+  if (continues && fseek(csv->file, 0, SEEK_SET) == 0 && fgets(line, sizeof(line), csv->file) != NULL && strcmp(line, MUON_CSV_HEADER) == 0) {
+    do {
+      keep = ftell(csv->file);
+    } while (keep >= 0 && fgets(line, sizeof(line), csv->file) != NULL && line[strlen(line) - 1] == '\n' && strtoll(line, NULL, 10) < (long long)step);
+  }
+  if (keep < 0 || fflush(csv->file) != 0 || ftruncate(fileno(csv->file), (off_t)keep) != 0 || fseek(csv->file, keep, SEEK_SET) != 0) return 1;
+  return keep == 0 && fputs(MUON_CSV_HEADER, csv->file) < 0;
+}
+
 static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
   MuonCSV        *csv       = (MuonCSV *)ctx;
@@ -274,9 +303,10 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->validated == step) snprintf(value, sizeof(value), "%.17g", (double)muon->value);
   /* Not by PetscFPrintf(), whose error would be that of this rank alone */
-  csv->failed = csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
-                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
-                                      fflush(csv->file) != 0);
+  csv->failed = csv->file != NULL && csv->begun == PETSC_FALSE && MuonCSVBegin_Private(csv, step, muon->continues);
+  csv->failed = csv->failed || (csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
+                                                      fflush(csv->file) != 0));
   PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
   PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,15 +335,17 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
 
   Input Parameters:
 + muon - the optimizer
-- file - name of the file, which is overwritten
+- file - name of the file
 
   Options Database Key:
 . -muon_monitor_csv file - name of the file
 
   Level: intermediate
 
-  Note:
+  Notes:
   The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason, and validation, empty where there was none; the first row names them.
+
+  A file that is there is begun anew at the first row. A run that goes on with a checkpoint, `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose steps are taken again, go.
 
 .seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/
@@ -327,8 +359,11 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscAssertPointer(file, 2);
   PetscCall(PetscNew(&csv));
   csv->comm = PetscObjectComm((PetscObject)muon);
-  if (muon->rank == 0) csv->file = fopen(file, "w");
-  failed = muon->rank == 0 && (csv->file == NULL || fprintf(csv->file, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n") < 0);
+  if (muon->rank == 0) {
+    csv->file = fopen(file, "r+");
+    if (csv->file == NULL) csv->file = fopen(file, "w+");
+  }
+  failed = muon->rank == 0 && csv->file == NULL;
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, csv->comm));
   if (failed) PetscCall(PetscFree(csv));
   PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);

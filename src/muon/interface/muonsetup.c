@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
 /* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
@@ -443,7 +444,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
     PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
     PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
-    PetscCall(MuonRestart_Private(muon));
+    PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
@@ -488,7 +489,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   muon->setupcalled = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
-  PetscCall(MuonRestart_Private(muon));
+  PetscCall(PetscTime(&muon->checkpointed));
+  PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
   PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

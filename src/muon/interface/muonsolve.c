@@ -178,9 +178,10 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetRate(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
-  PetscCall(MuonCheckpointAfterStep_Private(muon));
   PetscCall(MuonValidate_Private(muon, step));
+  /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
+  PetscCall(MuonCheckpointAfterStep_Private(muon));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     char drifted[256];
 
@@ -222,7 +223,7 @@ PetscErrorCode MuonSolve(Muon muon)
   first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->checkpoint != NULL && muon->reason >= 0 && muon->step > first && muon->step % muon->checkpoint_interval != 0 && muon->save == PETSC_FALSE) PetscCall(MuonCheckpointNow_Private(muon));
+  if (muon->step > first) PetscCall(MuonCheckpointAtEnd_Private(muon));
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -118,7 +118,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory
+  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory; or writes all of its state to a binary file
 
   Collective
 
@@ -131,12 +131,18 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 
   Level: beginner
 
-.seealso: `Muon`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
+  Notes:
+  On a viewer of type `PETSCVIEWERBINARY`, as in `-muon_view binary:run.bin`, it is what a run needs to go on, for `MuonLoad()`\: the class id `MUON_FILE_CLASSID`, a length, and the bytes of a checkpoint. Unlike `MuonSaveCheckpoint()`
+  it makes no promise of a crash\: a file that is not whole is refused when it is read.
+
+  Viewers of other types than `PETSCVIEWERASCII`, `PETSCVIEWERSTRING` and `PETSCVIEWERBINARY` are an error.
+
+.seealso: `Muon`, `MuonLoad()`, `MuonSaveCheckpoint()`, `MuonViewWeights()`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
 @*/
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string, spread     = PETSC_FALSE;
+  PetscBool      ascii, string, binary, spread = PETSC_FALSE;
   MuonType       type;
 
   PetscFunctionBegin;
@@ -146,10 +152,12 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCheckSameComm(muon, 1, viewer, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   if (string) {
     PetscCall(MuonGetType(muon, &type));
     PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", type ? type : "not set"));
-  }
+  } else if (binary) PetscCall(MuonViewBinary_Private(muon, viewer));
+  else PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -249,6 +257,7 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));

@@ -339,6 +339,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
   if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)polar), &viewer));
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(polar, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)polar, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   if (ascii == PETSC_TRUE) {

@@ -151,7 +151,10 @@ def init(arguments=None):
   # PETSc keeps the addresses
   c.argc, c.argv = ctypes.c_int(len(words)), (ctypes.c_char_p * (len(words) + 1))(*words)
   c.args = ctypes.cast(c.argv, ctypes.POINTER(ctypes.c_char_p))
-  c.call("PetscMuonInitialize", ctypes.byref(c.argc), ctypes.byref(c.args), None, None)
+  # Without our handler: what is pushed before PETSc starts is not of the memory that it frees afterwards
+  code = c.c.PetscMuonInitialize(ctypes.byref(c.argc), ctypes.byref(c.args), None, None)
+  if code != 0:
+    raise Error("PetscMuonInitialize(): error code %d" % code, code)
   _started = True
   atexit.register(_end)
 

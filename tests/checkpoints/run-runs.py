@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+#TEST requires: numpy
+#TEST timeoutfactor: 4
+"""Whole runs: ranks that are killed, two crashes one behind the other, weights for inference, and what a second run takes over."""
+
+import os
+import re
+import signal
+import sys
+import time
+import unittest
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+import runs as whole_runs  # noqa: E402
+
+RANKS = 2
+EPSILON, BASE = 1e-8, 1e4  # of tutorials/nanogpt/model.c
+SEED = int(os.environ.get("PETSCMUON_SEED", "1"))
+
+
+def read_matrices(path):
+  """Dense matrices of PETSc's binary format, one behind the other: class id, rows, columns, -1, and the entries by rows. PETSc may have integers of 8 bytes and scalars of 4."""
+  with open(path, "rb") as f:
+    data = f.read()
+  integer = ">i8" if data[:4] == bytes(4) else ">i4"
+  size = 4 * np.dtype(integer).itemsize
+  for scalar in (">f8", ">f4"):
+    found, at = [], 0
+    while at + size <= len(data):
+      classid, rows, columns, kind = np.frombuffer(data, integer, 4, at)
+      if (classid, kind) != (1211216, -1):
+        break
+      at += size
+      found.append(np.frombuffer(data, scalar, rows * columns, at).reshape(rows, columns).astype(float))
+      at += found[-1].nbytes * np.dtype(scalar).itemsize // 8
+    if at == len(data):
+      return found, scalar
+  raise ValueError("%s: no matrices" % path)
+
+
+def forward(W, tokens, targets, heads):
+  """The network of tutorials/nanogpt/README.md: mean cross entropy of a sequence."""
+  embed, blocks = W[0], (len(W) - 1) // 6
+  T, C = len(tokens), embed.shape[1]
+  D = C // heads
+
+  def norm(x):
+    return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON)
+
+  def rotate(x):
+    angle = np.arange(T)[:, None] * BASE ** (-np.arange(D // 2) / (D // 2))
+    first, second = x[:, :D // 2], x[:, D // 2:]
+    return np.hstack((first * np.cos(angle) - second * np.sin(angle), first * np.sin(angle) + second * np.cos(angle)))
+
+  x = embed[tokens]
+  for b in range(blocks):
+    q, k, v, o, up, down = W[1 + 6 * b:7 + 6 * b]
+    n = norm(x)
+    y = np.zeros((T, C))
+    for h in range(heads):
+      part = slice(h * D, (h + 1) * D)
+      score = rotate(n @ q[part].T) @ rotate(n @ k[part].T).T / np.sqrt(D)
+      score[np.triu_indices(T, 1)] = -np.inf
+      weight = np.exp(score - score.max(axis=1, keepdims=True))
+      y[:, part] = weight / weight.sum(axis=1, keepdims=True) @ (n @ v[part].T)
+    x = x + y @ o.T
+    x = x + np.maximum(norm(x) @ up.T, 0) ** 2 @ down.T
+  logits = norm(x) @ embed.T
+  top = logits.max(axis=1, keepdims=True)
+  return (np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0] - logits[np.arange(T), targets]).mean()
+
+
+class WholeRuns(unittest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    cls.runs = whole_runs.from_environment(RANKS, whole_runs.COMPRESSED, SEED)
+    cls.runs.finish("whole")
+
+  def test_kills(self):
+    for attempt in range(20):
+      if self.runs.killed("killed%d" % attempt, "whole", 2)[0] > 0:
+        return
+    self.fail("20 runs were over before a rank was killed")
+
+  def test_double(self):
+    self.runs.double("double", "whole")
+
+  def test_inference(self):
+    W, scalar = read_matrices("whole.bin")
+    with open(os.path.join(whole_runs.ROOT, "LICENSE"), "rb") as f:
+      text = np.frombuffer(f.read(), np.uint8).astype(int)
+    # Blocks of T tokens, the last of every 4 held out; the program's validation is over 4 of these, spread over all
+    T, every, count = 16, 4, 4
+    held = [start for number, start in enumerate(range(0, len(text) - T, T)) if number % every == every - 1]
+    chosen = [held[i * len(held) // count] for i in range(count)]
+    mean = np.mean([forward(W, text[s:s + T], text[s + 1:s + T + 1], 2) for s in chosen])
+    with open("whole.log") as f:
+      said = float(re.search(r"validation loss ([0-9.]+) after %d steps" % whole_runs.STEPS, f.read()).group(1))
+    # It is said to four places
+    self.assertLess(abs(mean - said), 1e-4 if scalar == ">f8" else 1e-3)
+
+  def test_signal(self):
+    """A process that is asked makes all of them write a checkpoint, in a run that would write none."""
+    job = self.runs.start("asked", "-nanogpt_steps", "1000000", "-muon_checkpoint_interval", "1000000", "-muon_monitor_interval", "1")
+    try:
+      while job.poll() is None and not self.runs.generations("asked"):
+        if os.path.exists("asked.csv") and os.path.getsize("asked.csv") > 200:
+          for pid in self.runs.processes(job)[-1:]:
+            os.kill(pid, signal.SIGUSR1)
+        time.sleep(0.1)
+      self.assertIsNone(job.poll())
+      self.assertGreater(self.runs.generations("asked")[0][1], 0)
+    finally:
+      for pid in self.runs.processes(job):
+        os.kill(pid, signal.SIGKILL)
+      job.wait()
+      self.runs.log.close()
+
+  def test_second_run(self):
+    """The second run has no checkpoints of the first's, and its own where it is told so."""
+    self.runs.finish("first", "-nanogpt_runs", "ef21,dense", "-dense_muon_checkpoint", "second")
+    self.assertEqual(len(self.runs.generations("first")), 2)
+    self.assertEqual(len(self.runs.generations("second")), 1)
+    self.runs.compare("first", "whole")
+    # Both are over: neither takes a step
+    self.runs.finish("first", "-nanogpt_runs", "ef21,dense", "-dense_muon_restart", "second")
+    with open("first.log") as f:
+      self.assertEqual(len(re.findall("(ef21|dense): goes on at step %d" % whole_runs.STEPS, f.read())), 2)
+
+
+if __name__ == "__main__":
+  unittest.main(testRunner=unittest.TextTestRunner(stream=sys.stderr))
