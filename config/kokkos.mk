@@ -25,7 +25,7 @@ KOKKOS_PREFIX  := $(patsubst %/include,%,$(KOKKOS_HEADERS:%/trilinos=%))
 KOKKOS_LIBRARY := $(firstword $(wildcard $(foreach d,lib lib64 lib/*-linux-gnu,$(foreach l,libkokkoscore libtrilinos_kokkoscore,$(KOKKOS_PREFIX)/$d/$l.so $(KOKKOS_PREFIX)/$d/$l.a))))
 KOKKOS_LIBDIR  := $(patsubst %/,%,$(dir $(KOKKOS_LIBRARY)))
 CUDA_DIR       ?= /usr/local/cuda
-# By its path: a folder of the system before that of PETSc would give another PETSc
+# By its file: other libraries in that folder, another PETSc among them, are not looked for
 KOKKOS_LIBS    := $(if $(HAVE_KOKKOS),$(KOKKOS_LIBRARY) $(call rpath_to,$(KOKKOS_LIBDIR)) $(if $(KOKKOS_CUDA),-L$(CUDA_DIR)/lib64 -lcublas -lcusolver -lcudart -lcuda) -ldl -lstdc++)
 # The standard of C++ is the one that Kokkos was built with
 KOKKOS_STD   := $(if $(KOKKOS_CONF),$(addprefix -std=c++,$(lastword $(foreach s,14 17 20 23,$(if $(call kokkos_has,KOKKOS_ENABLE_CXX$s),$s)))))
