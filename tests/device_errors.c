@@ -3,6 +3,14 @@ static char help[] = "What is wrong with layers in the memory of a device: error
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
 
+/* A type that knows nothing of devices */
+static PetscErrorCode CreatePolar(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  (void)polar;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const MuonDevice *device;
@@ -17,6 +25,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(MuonPolarRegister("mine", CreatePolar));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-use", use, sizeof(use), NULL));
   PetscCall(PetscStrcmp(use, "mixed", &mixed));
   PetscCall(PetscStrcmp(use, "gradient", &gradient));
@@ -87,8 +96,13 @@ int main(int argc, char **argv)
 
     test:
       suffix: polar
-      args: -lmo_polar_type zolotarev
-      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type zolotarev has no kernels, expected newtonschulz or gram
+      args: -lmo_polar_type mine
+      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh or zolotarev
+
+    test:
+      suffix: precision
+      args: -lmo_polar_type {{qdwh zolotarev}} -lmo_polar_precision tf32
+      error: Option -lmo_polar_precision is tf32, expected single or double for the type
 
     test:
       suffix: sign

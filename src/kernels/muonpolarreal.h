@@ -11,6 +11,22 @@
 
 MUON_C_BEGIN
 
+/*
+   Factorizations of a device, for muonpolarsolve.h and the exact factor, in single and double: as the functions of those names there. Matrices are without gaps, pointers are to the memory of the device.
+
+   decompose   A = U S V^T for an m x n matrix with m >= n, A being lost: U (m x n), S decreasing, V (n x n); 0, or what LAPACK's info says
+   invert      A^-1 from its Cholesky factor, lower triangles both; 0 where it went well
+*/
+typedef struct {
+  int (*decompose)(size_t m, size_t n, void *A, void *S, void *U, void *V);
+  int (*cholesky)(size_t s, void *A);
+  int (*invert)(size_t s, void *L);
+  void (*solve)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+  void (*times)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+  double (*distance)(size_t s, const void *A, double scale);
+  double (*trace)(size_t s, const void *A);
+} MuonKernelFactors;
+
 typedef struct {
   const char *name; /* as an option says it: single, double, bf16, tf32 */
   size_t      size; /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
@@ -33,6 +49,7 @@ typedef struct {
   void (*rowsums)(size_t s, const void *A, double *sums);
   void (*scale)(int left, size_t s, size_t l, const double *d, void *Y, size_t ldy);
   void (*shift)(size_t s, double shift, void *A);
+  const MuonKernelFactors *factors; /* NULL on the host, and for a precision of which a device has none */
 } MuonKernelReal;
 
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;

@@ -1,6 +1,7 @@
 #if !defined(REAL)
   #include "muonpolarsolve.h"
   #include "muonpanels.h"
+  #include <petscmuon/private/muonkernelsdevice.h>
   #include <math.h>
   #include <string.h>
 
@@ -10,6 +11,7 @@
 
 int MuonKernelRealCholesky(const MuonKernelReal *real, size_t s, void *A)
 {
+  if (real->factors != NULL) return real->factors->cholesky(s, A) != 0;
   return real->size == sizeof(float) ? CholeskySingle(s, (float *)A) : CholeskyDouble(s, (double *)A);
 }
 
@@ -25,24 +27,28 @@ size_t MuonKernelRealInverseNormScratch(const MuonKernelReal *real, size_t s)
 
 void MuonKernelRealSolve(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  if (real->size == sizeof(float)) SolveSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  if (real->factors != NULL) real->factors->solve(left, transposed, s, l, L, Y, ldy);
+  else if (real->size == sizeof(float)) SolveSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
   else SolveDouble(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
 }
 
 void MuonKernelRealTimes(const MuonKernelReal *real, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  if (real->size == sizeof(float)) TimesSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  if (real->factors != NULL) real->factors->times(left, transposed, s, l, L, Y, ldy);
+  else if (real->size == sizeof(float)) TimesSingle(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
   else TimesDouble(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
 }
 
 void MuonKernelRealSetIdentity(const MuonKernelReal *real, size_t s, double a, void *A)
 {
-  memset(A, 0, s * s * real->size);
+  if (real->memory == MUON_DEVICE) MuonDeviceGet()->zero(s * s * real->size, A);
+  else memset(A, 0, s * s * real->size);
   MuonKernelRealShift(real, s, a, A);
 }
 
 double MuonKernelRealDistance(const MuonKernelReal *real, size_t s, const void *A, double scale)
 {
+  if (real->factors != NULL) return real->factors->distance(s, A, scale);
   return real->size == sizeof(float) ? DistanceSingle(s, (const float *)A, scale) : DistanceDouble(s, (const double *)A, scale);
 }
 
@@ -50,6 +56,7 @@ double MuonKernelRealTrace(const MuonKernelReal *real, size_t s, const void *A)
 {
   double trace = 0.0;
 
+  if (real->factors != NULL) return real->factors->trace(s, A);
   for (size_t i = 0; i < s; i++) trace += real->size == sizeof(float) ? (double)((const float *)A)[i * (s + 1)] : ((const double *)A)[i * (s + 1)];
   return trace;
 }

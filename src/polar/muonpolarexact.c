@@ -1,4 +1,5 @@
-#include <petscmuon/private/muonpolarimpl.h>
+#include "muonpolarpanel.h"
+#include "../kernels/muonpolarsolve.h"
 #include <petscblaslapack.h>
 
 /* The factor of the transpose is the transpose of the factor: lines are taken for columns. Q may be G, of which the decomposition makes a copy */
@@ -31,6 +32,47 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The same in the memory of a device, whose library decomposes tall matrices: a wide one is transposed by a product with the identity, which changes no bit. Division by the Frobenius norm keeps squares in range.
+   Only singular values come to the host
+*/
+static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  const MuonKernelReal *real    = MuonKernelRealOfDevice(MUON_PETSCSCALAR == MUON_SINGLE ? "single" : "double");
+  const MuonKernels    *kernels = MuonKernelRealArrays(real);
+  const double          eps     = 2.0 * PetscMax(real->unit, MuonArrayKernels(&G->here)->unit);
+  MuonPolarPanel        p;
+  PetscReal            *sigma;
+  void                 *X, *S, *U, *V;
+  size_t                s, l, rank = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPanelLoad(polar, real, G, &p));
+  s = p.s;
+  l = p.l;
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_C, s * s * real->size, &V));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, s * real->size, &S));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_E, l * s * real->size, &U));
+  X = p.Y;
+  if (p.left) {
+    PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, l * s * real->size, &X));
+    MuonKernelRealSetIdentity(real, s, 1.0, V);
+    kernels->Multiply(1, 0, l, s, s, 1.0, p.Y, s, V, s, 0.0, X, l);
+  }
+  if (real->factors->decompose(l, s, X, S, U, V) != 0) {
+    polar->status = MUON_STATUS_LMO;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  MuonDeviceGet()->copy(s * real->size, S, sigma);
+  while (rank < s && sigma[rank] > l * eps * sigma[0]) rank++;
+  if (p.left) kernels->Multiply(0, 1, s, l, rank, 1.0, V, s, U, l, 0.0, p.Y, s);
+  else kernels->Multiply(0, 1, l, s, rank, 1.0, U, l, V, s, 0.0, p.Y, l);
+  PetscCall(MuonPolarPanelStore(&p, 1.0, Q));
+  PetscCall(PetscLogFlops(22.0 * s * s * s + 2.0 * l * s * rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   MuonArray      whole = G->here;
@@ -38,6 +80,10 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  if (G->here.memory == MUON_DEVICE) {
+    PetscCall(MuonPolarExactDevice_Private(polar, G, Q));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (polar->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &polar->svd));
   if (G->size == 1) {
     PetscCall(MuonPolarExactSequential_Private(polar, &G->here, &Q->here));

@@ -583,11 +583,6 @@ template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bi
 }
 
 /* The vendor's, on matrices by columns */
-template <class REAL> constexpr MuonPrecision PrecisionOf()
-{
-  return sizeof(REAL) == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE;
-}
-
 template <class REAL> void Multiply(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
 {
   const Lines<const REAL> sa("Multiply", Reads, A, transa ? k : m, transa ? m : k, lda), sb("Multiply", Reads, B, transb ? n : k, transb ? k : n, ldb);

@@ -110,6 +110,11 @@ KOKKOS_INLINE_FUNCTION size_t At(size_t m, size_t ld, size_t e)
   return e < m ? e : e / m * ld + e % m;
 }
 
+template <class REAL> constexpr MuonPrecision PrecisionOf()
+{
+  return sizeof(REAL) == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE;
+}
+
 template <class F> void Each(const char *kernel, size_t count, const F &f)
 {
   Tell(kernel);

@@ -38,12 +38,14 @@ int  MuonVendorRotation(MuonPrecision, size_t n, size_t l, void *V, void *WT, vo
    Factor       A = Q R, R being lost: A becomes Q (m x n)
    Cholesky     A = L L^T in the lower triangle
    Invert       the lower triangle of A^-1 from L
-   Solve        B (m x n) = B L^-1, or B L^-T where transposed; L is n x n
+   Solve        B (m x n) = op(L)^-1 B, L being m x m and on the left, or B op(L)^-1; op(L) is L or L^T
+   Times        B = op(L) B, or B op(L)
 */
-int MuonVendorSVD(MuonPrecision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V);
-int MuonVendorFactor(MuonPrecision, size_t m, size_t n, void *A, size_t lda);
-int MuonVendorCholesky(MuonPrecision, size_t n, void *A, size_t lda);
-int MuonVendorInvert(MuonPrecision, size_t n, void *L, size_t ldl);
-int MuonVendorSolve(MuonPrecision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
+int  MuonVendorSVD(MuonPrecision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V);
+int  MuonVendorFactor(MuonPrecision, size_t m, size_t n, void *A, size_t lda);
+int  MuonVendorCholesky(MuonPrecision, size_t n, void *A, size_t lda);
+int  MuonVendorInvert(MuonPrecision, size_t n, void *L, size_t ldl);
+void MuonVendorSolve(MuonPrecision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
+void MuonVendorTimes(MuonPrecision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
 
 MUON_C_END

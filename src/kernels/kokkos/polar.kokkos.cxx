@@ -232,9 +232,70 @@ template <class K> void Shift(size_t s, double shift, void *A)
     "Shift", s, KOKKOS_LAMBDA(const int64_t i) { a[(size_t)i * (s + 1)] += by; });
 }
 
+/* The vendor's factorizations */
+template <class R> int Decompose(size_t m, size_t n, void *A, void *S, void *U, void *V)
+{
+  Tell("Decompose");
+  return MuonVendorSVD(PrecisionOf<R>(), m, n, Of<R>(A), m, Of<R>(S), Of<R>(U), Of<R>(V));
+}
+
+template <class R> int Cholesky(size_t s, void *A)
+{
+  Tell("Cholesky");
+  return s > 0 ? MuonVendorCholesky(PrecisionOf<R>(), s, Of<R>(A), s) : 0;
+}
+
+template <class R> int Invert(size_t s, void *L)
+{
+  Tell("Invert");
+  return s > 0 ? MuonVendorInvert(PrecisionOf<R>(), s, Of<R>(L), s) : 0;
+}
+
+/* What multiplies a panel of columns from the left multiplies one of rows, transposed, from the right */
+template <class R> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  Tell("Solve");
+  if (s > 0 && l > 0) MuonVendorSolve(PrecisionOf<R>(), left, !transposed == !left, left ? s : l, left ? l : s, Of<const R>(L), s, Of<R>(Y), ldy);
+}
+
+template <class R> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  Tell("Times");
+  if (s > 0 && l > 0) MuonVendorTimes(PrecisionOf<R>(), left, !transposed == !left, left ? s : l, left ? l : s, Of<const R>(L), s, Of<R>(Y), ldy);
+}
+
+template <class R> double Distance(size_t s, const void *A, double scale)
+{
+  const R *a = Of<const R>(A);
+
+  return sqrt(Sum(
+    "Distance", s, s, KOKKOS_LAMBDA(const size_t j, const size_t i) {
+      const double x = i < j ? 0 : a[j * s + i] / scale - (i == j ? 1.0 : 0.0);
+
+      return i == j ? x * x : 2 * x * x;
+    }));
+}
+
+template <class R> double Trace(size_t s, const void *A)
+{
+  const R *a = Of<const R>(A);
+
+  return Sum(
+    "Trace", s, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return (double)a[i * (s + 1)]; });
+}
+
+/* Operands of products that are rounded have no factorization */
+template <class K> const MuonKernelFactors *Factors()
+{
+  using R                              = typename K::Stored;
+  static const MuonKernelFactors table = {Decompose<R>, Cholesky<R>, Invert<R>, Solve<R>, Times<R>, Distance<R>, Trace<R>};
+
+  return K::arithmetic == MUON_VENDOR_SINGLE || K::arithmetic == MUON_VENDOR_DOUBLE ? &table : NULL;
+}
+
 template <class K> const MuonKernelReal *Table(const char *name, double unit)
 {
-  static const MuonKernelReal table = {name, sizeof(typename K::Stored), unit, Load<K>, Store<K>, Gram<K>, Multiply<K>, Mirror<K>, Product<K>, Hold<K>, MUON_DEVICE, RowSums<K>, Scale<K>, Shift<K>};
+  static const MuonKernelReal table = {name, sizeof(typename K::Stored), unit, Load<K>, Store<K>, Gram<K>, Multiply<K>, Mirror<K>, Product<K>, Hold<K>, MUON_DEVICE, RowSums<K>, Scale<K>, Shift<K>, Factors<K>()};
 
   return Start() == NULL && MuonVendorHas(K::arithmetic) ? &table : NULL;
 }

@@ -97,6 +97,7 @@ template <> struct Calls<float> {
   static constexpr auto PotriSize  = cusolverDnSpotri_bufferSize;
   static constexpr auto Potri      = cusolverDnSpotri;
   static constexpr auto Trsm       = cublasStrsm;
+  static constexpr auto Trmm       = cublasStrmm;
 };
 template <> struct Calls<double> {
   static constexpr auto GeqrfSize  = cusolverDnDgeqrf_bufferSize;
@@ -110,6 +111,7 @@ template <> struct Calls<double> {
   static constexpr auto PotriSize  = cusolverDnDpotri_bufferSize;
   static constexpr auto Potri      = cusolverDnDpotri;
   static constexpr auto Trsm       = cublasDtrsm;
+  static constexpr auto Trmm       = cublasDtrmm;
 };
 
 template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
@@ -163,13 +165,26 @@ template <class R> int Invert(size_t n, R *L, size_t ldl)
   return Info();
 }
 
-template <class R> int Solve(int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
+cublasSideMode_t Side(int left)
+{
+  return left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+}
+
+template <class R> void Solve(int left, int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
 {
   const R one = 1;
 
   Start();
-  BLAS(Calls<R>::Trsm(blas, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb));
-  return 0;
+  BLAS(Calls<R>::Trsm(blas, Side(left), CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb));
+}
+
+/* In place, which cuBLAS allows where both pointers and leading dimensions are the same */
+template <class R> void Times(int left, int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
+{
+  const R one = 1;
+
+  Start();
+  BLAS(Calls<R>::Trmm(blas, Side(left), CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb, B, (int)ldb));
 }
 
 /* W^T of V = Z S W^T: gesvdj gives W */
@@ -268,8 +283,14 @@ int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
   return precision == MUON_SINGLE ? Invert(n, (float *)L, ldl) : Invert(n, (double *)L, ldl);
 }
 
-int MuonVendorSolve(MuonPrecision precision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
 {
-  if (precision == MUON_SINGLE) return Solve(transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  return Solve(transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+  if (precision == MUON_SINGLE) Solve(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  else Solve(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+}
+
+void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+{
+  if (precision == MUON_SINGLE) Times(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  else Times(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
 }

@@ -108,11 +108,16 @@ int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
   return precision == MUON_SINGLE ? InvertSingle(n, (float *)L, ldl) : InvertDouble(n, (double *)L, ldl);
 }
 
-int MuonVendorSolve(MuonPrecision precision, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
 {
-  if (precision == MUON_SINGLE) SolveSingle(transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  else SolveDouble(transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
-  return 0;
+  if (precision == MUON_SINGLE) SolveSingle(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  else SolveDouble(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+}
+
+void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+{
+  if (precision == MUON_SINGLE) TimesSingle(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
+  else TimesDouble(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
 }
 
 #else
@@ -167,13 +172,20 @@ static int REAL_NAME(Cholesky)(size_t n, REAL *A, size_t lda)
   return (int)info;
 }
 
-/* B = B L^-1 on the right of a square matrix, or B L^-T */
-static void REAL_NAME(Solve)(int transposed, size_t m, size_t n, const REAL *L, size_t ldl, REAL *B, size_t ldb)
+static void REAL_NAME(Solve)(int left, int transposed, size_t m, size_t n, const REAL *L, size_t ldl, REAL *B, size_t ldb)
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bl = (MuonBLASInt)ldl, bb = (MuonBLASInt)ldb;
   const REAL        one = 1;
 
-  REAL_TRSM("R", "L", transposed ? "T" : "N", "N", &bm, &bn, &one, L, &bl, B, &bb);
+  REAL_TRSM(left ? "L" : "R", "L", transposed ? "T" : "N", "N", &bm, &bn, &one, L, &bl, B, &bb);
+}
+
+static void REAL_NAME(Times)(int left, int transposed, size_t m, size_t n, const REAL *L, size_t ldl, REAL *B, size_t ldb)
+{
+  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bl = (MuonBLASInt)ldl, bb = (MuonBLASInt)ldb;
+  const REAL        one = 1;
+
+  REAL_TRMM(left ? "L" : "R", "L", transposed ? "T" : "N", "N", &bm, &bn, &one, L, &bl, B, &bb);
 }
 
 static int REAL_NAME(Invert)(size_t n, REAL *L, size_t ldl)
@@ -182,8 +194,8 @@ static int REAL_NAME(Invert)(size_t n, REAL *L, size_t ldl)
 
   if (inverse == NULL) return -1;
   for (size_t i = 0; i < n; i++) inverse[i * (n + 1)] = 1;
-  REAL_NAME(Solve)(1, n, n, L, ldl, inverse, n);
-  REAL_NAME(Solve)(0, n, n, L, ldl, inverse, n);
+  REAL_NAME(Solve)(0, 1, n, n, L, ldl, inverse, n);
+  REAL_NAME(Solve)(0, 0, n, n, L, ldl, inverse, n);
   for (size_t j = 0; j < n; j++) memcpy(L + j * ldl + j, inverse + j * n + j, (n - j) * sizeof(*inverse));
   free(inverse);
   return 0;

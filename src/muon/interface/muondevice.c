@@ -35,7 +35,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
     if (oracle == PETSC_FALSE) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
-    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM);
+    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
+               MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV);
   }
   for (PetscInt l = 0; l < muon->nactive && muon->check_device; l++) {
     const MuonArray *shape = &muon->active[l]->shape;

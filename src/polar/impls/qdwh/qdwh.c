@@ -60,12 +60,12 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
   MuonKernelRealShift(real, s, 1.0 / w[2], A);
   PetscCall(MuonPolarFactor_QDWH(p, A, failed));
   if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * strip * real->size, &Z));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_B, s * strip * real->size, &Z));
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), rows = p->left ? s : length, columns = p->left ? length : s;
     char        *Y = (char *)p->Y + (p->left ? first * s : first) * real->size;
 
-    for (size_t j = 0; j < columns; j++) PetscCall(PetscMemcpy(Z + j * rows * real->size, Y + j * ld * real->size, rows * real->size));
+    MuonKernelRealArrays(real)->Axpby(rows, columns, 1.0, Y, ld, 0.0, Z, rows);
     MuonKernelRealSolve(real, p->left, 0, s, length, A, Z, rows);
     MuonKernelRealSolve(real, p->left, 1, s, length, A, Z, rows);
     MuonKernelRealArrays(real)->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
@@ -90,9 +90,9 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   void                 *Q2;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * p->local * real->size, &q.Y));
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, s * s * real->size, &Q2));
-  PetscCall(PetscMemcpy(q.Y, p->Y, s * p->local * real->size));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_B, s * p->local * real->size, &q.Y));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, s * s * real->size, &Q2));
+  PetscCall(MuonPolarCopy_Private(real, q.Y, p->Y, s * p->local * real->size));
   MuonKernelRealSetIdentity(real, s, 1.0 / sqrt(c), Q2);
   MuonKernelRealShift(real, s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
   *failed = PETSC_TRUE;
@@ -119,6 +119,29 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a positive definite A, whole: the largest row sum of its inverse, or an estimate from below; 0 where rounding makes A indefinite. The upper triangle is lost */
+static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, double *sums, double *norm)
+{
+  const MuonKernelReal *real  = p->real;
+  const size_t          bytes = p->s * p->s * real->size;
+  void                 *work;
+
+  PetscFunctionBegin;
+  *norm = 0.0;
+  if (real->memory == MUON_HOST) {
+    PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, p->s), &work));
+    *norm = MuonKernelRealInverseNorm(real, p->s, A, work);
+    PetscCall(PetscFree(work));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &work));
+  PetscCall(MuonPolarCopy_Private(real, work, A, bytes));
+  if (MuonKernelRealCholesky(real, p->s, work) || real->factors->invert(p->s, work) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonKernelRealRowSums(real, p->s, work, sums);
+  for (size_t i = 0; i < p->s; i++) *norm = PetscMax(*norm, sums[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row sum of the latter, and finds the interval [l,1] of the singular
    values then: from the norm of the inverse where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate; else *known is false and l is four times the
@@ -130,20 +153,17 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   const double          eps  = 2.0 * PetscMax(real->unit, MuonArrayKernels(&p->G->here)->unit);
   const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
   double               *sums, most   = 0.0, inverse, trace, agreed[2];
-  void                 *work;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(s, &sums));
   MuonKernelRealRowSums(real, s, A, sums);
   for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
-  PetscCall(PetscFree(sums));
-  real->gram(1, s, 0, 0.0, A, s, 1.0 / most, A);
+  real->mirror(s, A);
+  MuonKernelRealArrays(real)->Axpby(s, s, 0.0, A, s, 1.0 / most, A, s);
   MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
   trace = MuonKernelRealTrace(real, s, A);
-  real->mirror(s, A);
-  PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, s), &work));
-  inverse = MuonKernelRealInverseNorm(real, s, A, work);
-  PetscCall(PetscFree(work));
+  PetscCall(MuonPolarInverseNorm_QDWH(p, A, sums, &inverse));
+  PetscCall(PetscFree(sums));
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + 2.0 * s * s));
   agreed[0] = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? 0.0 : 1.0;
   agreed[1] = inverse;
@@ -169,7 +189,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   *converged  = PETSC_FALSE;
   data->steps = 0;
   data->qr    = 0;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_C, p->s * p->s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_C, p->s * p->s * real->size, &A));
   PetscCall(MuonPolarPanelGram(p, A));
   PetscCall(MuonPolarInterval_QDWH(p, A, &l, &known));
   PetscCall(PetscInfo(p->polar, "Singular values in [%g,1], %s; steps by %s\n", l, known == PETSC_TRUE ? "estimated" : "or zero", qr == PETSC_TRUE ? "QR and Cholesky" : "Cholesky alone, because a rank has less of the long side than the short one"));
@@ -238,7 +258,8 @@ static PetscErrorCode MuonPolarSetUp_QDWH(MuonPolar polar)
   const char *prefix = MuonPolarPrefix_Private(polar);
 
   PetscFunctionBegin;
-  PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s", prefix, MUONPOLARQDWH);
+  PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16 && polar->precision != MUON_POLAR_PRECISION_TF32, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected single or double for the type %s", prefix,
+             MuonPolarPrecisions[polar->precision], MUONPOLARQDWH);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,6 +334,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   PetscCall(PetscNew(&data));
   polar->data          = data;
   polar->ownprecision  = MUON_POLAR_PRECISION_DOUBLE;
+  polar->ondevice      = PETSC_TRUE;
   polar->ops->setup    = MuonPolarSetUp_QDWH;
   polar->ops->apply    = MuonPolarApply_QDWH;
   polar->ops->getflops = MuonPolarGetFlops_QDWH;

@@ -61,6 +61,8 @@ static PetscErrorCode MuonPolarView_SVD(MuonPolar polar, PetscViewer viewer)
   A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the rows back: that rank holds the whole matrix and its decomposition. The other methods
   need no such rank.
 
+  A matrix in the memory of a device is decomposed there: by one-sided Jacobi rotations of cuSOLVER, or by LAPACK where the device is the host. SLEPc's keys change nothing then.
+
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MUONPOLARNEWTONSCHULZ`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
@@ -70,6 +72,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &polar->svd));
   PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
   polar->gathers             = PETSC_TRUE;
+  polar->ondevice            = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_SVD;
   polar->ops->choices        = MuonPolarChoices_SVD;
   polar->ops->apply          = MuonPolarApply_SVD;

@@ -1,4 +1,5 @@
 #include "../../muonpolarpanel.h" /*I "petscmuonpolar.h" I*/
+#include "../../../kernels/muonpolarsolve.h"
 #include "../../../kernels/muonpolarzolotarev.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
@@ -61,8 +62,8 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
                MuonKernelZolotarevError(MAXMUONKERNELPOLES, *interval), MAXMUONKERNELPOLES, *interval, prefix);
     if (*poles == PETSC_DETERMINE) *poles = MAXMUONKERNELPOLES;
   }
-  PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16 || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is bf16, expected single or double for the type %s, which factorizes matrices",
-             prefix, MUONPOLARZOLOTAREV);
+  PetscCheck((polar->precision != MUON_POLAR_PRECISION_BF16 && polar->precision != MUON_POLAR_PRECISION_TF32) || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
+             "Option -%slmo_polar_precision is %s, expected single or double for the type %s, which factorizes matrices", prefix, MuonPolarPrecisions[polar->precision], MUONPOLARZOLOTAREV);
   MuonKernelZolotarevSet((int)*poles, *interval, &z);
   if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
   else *precision = tolerance < MuonDoubleTolerance || z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
@@ -255,6 +256,60 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPane
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same in the memory of a device, by the sum over all poles */
+static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, PetscInt poles, double interval, void **Q, double *scale, PetscBool *failed)
+{
+  const MuonKernelReal *real    = panel->real;
+  const MuonKernels    *kernels = MuonKernelRealArrays(real);
+  const size_t          s       = panel->s;
+  MuonKernelZolotarev   z;
+  double               *rows, bound = 0.0;
+  void                 *R, *W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * sizeof(double), &rows));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, s * s * real->size, &W));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_C, s * s * real->size, &R));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, s * s * real->size, Q));
+  PetscCall(MuonPolarPanelGram(panel, R));
+  real->mirror(s, R);
+  MuonKernelRealRowSums(real, s, R, rows);
+  for (size_t i = 0; i < s; i++) bound = PetscMax(bound, rows[i]);
+  bound = PetscMin(bound, sqrt(kernels->SumSquares(s, s, R, s)));
+  MuonKernelZolotarevSet((int)poles, interval, &z);
+  *scale  = (s > 1 ? z.scale : 1.0) / sqrt(bound);
+  *failed = PETSC_FALSE;
+  MuonKernelRealSetIdentity(real, s, 1.0, *Q);
+  for (int j = 0; j < z.poles && s > 1 && *failed == PETSC_FALSE; j++) {
+    PetscCall(MuonPolarCopy_Private(real, W, R, s * s * real->size));
+    MuonKernelRealShift(real, s, z.c[j] * bound, W);
+    if (MuonKernelRealCholesky(real, s, W) || real->factors->invert(s, W) != 0) *failed = PETSC_TRUE;
+    else kernels->Axpby(s, s, z.a[j] * bound, W, s, 1.0, *Q, s);
+    PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* u = x^2 times the Gram matrix of the panel, by two products, times v, both vectors being on the host */
+static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, const void *v, void *u)
+{
+  const size_t       s = panel->s, l = panel->local, size = kernel->real->size, ld = panel->left ? s : PetscMax(l, 1);
+  const MuonKernels *kernels = MuonKernelRealArrays(panel->real);
+  char              *w;
+
+  PetscFunctionBegin;
+  if (panel->real->memory == MUON_HOST) {
+    kernel->normal(panel->left, s, l, x, panel->Y, ld, v, u);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, (s + l) * size, &w));
+  MuonDeviceGet()->copy(s * size, v, w);
+  kernels->Multiply(panel->left, 0, l, 1, s, 1.0, panel->Y, ld, w, s, 0.0, w + s * size, l);
+  kernels->Multiply(!panel->left, 0, s, 1, l, x * x, panel->Y, ld, w + s * size, l, 0.0, w, s);
+  MuonDeviceGet()->copy(s * size, w, u);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest eigenvalue of the tridiagonal matrix, by bisection: the number of negative pivots is that of eigenvalues below x */
 static double MuonPolarTridiagonal_Zolotarev(PetscInt n, const double alpha[], const double beta[])
 {
@@ -314,7 +369,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   while (steps < LANCZOS_STEPS) {
     char *swap = old;
 
-    kernel->normal(panel->left, s, panel->local, x, panel->Y, panel->left ? s : PetscMax(panel->local, 1), v, u);
+    PetscCall(MuonPolarNormal_Zolotarev(panel, kernel, x, v, u));
     if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, u, count, type, MPI_SUM, panel->comm));
     alpha[steps] = kernel->dot(s, v, u);
     kernel->axpby(s, -alpha[steps], v, 1.0, u);
@@ -341,6 +396,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
 {
   MuonPolar_Zolotarev     *data = (MuonPolar_Zolotarev *)polar->data;
   const MuonKernelInverse *kernel;
+  const MuonKernelReal    *real;
   MuonKernelZolotarev      z, first;
   MuonPolarPanel           panel;
   MuonPolarPrecision       precision;
@@ -357,12 +413,14 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
   MuonKernelZolotarevSet((int)poles, interval, &z);
   if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscInfo(polar, "Single precision as asked, though the smallest shift is %g, below %g\n", z.c[0], MuonLowestShift));
   for (;;) {
-    if (loaded == PETSC_FALSE) PetscCall(MuonPolarPanelLoad(polar, kernel->real, G, &panel));
+    real = G->here.memory == MUON_DEVICE ? MuonKernelRealOfDevice(kernel->real->name) : kernel->real;
+    if (loaded == PETSC_FALSE) PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
     loaded = PETSC_TRUE;
     /* A triangle, or two, and afterwards two vectors */
     triangles = panel.s > 1 && (panel.size > 1 || MuonKernelZolotarevNest((int)poles, interval, &first, &z) != 1) ? 2 : 1;
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, panel.s * (panel.s + triangles - 1) * kernel->real->size, &P));
-    PetscCall(MuonPolarEvaluate_Zolotarev(polar, &panel, kernel, poles, interval, P, &B, &scale, &failed));
+    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (real->memory == MUON_DEVICE ? 2 * panel.s : panel.s * (panel.s + triangles - 1)) * real->size, &P));
+    if (real->memory == MUON_DEVICE) PetscCall(MuonPolarEvaluateDevice_Zolotarev(polar, &panel, poles, interval, &B, &scale, &failed));
+    else PetscCall(MuonPolarEvaluate_Zolotarev(polar, &panel, kernel, poles, interval, P, &B, &scale, &failed));
     if (failed == PETSC_FALSE) {
       norm = 1.0;
       PetscCall(MuonPolarPanelMultiply(&panel, B));
@@ -646,7 +704,7 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
 
   From the tolerance follow $l = 10^{-3}$ and the fewest flops that reach it, thus 3 poles for 0.07, 4 for 0.02; below 0.0188 $l = 3 \cdot 10^{-3}$, thus 4 poles for 0.01; below 0.005 $l = 10^{-3}$ in double
   precision. Single precision is used down to there, and as long as the smallest shift $c_1$ is at least $10^{-6}$; asking for single below that gives single, and the page that `MuonPolarView()` prints says so.
-  `bf16` is an error.
+  `bf16` and `tf32` are errors.
 
   It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2 or 3:
   degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are better conditioned. On several ranks the poles are dealt to them, and a rank needs the square of the
@@ -673,6 +731,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   polar->data                = data;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->owntolerance        = (PetscReal)0.02;
+  polar->ondevice            = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_Zolotarev;
   polar->ops->choices        = MuonPolarChoices_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
