@@ -444,7 +444,7 @@ void MuonKernelBF16Free(void)
   memset(&bf16, 0, sizeof(bf16));
 }
 
-static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, Load, Store, Gram, Multiply, Mirror, Product, Hold, MUON_HOST, NULL, NULL, NULL, NULL};
+static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, Load, Store, Gram, Multiply, Mirror, Product, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
 
 const MuonKernelReal *const MuonKernelRealBF16 = &table;
 

@@ -14,8 +14,8 @@ static const void *Hold(size_t s, const void *B)
   return NULL;
 }
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold, MUON_HOST, NULL, NULL, NULL, NULL};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold, MUON_HOST, NULL, NULL, NULL, NULL};
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
 
   #if !defined(PETSCMUON_HAVE_KOKKOS)
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name)

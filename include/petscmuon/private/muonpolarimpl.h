@@ -26,7 +26,9 @@ struct _MuonPolarOps {
   PetscErrorCode (*setup)(MuonPolar);                   /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
   PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
-  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *);               /* that apply makes; NULL where the method does not iterate */
+  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
+  /* n matrices of one shape and precision in the memory of a device, finite and not zero, and how each ended; NULL where they are computed one by one */
+  PetscErrorCode (*applymany)(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
   PetscErrorCode (*view)(MuonPolar, PetscViewer); /* lines in an ASCII viewer; in a string viewer, within 64 characters, the choices in which ranks must not differ */
@@ -77,6 +79,8 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
    Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
+/* The same for several, whose looks for NaN, Inf and zero share a message; matrices of one shape on a device are computed in one call where the type can. status[k] is that of matrix k */
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* In text, all in which ranks must not differ */
 PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
 

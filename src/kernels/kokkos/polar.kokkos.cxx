@@ -65,6 +65,12 @@ template <class T> T *Of(const void *data)
   return (T *)Raw((char *)data);
 }
 
+/* So many matrices, each the stride of entries behind the one before */
+struct Many {
+  size_t count, a, b, c;
+};
+constexpr Many One = {1, 0, 0, 0};
+
 /* A panel as an operand: where it is, or rounded and without gaps */
 template <class K> const typename K::Operand *Operand(size_t rows, size_t columns, const void *Y, size_t ldy, size_t *ld)
 {
@@ -82,22 +88,23 @@ template <class K> const typename K::Operand *Operand(size_t rows, size_t column
   return x;
 }
 
-template <class K> void Products(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *C, size_t ldc)
+template <class K> void Products(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *C, size_t ldc, const Many &many)
 {
   Tell("Products");
-  MuonVendorProducts(K::arithmetic, transa, transb, m, n, k, a, A, lda, 0, B, ldb, 0, b, C, ldc, 0, 1);
+  MuonVendorProducts(K::arithmetic, transa, transb, m, n, k, a, A, lda, many.a, B, ldb, many.b, b, C, ldc, many.c, many.count);
 }
 
 /* The lower triangle of C = a A B + b C, from the diagonal on of its rows first ... first + s - 1: A is s x k or, transposed, k x s; what is above the diagonal in blocks may be overwritten */
-template <class K> void Lower(int halvings, int transa, int transb, size_t first, size_t s, size_t k, double a, const typename K::Operand *A, size_t lda, const typename K::Operand *B, size_t ldb, double b, typename K::Stored *C, size_t ldc)
+template <class K>
+void Lower(int halvings, int transa, int transb, size_t first, size_t s, size_t k, double a, const typename K::Operand *A, size_t lda, const typename K::Operand *B, size_t ldb, double b, typename K::Stored *C, size_t ldc, const Many &many)
 {
   const size_t half = s / 2, rowa = transa ? lda : 1, columnb = transb ? 1 : ldb;
 
-  if (halvings == 0 || s < 2 * LeastBlock) Products<K>(transa, transb, s, s, k, a, A + first * rowa, lda, B + first * columnb, ldb, b, C + first * (ldc + 1), ldc);
+  if (halvings == 0 || s < 2 * LeastBlock) Products<K>(transa, transb, s, s, k, a, A + first * rowa, lda, B + first * columnb, ldb, b, C + first * (ldc + 1), ldc, many);
   else {
-    Lower<K>(halvings - 1, transa, transb, first, half, k, a, A, lda, B, ldb, b, C, ldc);
-    Lower<K>(halvings - 1, transa, transb, first + half, s - half, k, a, A, lda, B, ldb, b, C, ldc);
-    Products<K>(transa, transb, s - half, half, k, a, A + (first + half) * rowa, lda, B + first * columnb, ldb, b, C + first * ldc + first + half, ldc);
+    Lower<K>(halvings - 1, transa, transb, first, half, k, a, A, lda, B, ldb, b, C, ldc, many);
+    Lower<K>(halvings - 1, transa, transb, first + half, s - half, k, a, A, lda, B, ldb, b, C, ldc, many);
+    Products<K>(transa, transb, s - half, half, k, a, A + (first + half) * rowa, lda, B + first * columnb, ldb, b, C + first * ldc + first + half, ldc, many);
   }
 }
 
@@ -136,51 +143,71 @@ template <class K> void Store(size_t m, size_t n, double scale, const void *Y, s
   else StoreTo<S, double>(m, n, scale, Of<const S>(Y), ldy, Q, ldq);
 }
 
-template <class K> void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+/* Several panels, or matrices, have no gaps */
+template <class K> void Grams(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
 {
   size_t                     ld;
-  const typename K::Operand *y = Operand<K>(left ? s : l, left ? l : s, Y, ldy, &ld);
+  const typename K::Operand *y = Operand<K>(left ? s : l, count * (left ? l : s), Y, ldy, &ld);
 
-  if (s > 0) Lower<K>(Halvings, !left, left, 0, s, l, a, y, ld, y, ld, b, Of<typename K::Stored>(A), s);
+  if (s > 0) Lower<K>(Halvings, !left, left, 0, s, l, a, y, ld, y, ld, b, Of<typename K::Stored>(A), s, Many{count, s * l, s * l, s * s});
+}
+
+template <class K> void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+{
+  Grams<K>(left, s, l, 1, a, Y, ldy, b, A);
 }
 
 /* From the lower triangle */
-template <class K> const void *Hold(size_t s, const void *B)
+template <class K> const void *Holds(size_t s, size_t count, const void *B)
 {
   using O                         = typename K::Operand;
   const typename K::Stored *b     = Of<const typename K::Stored>(B);
-  O                        *whole = (O *)Kept(HELD, s * s * sizeof(O));
+  O                        *whole = (O *)Kept(HELD, count * s * s * sizeof(O));
 
   Each(
-    "Hold", s * s, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / s, i = (size_t)e - j * s;
+    "Hold", count * s * s, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t at = (size_t)e % (s * s), j = at / s, i = at - j * s;
 
-      ToOperand(b[i < j ? i * s + j : (size_t)e], &whole[e]);
+      ToOperand(b[i < j ? (size_t)e - at + i * s + j : (size_t)e], &whole[e]);
     });
   return whole;
 }
 
-template <class K> void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+template <class K> const void *Hold(size_t s, const void *B)
 {
-  size_t                     ld;
-  const void                *whole = held != NULL ? held : Hold<K>(s, B);
-  const typename K::Operand *y     = Operand<K>(left ? s : l, left ? l : s, Y, ldy, &ld);
-
-  if (s == 0 || l == 0) return;
-  if (left) Products<K>(0, 0, s, l, s, a, whole, s, y, ld, b, Raw((char *)Z), ldz);
-  else Products<K>(0, 0, l, s, s, a, y, ld, whole, s, b, Raw((char *)Z), ldz);
+  return Holds<K>(s, 1, B);
 }
 
-template <class K> void Mirror(size_t s, void *A)
+template <class K> void Multiplies(int left, size_t s, size_t l, size_t count, double a, const void *whole, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+{
+  size_t                     ld;
+  const typename K::Operand *y = Operand<K>(left ? s : l, count * (left ? l : s), Y, ldy, &ld);
+
+  if (s == 0 || l == 0) return;
+  if (left) Products<K>(0, 0, s, l, s, a, whole, s, y, ld, b, Raw((char *)Z), ldz, Many{count, s * s, s * l, s * l});
+  else Products<K>(0, 0, l, s, s, a, y, ld, whole, s, b, Raw((char *)Z), ldz, Many{count, s * l, s * s, s * l});
+}
+
+template <class K> void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+{
+  Multiplies<K>(left, s, l, 1, a, held != NULL ? held : Hold<K>(s, B), Y, ldy, b, Z, ldz);
+}
+
+template <class K> void Mirrors(size_t s, size_t count, void *A)
 {
   typename K::Stored *a = Of<typename K::Stored>(A);
 
   Each(
-    "Mirror", s * s, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / s, i = (size_t)e - j * s;
+    "Mirror", count * s * s, KOKKOS_LAMBDA(const int64_t e) {
+      const size_t at = (size_t)e % (s * s), j = at / s, i = at - j * s;
 
-      if (i < j) a[e] = a[i * s + j];
+      if (i < j) a[e] = a[(size_t)e - at + i * s + j];
     });
+}
+
+template <class K> void Mirror(size_t s, void *A)
+{
+  Mirrors<K>(s, 1, A);
 }
 
 template <class K> void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
@@ -189,7 +216,7 @@ template <class K> void Product(size_t s, double a, const void *A, const void *B
   size_t   ld;
   const O *x = Operand<K>(s, s, A, s, &ld), *y = A == B ? x : (const O *)Hold<K>(s, B);
 
-  if (s > 0) Lower<K>(Halvings, 0, 0, 0, s, s, a, x, s, y, s, b, Of<typename K::Stored>(C), s);
+  if (s > 0) Lower<K>(Halvings, 0, 0, 0, s, s, a, x, s, y, s, b, Of<typename K::Stored>(C), s, One);
 }
 
 template <class K> void RowSums(size_t s, const void *A, double *sums)
@@ -223,13 +250,47 @@ template <class K> void Scale(int left, size_t s, size_t l, const double *d, voi
     });
 }
 
-template <class K> void Shift(size_t s, double shift, void *A)
+template <class K> void Shifts(size_t s, size_t count, double shift, void *A)
 {
   typename K::Stored      *a  = Of<typename K::Stored>(A);
   const typename K::Stored by = (typename K::Stored)shift;
 
   Each(
-    "Shift", s, KOKKOS_LAMBDA(const int64_t i) { a[(size_t)i * (s + 1)] += by; });
+    "Shift", count * s, KOKKOS_LAMBDA(const int64_t e) { a[(size_t)e / s * s * s + (size_t)e % s * (s + 1)] += by; });
+}
+
+template <class K> void Shift(size_t s, double shift, void *A)
+{
+  Shifts<K>(s, 1, shift, A);
+}
+
+/* The passes of MuonPolarPanelPolynomial() for matrices on one rank */
+template <class K> void *Polynomials(int left, size_t s, size_t l, size_t count, int steps, const double c[], void *Y, void *A, void *B, void *Z)
+{
+  const size_t ld = left ? s : l, panels = count * s * l * sizeof(typename K::Stored), squares = count * s * s * sizeof(typename K::Stored);
+
+  for (int k = 0; k < steps; k++, c += 3) {
+    void *const from  = Y;
+    const bool  cubic = c[2] == 0.0;
+
+    Grams<K>(left, s, l, count, 1, Y, ld, 0, A);
+    if (!cubic) {
+      Mirrors<K>(s, count, A);
+      Copy(squares, A, B);
+      Grams<K>(1, s, s, count, c[2], A, s, c[1], B);
+    }
+    /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
+    if (cubic || sizeof(typename K::Operand) < sizeof(typename K::Stored)) {
+      Copy(panels, Y, Z);
+      Multiplies<K>(left, s, l, count, cubic ? c[1] : 1, Holds<K>(s, count, cubic ? A : B), Z, ld, c[0], Y, ld);
+    } else {
+      Shifts<K>(s, count, c[0], B);
+      Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, B), Y, ld, 0, Z, ld);
+      Y = Z;
+      Z = from;
+    }
+  }
+  return Y;
 }
 
 /* The vendor's factorizations */
@@ -295,7 +356,7 @@ template <class K> const MuonKernelFactors *Factors()
 
 template <class K> const MuonKernelReal *Table(const char *name, double unit)
 {
-  static const MuonKernelReal table = {name, sizeof(typename K::Stored), unit, Load<K>, Store<K>, Gram<K>, Multiply<K>, Mirror<K>, Product<K>, Hold<K>, MUON_DEVICE, RowSums<K>, Scale<K>, Shift<K>, Factors<K>()};
+  static const MuonKernelReal table = {name, sizeof(typename K::Stored), unit, Load<K>, Store<K>, Gram<K>, Multiply<K>, Mirror<K>, Product<K>, Hold<K>, MUON_DEVICE, RowSums<K>, Scale<K>, Shift<K>, Polynomials<K>, Factors<K>()};
 
   return Start() == NULL && MuonVendorHas(K::arithmetic) ? &table : NULL;
 }

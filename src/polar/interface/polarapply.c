@@ -64,21 +64,78 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factor of one that was looked at. Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken for columns */
+/* Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken for columns */
+static MuonMatrix MuonPolarLines_Private(const MuonMatrix *G)
+{
+  MuonMatrix lines = *G;
+
+  if (G->size > 1) return lines;
+  lines.here.rowmajor = 0;
+  lines.rows          = (PetscInt)G->here.m;
+  lines.columns       = (PetscInt)G->here.n;
+  return lines;
+}
+
+/* The factor of one that was looked at. */
 static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const MuonMatrix *G, const MuonMatrix *Q)
 {
-  MuonMatrix from = *G, to = *Q;
+  const MuonMatrix from = MuonPolarLines_Private(G), to = MuonPolarLines_Private(Q);
 
   PetscFunctionBegin;
   polar->status = input == INPUT_NANORINF ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
   if (input == INPUT_ZERO) PetscCall(MuonArrayZero(&Q->here));
   if (input != INPUT_FINITE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (G->size == 1) {
-    from.here.rowmajor = to.here.rowmajor = 0;
-    from.rows = to.rows = (PetscInt)G->here.m;
-    from.columns = to.columns = (PetscInt)G->here.n;
-  }
   PetscUseTypeMethod(polar, apply, &from, &to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrix k and those behind it that are to be computed with it: their numbers */
+static PetscInt MuonPolarAlike_Private(PetscInt n, const MuonMatrix G[], const int input[], PetscInt k, PetscInt alike[])
+{
+  PetscInt count = 0;
+
+  for (PetscInt i = k; i < n; i++) {
+    const MuonArray *a = &G[k].here, *b = &G[i].here;
+
+    if (input[i] == INPUT_FINITE && G[i].size == 1 && b->memory == MUON_DEVICE && a->memory == MUON_DEVICE && a->m == b->m && a->n == b->n && a->precision == b->precision) alike[count++] = i;
+  }
+  return count;
+}
+
+PetscErrorCode MuonPolarApplyMatrices(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  MuonMatrix *from, *to;
+  MuonStatus *ended;
+  PetscInt   *alike;
+  int        *input;
+  enum {
+    DONE = -1
+  };
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &alike, n, &input));
+  PetscCall(MuonPolarInspect_Private(n, G, input));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt count = 0;
+
+    if (input[k] == DONE) continue;
+    if (polar->ops->applymany != NULL && input[k] == INPUT_FINITE) count = MuonPolarAlike_Private(n, G, input, k, alike);
+    if (count < 2) {
+      PetscCall(MuonPolarCompute_Private(polar, input[k], &G[k], &Q[k]));
+      status[k] = polar->status;
+      continue;
+    }
+    for (PetscInt i = 0; i < count; i++) {
+      from[i] = MuonPolarLines_Private(&G[alike[i]]);
+      to[i]   = MuonPolarLines_Private(&Q[alike[i]]);
+    }
+    PetscUseTypeMethod(polar, applymany, count, from, to, ended);
+    for (PetscInt i = 0; i < count; i++) {
+      status[alike[i]] = ended[i];
+      input[alike[i]]  = DONE;
+    }
+  }
+  PetscCall(PetscFree5(from, to, ended, alike, input));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,7 +208,8 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   Notes:
   Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
   Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
-  at the rate of large ones.
+  at the rate of large ones. On a device the type `newtonschulz` computes matrices of
+  one shape together, up to 64 and within 1 GiB of scratch, by batched products of the vendor's library, which may round otherwise than single ones.
 
   Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
 
@@ -161,11 +219,10 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
 @*/
 PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Mat Q[], MuonStatus status[])
 {
-  MuonStatus  first = MUON_STATUS_OK, *ended;
+  MuonStatus  first = MUON_STATUS_OK, *ended, *sorted;
   PetscReal  *size;
   PetscInt   *order;
   MuonMatrix *from, *to;
-  int        *input;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -176,7 +233,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
   }
   PetscCall(MuonPolarSetUp(polar));
-  PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &input));
+  PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted));
   for (PetscInt i = 0; i < n; i++) {
     PetscInt rows, columns;
 
@@ -190,10 +247,9 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscCall(MuonMatGetMatrix(G[order[k]], PETSC_FALSE, &from[k]));
     PetscCall(MuonMatGetMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
   }
-  PetscCall(MuonPolarInspect_Private(n, from, input));
+  PetscCall(MuonPolarApplyMatrices(polar, n, from, to, sorted));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonPolarCompute_Private(polar, input[k], &from[k], &to[k]));
-    ended[order[k]] = polar->status;
+    ended[order[k]] = sorted[k];
     PetscCall(MuonMatRestoreMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
     PetscCall(MuonMatRestoreMatrix(G[order[k]], PETSC_FALSE, &from[k]));
   }
@@ -207,7 +263,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     if (status != NULL) status[i] = ended[i];
   }
   polar->status = first;
-  PetscCall(PetscFree6(ended, size, order, from, to, input));
+  PetscCall(PetscFree6(ended, size, order, from, to, sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
