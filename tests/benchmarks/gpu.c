@@ -96,6 +96,51 @@ static void MeasurePolar(int tiny)
   }
 }
 
+/* Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is the same polynomials */
+static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
+{
+  const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");
+  const size_t                d = m * n, s = m < n ? m : n, l = m < n ? n : m, panels = count * d * real->size, squares = count * s * s * real->size;
+  char                       *Y = (char *)Room(0, panels), *result;
+  double                      c[3 * STEPS];
+
+  for (int k = 0; k < STEPS; k++) MuonKernelPolynomialRow(p, k, c + 3 * k);
+  for (size_t k = 0; k < count; k++) {
+    int          exponent;
+    const double norm = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Norm(m, n, G + k * d, m, &exponent);
+
+    real->load(m, n, MUON_SINGLE, G + k * d, m, norm, exponent, Y + k * d * real->size, m);
+  }
+  result = (char *)real->polynomials(m < n, s, l, count, STEPS, c, Y, Room(2, squares), Room(3, squares), Room(1, panels));
+  for (size_t k = 0; k < count; k++) real->store(m, n, 1, result + k * d * real->size, m, MUON_SINGLE, Q + k * d, m);
+}
+
+static void NewtonSchulzEach(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
+{
+  for (size_t k = 0; k < count; k++) NewtonSchulz(real, m, n, MUON_SINGLE, G + k * m * n, MUON_SINGLE, Q + k * m * n);
+}
+
+static void MeasureMany(int tiny)
+{
+  const size_t m = tiny ? 24 : 768, n = tiny ? 40 : 3072, count = tiny ? 3 : 48, d = m * n;
+  float       *G = (float *)Uniform(MuonKernelRealOfDevice("single"), count * d, 11), *Q = (float *)Allocated(count * d * sizeof(float)), *R = (float *)Allocated(count * d * sizeof(float));
+
+  printf("\n%zu of %zu x %zu %10s %10s %10s\n", count, m, n, "ms", "one by one", "difference");
+  for (size_t p = 0; p < sizeof(Precisions) / sizeof(Precisions[0]); p++) {
+    const MuonKernelReal *real = MuonKernelRealOfDevice(Precisions[p]);
+    double                together, each;
+
+    if (real == NULL) continue;
+    TIME(together, NewtonSchulzMany(real, m, n, count, G, Q));
+    TIME(each, NewtonSchulzEach(real, m, n, count, G, R));
+    MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Axpby(d, count, -1, Q, d, 1, R, d);
+    printf("many %-12s %10.4f %10.4f %10.2e\n", real->name, 1e3 * together, 1e3 * each, MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->MaxAbs(d, count, R, d));
+  }
+  device->release(G);
+  device->release(Q);
+  device->release(R);
+}
+
 static void MeasureMessages(int tiny)
 {
   const MuonKernels     *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
@@ -163,6 +208,7 @@ int main(int argc, char **argv)
   }
   printf("device %s: kernels agree with the host's\n\n", device->name);
   MeasurePolar(tiny);
+  MeasureMany(tiny);
   MeasureMessages(tiny);
   MeasureStep(tiny);
   return 0;
@@ -176,6 +222,6 @@ int main(int argc, char **argv)
     nsize: 0
     requires: kokkos
     args: tiny
-    filter: grep -c -e '^device .*kernels agree' -e '^bf16' -e '^tf32' -e '^single' -e '^double' -e '^add top' -e '^a step'
+    filter: grep -c -e '^device .*kernels agree' -e '^bf16' -e '^tf32' -e '^single' -e '^double' -e '^add top' -e '^a step' -e '^many .* 0.00e+00$'
 
 TEST*/

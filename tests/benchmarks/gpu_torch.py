@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the function behind torch.optim.Muon on a GPU, as it is and compiled, on the shapes of tests/benchmarks/gpu.c; a line each: how, m, n, milliseconds."""
+"""Times the function behind torch.optim.Muon on a GPU, as it is and compiled, on the shapes of tests/benchmarks/gpu.c; a line each: how, m, n, milliseconds; and 48 matrices of one shape, one by one."""
 import sys
 import time
 
@@ -30,3 +30,5 @@ print("torch %s on %s" % (torch.__version__, torch.cuda.get_device_name()))
 for name, function in (("eager", _muon._zeropower_via_newtonschulz), ("compiled", torch.compile(_muon._zeropower_via_newtonschulz))):
   for m, n in ((768, 768), (768, 3072), (3072, 768), (2048, 2048), (4096, 4096), (4096, 16384)):
     print("%-8s %5d %6d %10.4f" % (name, m, n, milliseconds(function, torch.randn(m, n, device="cuda"))))
+  many = [torch.randn(768, 3072, device="cuda") for _ in range(48)]
+  print("%-8s 48 of 768 x 3072 %10.4f" % (name, milliseconds(lambda matrices, *constants: [function(matrix, *constants) for matrix in matrices], many)))
