@@ -36,6 +36,8 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   PetscCall(PetscObjectTypeCompare((PetscObject)polar, MUONPOLARZOLOTAREV, &rational));
   PetscCall(PetscObjectTypeCompare((PetscObject)polar, MUONPOLARQDWH, &weighted));
   PetscCall(MuonPolarGetPrecision(polar, &arithmetic));
+  /* Where the rank is not full a decomposition takes over, in the precision of PetscScalar */
+  if (weighted == PETSC_TRUE && full == PETSC_FALSE && MUON_PETSCSCALAR == MUON_SINGLE) arithmetic = MUON_POLAR_PRECISION_SINGLE;
   unit  = arithmetic == MUON_POLAR_PRECISION_SINGLE || precision == MUON_SINGLE ? 1.2e-7 : 2.3e-16;
   bound = 16.0 * (double)l * unit * (rational == PETSC_TRUE ? condition * condition + 1e3 : condition);
   PetscCall(PetscCalloc1(bytes, (char **)&from));
