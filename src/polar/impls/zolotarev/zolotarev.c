@@ -710,6 +710,8 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
   degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are better conditioned. On several ranks the poles are dealt to them, and a rank needs the square of the
   shorter side and three times its part of the matrix.
 
+  In the memory of a device all poles are added up, each by a Cholesky factorization and an inverse of the vendor's library.
+
   Rounding in the Gram matrix is seen where singular values are near $l \nu$, an error of order $u / c_1$. Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
   factorization fails, it is repeated in double precision, then on intervals that grow by 4 up to 0.03; what fails there is decomposed as by `MUONPOLARSVD`, or, where a matrix is parallel, ends as
   `MUON_STATUS_LMO`. `-info` tells each, and `MuonPolarView()` how many there were.
