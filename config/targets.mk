@@ -91,7 +91,8 @@ install: lib $(MODULE)
 	ln -sf $(SONAME) $(DEST)/lib/$(notdir $(LIBRARY))
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
-	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt share/petscmuon/plot.py share/petscmuon/checkpoint.py) LICENSE) $(DEST)/share/petscmuon
+	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt) LICENSE) $(DEST)/share/petscmuon
+	install -m 755 $(wildcard share/petscmuon/plot.py share/petscmuon/checkpoint.py) $(DEST)/share/petscmuon
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon

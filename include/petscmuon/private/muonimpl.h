@@ -400,6 +400,8 @@ PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, do
    After a step that was counted, where one is due or asked for; at the end, where the last step wrote none; the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is not NULL says there
    that there is none, which else is an error
 */
+PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
+PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

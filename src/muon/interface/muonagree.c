@@ -68,7 +68,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
   /* In the first step, which would be one of nothing */
   PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
-  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "The routine of MuonSetObjectiveAndGradient() filled no gradient: it must call MuonLayerGetGradient(), or one like it, for each layer");
+  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient() for each, in Python the program set_gradient()");
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,

@@ -631,10 +631,12 @@ PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, c
 }
 
 /* The folder of this run's checkpoints: made and locked when it is first written to, until the optimizer is destroyed or writes to another */
-static PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
+PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
 {
   struct _n_MuonCheckpoints *c;
   MuonFileResult             result;
+  MuonFileGeneration        *all   = NULL;
+  size_t                     count = 0;
   char                       said[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
@@ -656,6 +658,12 @@ static PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[]
   PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
   if (result != MUON_FILE_OK) PetscCall(PetscFree(c));
   PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  /* They go as those of this run come */
+  if (muon->rank == 0 && muon->continues == PETSC_FALSE && MuonFileFolderList(&c->folder, &all, &count) == MUON_FILE_OK && count > 0) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "PetscMuon warning: %s has checkpoints of another run, the last of step %" PRIu64 ", which are removed when this run has written its own; -%smuon_restart %s goes on with them\n", folder, all[0].step,
+                          MuonPrefix(muon), folder));
+  }
+  free(all);
   c->id.ranks       = (uint32_t)muon->size;
   muon->checkpoints = c;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -626,6 +626,14 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
   return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* A folder that cannot be written to is an error before the run, not behind it */
+PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
 {
   PetscFunctionBegin;

@@ -147,6 +147,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonCheckOptions_Private(muon));
+  PetscCall(MuonCheckpointBeforeStep_Private(muon));
   PetscCall(MuonCheckPieces_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));

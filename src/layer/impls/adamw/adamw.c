@@ -331,7 +331,7 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
   Notes:
   With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X - rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
 
-  The learning rate is the optimizer's, or that of `MuonSetAdamWLearningRate()` where it was called.
+  The learning rate is that of `MuonSetAdamWLearningRate()`, 1e-3 by default, whatever the optimizer's is.
 
   The moments live at the layer's owner, in the precision of the optimizer's state.
 
