@@ -100,4 +100,9 @@ int main(int argc, char **argv)
       args: -lmo_type l1 -ef21_downlink step
       error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
 
+    test:
+      suffix: mpi
+      args: -muon_type dense -lmo_type row -muon_device_mpi -use_gpu_aware_mpi 0
+      error: Layer "q": -muon_device_mpi true, and MPI takes no pointers to the memory of a device, or -use_gpu_aware_mpi says so; expected false
+
 TEST*/

@@ -115,6 +115,7 @@ int main(int argc, char **argv)
   const MuonDevice *device;
   Muon              host, far;
   void             *w[NLAYERS], *g[NLAYERS], *back[NLAYERS], *fw[NLAYERS], *fg[NLAYERS];
+  PetscBool         staged    = PETSC_FALSE, direct;
   PetscReal         tolerance = 0;
   PetscMPIInt       rank;
   const char       *reason;
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   device = MuonDeviceGet();
   PetscCheck(device != NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No Kokkos");
@@ -138,6 +140,9 @@ int main(int argc, char **argv)
   }
   PetscCall(MakeOptimizer(NULL, w, g, &host));
   PetscCall(MakeOptimizer(device, fw, fg, &far));
+  if (staged) PetscCall(MuonSetDeviceMPI(far, PETSC_FALSE));
+  PetscCall(MuonGetDeviceMPI(far, &direct));
+  PetscCheck(direct != staged || (staged == PETSC_FALSE && device->ishost == 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of the device: %d", (int)direct);
   for (PetscInt step = 0; step < STEPS; step++) {
     for (int l = 0; l < NLAYERS; l++) {
       Fill(&layers[l], 100 * step + 10 * rank + l + 20, g[l]);
@@ -182,6 +187,11 @@ int main(int argc, char **argv)
       suffix: dense
       nsize: 2
       args: -muon_type dense -lmo_type {{frobenius row rowsum l21 mixed}} -muon_exchange_type replicated -muon_weight_decay 0.1 -muon_weight_decay_style cautious -muon_nesterov ema
+    # As on a device whose memory MPI does not take
+    test:
+      suffix: staged
+      nsize: 2
+      args: -muon_type dense -lmo_type row -muon_exchange_type layerwise -muon_exchange_mode {{reduce allreduce}} -staged {{0 1}}
     test:
       suffix: owners
       nsize: 2

@@ -192,6 +192,7 @@ struct _p_Muon {
 
   void           *device_stream;
   PetscBool       check_device;
+  PetscBool       device_mpi, device_mpi_set; /* whether MPI is given the memory of a device; else what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
   PetscBool       learning_rateset; /* by somebody: no default */
