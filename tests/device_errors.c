@@ -92,8 +92,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: sign
-      args: -muon_type sign
-      error: Layer "q": weights in the memory of a device, for which -muon_type sign has no votes, expected ef21 or dense
+      args: -muon_type sign -sign_update spectral
+      error: weights in the memory of a device, for which -sign_update spectral has no kernels, expected none, frobenius or polar
 
     test:
       suffix: downlink

@@ -197,6 +197,19 @@ int main(int argc, char **argv)
       nsize: 2
       args: -muon_type dense -lmo_type column -muon_exchange_type layerwise -muon_exchange_mode {{reduce gather}} -muon_state_precision single -muon_nan zero -muon_clip 1
 
+    # Votes by packed bits, in a row in which a layer need not begin at a byte; two workers tie
+    test:
+      suffix: sign
+      nsize: 2
+      args: -muon_type sign -sign_direction {{momentum gradient}} -sign_update {{none frobenius}} -sign_tie zero -muon_weight_decay 0.1 -sign_measure
+    test:
+      suffix: sign_counts
+      nsize: 3
+      args: -muon_type sign -sign_direction adam -muon_exchange_type star -muon_exchange_mode {{reduce gather}}
+    test:
+      suffix: sign_polar
+      args: -muon_type sign -sign_direction polar -sign_update {{none polar}} -lmo_polar_type newtonschulz -lmo_polar_precision double -tolerance 1e-6
+
     # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than 3.5^5 = 525 units of the sums of up to 70 products
     test:
       suffix: polar

@@ -12,6 +12,7 @@ sed -i '/PETSCMUON_HAVE_KOKKOS/d' "$here/include/petscmuonconf.h"
 flags="-Iinclude $(pkg-config --cflags SLEPc PETSc)"
 asks=$(grep -rl PETSCMUON_HAVE_KOKKOS src --include='*.c')
 objects=
+if nm "$BUILD/obj/src/kernels/table.o" | grep -q __asan_; then flags="$flags -fsanitize=address,undefined"; fi
 for source in $(grep -v src/kernels/kokkos/ "$BUILD/obj/sources.list"); do
   object=$BUILD/obj/${source%.c}.o
   if echo "$asks" | grep -qx "$source"; then

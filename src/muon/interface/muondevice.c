@@ -59,8 +59,6 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     if (piece->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
     PetscCheck(piece->layer->ranks == 1 && piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device whose rows, or those of their state, are spread over ranks, expected all on one", name);
-    PetscCheck(piece->group->votes == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -%smuon_type %s has no votes, expected %s or %s", name, MuonPrefix(muon), ((PetscObject)muon)->type_name, MUONEF21,
-               MUONDENSE);
     PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));
@@ -70,6 +68,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
     if (oracle == PETSC_FALSE) continue;
+    if (piece->group->votes != NULL && piece->whole_vote == PETSC_FALSE && piece->whole_majority == PETSC_FALSE) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM);
   }
