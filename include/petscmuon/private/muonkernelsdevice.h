@@ -27,6 +27,8 @@ typedef struct {
   int (*owns)(const void *data);
   /* Between two memories or in one: the pointers tell. What is read on the host is there when the call returns */
   void (*copy)(size_t bytes, const void *from, void *to);
+  /* Bytes that were copied to the device [0] and to the host [1] since the program began, and in how many copies */
+  void (*moved)(double bytes[2], double copies[2]);
   void (*zero)(size_t bytes, void *data);
   /* Memory of the host that is copied fast, NULL where there is no room */
   void *(*pin)(size_t bytes);

@@ -72,6 +72,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM);
   }
+  muon->on_device = first != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (first != NULL) PetscCall(MuonSetUpDeviceMPI_Private(muon, first));
   for (PetscInt l = 0; l < muon->nactive && muon->check_device; l++) {
     const MuonArray *shape = &muon->active[l]->shape;
@@ -81,6 +82,28 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCheck(MuonKernelDeviceCheck(shape->precision, shape->m, shape->n, sizeof(what), what), PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
                "-%smuon_check_device: %s differs from the host's beyond its bound, on arrays of the shape of layer \"%s\"", MuonPrefix(muon), what, ((PetscObject)muon->active[l])->name);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDeviceBegin_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->setstream(muon->device_stream);
+  MuonDeviceGet()->moved(muon->device_bytes, muon->device_copies);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc counts one copy a call */
+PetscErrorCode MuonDeviceEnd_Private(Muon muon)
+{
+  PetscLogDouble bytes[2], copies[2];
+
+  PetscFunctionBegin;
+  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->moved(bytes, copies);
+  for (PetscLogDouble k = muon->device_copies[0]; k < copies[0]; k++) PetscCall(PetscLogCpuToGpu((bytes[0] - muon->device_bytes[0]) / (copies[0] - muon->device_copies[0])));
+  for (PetscLogDouble k = muon->device_copies[1]; k < copies[1]; k++) PetscCall(PetscLogGpuToCpu((bytes[1] - muon->device_bytes[1]) / (copies[1] - muon->device_copies[1])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,6 +121,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
   Notes:
   Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
   whose step begins sets its stream.
+
+  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step.
 
 .seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayerArray()`, `MuonLayerArray`
 @*/
