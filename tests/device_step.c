@@ -115,7 +115,8 @@ int main(int argc, char **argv)
   const MuonDevice *device;
   Muon              host, far;
   void             *w[NLAYERS], *g[NLAYERS], *back[NLAYERS], *fw[NLAYERS], *fg[NLAYERS];
-  PetscBool         staged    = PETSC_FALSE, direct;
+  PetscBool         staged = PETSC_FALSE, sums, direct;
+  double            before[2], after[2], copies[2], all = 0;
   PetscReal         tolerance = 0;
   PetscMPIInt       rank;
   const char       *reason;
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, &sums));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   device = MuonDeviceGet();
   PetscCheck(device != NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No Kokkos");
@@ -135,6 +136,7 @@ int main(int argc, char **argv)
     PetscCall(PetscMalloc1(Bytes(&layers[l]), (char **)&back[l]));
     fw[l] = device->allocate(Bytes(&layers[l]));
     fg[l] = device->allocate(Bytes(&layers[l]));
+    all += (double)(layers[l].M * layers[l].N) * (layers[l].type == PETSC_FLOAT ? sizeof(float) : sizeof(double));
     Fill(&layers[l], l, w[l]);
     device->copy(Bytes(&layers[l]), w[l], fw[l]);
   }
@@ -149,7 +151,11 @@ int main(int argc, char **argv)
       device->copy(Bytes(&layers[l]), g[l], fg[l]);
     }
     PetscCall(MuonStep(host));
+    device->moved(before, copies);
     PetscCall(MuonStep(far));
+    device->moved(after, copies);
+    /* Sums on the host fetch all entries, and after the first step nothing else does */
+    if (sums && step > 0) PetscCheck((after[1] - before[1] >= all) == (direct == PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %g bytes came to the host, and the layers have %g", step, after[1] - before[1], all);
     for (int l = 0; l < NLAYERS; l++) {
       device->copy(Bytes(&layers[l]), fw[l], back[l]);
       PetscCall(Compare(&layers[l], step, tolerance, w[l], back[l]));
