@@ -269,6 +269,7 @@ static PetscErrorCode CheckCaller(void)
   /* The servers' X follows the caller's W, so that a step on the new weights moves from there */
   PetscCall(MuonSetObjectiveAndGradient(p.muon, ProblemObjective, &p));
   PetscCall(MuonSetLearningRate(p.muon, 0));
+  PetscCall(MuonSetAdamWLearningRate(p.muon, 0));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar *w;
 

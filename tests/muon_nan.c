@@ -87,6 +87,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
 {
   const PetscReal     large = PETSC_MAX_REAL / 16; /* 1e307 */
   const PetscReal     rate  = (PetscReal)0.02;
+  PetscReal           adamw;
   MuonConvergedReason reason;
   Problem             p, q;
   State               before, after;
@@ -97,7 +98,9 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(StateTake(&p, &before));
+  PetscCall(MuonGetAdamWLearningRate(p.muon, &adamw));
   PetscCall(MuonSetLearningRate(p.muon, large));
+  PetscCall(MuonSetAdamWLearningRate(p.muon, large));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
   else PetscCall(MuonLayerSetScale(p.layer[layer], large));
   PetscCall(MuonStep(p.muon));
@@ -108,6 +111,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(StateFree(&before));
   PetscCall(StateFree(&after));
   PetscCall(MuonSetLearningRate(p.muon, rate));
+  PetscCall(MuonSetAdamWLearningRate(p.muon, adamw));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
   else PetscCall(MuonLayerSetScale(p.layer[layer], 1));
   PetscCall(MuonStep(p.muon));

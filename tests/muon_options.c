@@ -362,7 +362,7 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
   if (p.rank == 0) {
     file = fopen("run.csv", "r");
     PetscCheck(file != NULL && fgets(line, sizeof(line), file) != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No file run.csv");
-    PetscCheck(strcmp(line, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Columns are %s", line);
+    PetscCheck(strcmp(line, "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Columns are %s", line);
     for (PetscInt s = 0; s < 6; s++) {
       if (s % interval != 0 && s != 5) continue;
       PetscCheck(fgets(line, sizeof(line), file) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row of step %" PetscInt_FMT, s);
@@ -375,7 +375,7 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
         PetscCheck(PetscAbs(a[k] - rows.row[s][k]) <= (k < 4 ? 0 : 8 * (double)PETSC_MACHINE_EPSILON * PetscAbs(a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", column %d: %.17g in the file, expected %.17g", s, k, a[k],
                    rows.row[s][k]);
       }
-      PetscCheck(strcmp(at, "CONVERGED_ITERATING\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %s", line);
+      PetscCheck(strcmp(at, "CONVERGED_ITERATING,\n") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %s", line);
     }
     PetscCheck(fgets(line, sizeof(line), file) == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row too many: %s", line);
     fclose(file);

@@ -148,7 +148,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 4
     test:
-      args: -exact -muon_learning_rate 0.25 -muon_type ef21 -ef21_compressor topk -lmo_polar_type svd -muon_layer_spread_rule {{lmo adamw sgd}} -muon_layer_whole_rule {{lmo adamw}}
+      args: -exact -muon_learning_rate 0.25 -muon_adamw_learning_rate 0.25 -muon_type ef21 -ef21_compressor topk -lmo_polar_type svd -muon_layer_spread_rule {{lmo adamw sgd}} -muon_layer_whole_rule {{lmo adamw}}
 
     # Factors of rows that each rank compresses by itself
     test:

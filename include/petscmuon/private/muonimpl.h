@@ -144,6 +144,7 @@ struct _MuonOps {
   PetscErrorCode (*begin)(Muon, MuonRecord *);                                                           /* before a step's round */
   PetscErrorCode (*look)(Muon, MuonPiece *, PetscBool after, const MuonArray *Xnew, const MuonArray *W); /* at the commit, before and after the workers' weights get the message that is to bring them to Xnew */
   PetscErrorCode (*end)(Muon);                                                                           /* after the commit of all pieces */
+  PetscErrorCode (*saving)(Muon);                                                                        /* before a checkpoint is written: measures, and leaves the state as it is */
   PetscErrorCode (*visitstate)(Muon, MuonPiece *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon);   /* the type's sub-objects, which begin options of their own */

@@ -690,7 +690,9 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 
   Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
 
-.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`
+  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetDrift()`, which sends the workers' estimates uncompressed once.
+
+.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetDrift()`
 @*/
 PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 {
@@ -706,6 +708,7 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   PetscValidLogicalCollectiveInt(muon, keep, 3);
   PetscCheck(keep >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " checkpoints to keep, expected at least 1", keep);
   PetscCall(MuonSetUp(muon));
+  PetscTryTypeMethod(muon, saving);
   PetscCall(MuonCheckpointAsk_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
   c = muon->checkpoints;

@@ -282,7 +282,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
-  PetscCall(EF21MeasureDrift_Private(muon));
+  if (ef21->driftdue) PetscCall(EF21MeasureDrift_Private(muon));
   ef21->started = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -856,6 +856,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->commit                = MuonCommit_EF21;
   muon->ops->look                  = EF21MeterDown_Private;
   muon->ops->end                   = MuonEnd_EF21;
+  muon->ops->saving                = EF21MeasureDrift_Private;
   muon->ops->visitstate            = MuonVisitState_EF21;
   muon->ops->setfromoptions        = MuonSetFromOptions_EF21;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;

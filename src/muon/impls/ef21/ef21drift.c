@@ -5,7 +5,7 @@
 */
 
 /*@
-  MuonEF21SetDriftInterval - Sets in which steps EF21 measures how far a server's aggregate is from the mean of the workers' estimates
+  MuonEF21SetDriftInterval - Sets after which steps, beside those with a checkpoint, EF21 measures how far a server's aggregate is from the mean of the workers' estimates
 
   Logically Collective
 
@@ -21,7 +21,7 @@
   Notes:
   What is measured is the Frobenius norm of G - mean of G_j over all layers, `MuonEF21GetDrift()`. It is what rounding leaves, of the order of the roundoff of the state times the number of steps, as long as nothing was lost.
 
-  The estimates travel uncompressed then, which `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
+  A checkpoint measures it, too. The estimates travel uncompressed then, which `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetDriftInterval()`, `MuonEF21GetDrift()`
 @*/
@@ -85,7 +85,6 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
   double     squares = 0;
 
   PetscFunctionBegin;
-  if (ef21->driftdue == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
   for (PetscInt p = 0; p < muon->npieces; p++) {
     MuonPiece *piece = &muon->piece[p];
