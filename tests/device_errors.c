@@ -106,12 +106,17 @@ int main(int argc, char **argv)
 
     test:
       suffix: sign
-      args: -muon_type sign
-      error: Layer "q": weights in the memory of a device, for which -muon_type sign has no votes, expected ef21 or dense
+      args: -muon_type sign -sign_update spectral
+      error: weights in the memory of a device, for which -sign_update spectral has no kernels, expected none, frobenius or polar
 
     test:
       suffix: downlink
       args: -lmo_type l1 -ef21_downlink step
       error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
+
+    test:
+      suffix: mpi
+      args: -muon_type dense -lmo_type row -muon_device_mpi -use_gpu_aware_mpi 0
+      error: Layer "q": -muon_device_mpi true, and MPI takes no pointers to the memory of a device, or -use_gpu_aware_mpi says so; expected false
 
 TEST*/

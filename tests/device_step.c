@@ -115,6 +115,8 @@ int main(int argc, char **argv)
   const MuonDevice *device;
   Muon              host, far;
   void             *w[NLAYERS], *g[NLAYERS], *back[NLAYERS], *fw[NLAYERS], *fg[NLAYERS];
+  PetscBool         staged = PETSC_FALSE, sums, direct;
+  double            before[2], after[2], copies[2], all = 0;
   PetscReal         tolerance = 0;
   PetscMPIInt       rank;
   const char       *reason;
@@ -122,6 +124,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, &sums));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   device = MuonDeviceGet();
   PetscCheck(device != NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No Kokkos");
@@ -133,18 +136,27 @@ int main(int argc, char **argv)
     PetscCall(PetscMalloc1(Bytes(&layers[l]), (char **)&back[l]));
     fw[l] = device->allocate(Bytes(&layers[l]));
     fg[l] = device->allocate(Bytes(&layers[l]));
+    all += (double)(layers[l].M * layers[l].N) * (layers[l].type == PETSC_FLOAT ? sizeof(float) : sizeof(double));
     Fill(&layers[l], l, w[l]);
     device->copy(Bytes(&layers[l]), w[l], fw[l]);
   }
   PetscCall(MakeOptimizer(NULL, w, g, &host));
   PetscCall(MakeOptimizer(device, fw, fg, &far));
+  if (staged) PetscCall(MuonSetDeviceMPI(far, PETSC_FALSE));
+  PetscCall(MuonGetDeviceMPI(far, &direct));
+  PetscCheck(direct != staged || (staged == PETSC_FALSE && device->ishost == 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of the device: %d", (int)direct);
   for (PetscInt step = 0; step < STEPS; step++) {
     for (int l = 0; l < NLAYERS; l++) {
       Fill(&layers[l], 100 * step + 10 * rank + l + 20, g[l]);
       device->copy(Bytes(&layers[l]), g[l], fg[l]);
     }
     PetscCall(MuonStep(host));
+    device->moved(before, copies);
     PetscCall(MuonStep(far));
+    device->moved(after, copies);
+    /* Sums on the host fetch all entries, and after the first step nothing else does */
+    PetscCheck(sums == PETSC_FALSE || step == 0 || (after[1] - before[1] >= all) == (direct == PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": %g bytes came to the host, and the layers have %g", step, after[1] - before[1],
+               all);
     for (int l = 0; l < NLAYERS; l++) {
       device->copy(Bytes(&layers[l]), fw[l], back[l]);
       PetscCall(Compare(&layers[l], step, tolerance, w[l], back[l]));
@@ -182,10 +194,28 @@ int main(int argc, char **argv)
       suffix: dense
       nsize: 2
       args: -muon_type dense -lmo_type {{frobenius row rowsum l21 mixed}} -muon_exchange_type replicated -muon_weight_decay 0.1 -muon_weight_decay_style cautious -muon_nesterov ema
+    # As on a device whose memory MPI does not take
+    test:
+      suffix: staged
+      nsize: 2
+      args: -muon_type dense -lmo_type row -muon_exchange_type layerwise -muon_exchange_mode {{reduce allreduce}} -staged {{0 1}}
     test:
       suffix: owners
       nsize: 2
       args: -muon_type dense -lmo_type column -muon_exchange_type layerwise -muon_exchange_mode {{reduce gather}} -muon_state_precision single -muon_nan zero -muon_clip 1
+
+    # Votes by packed bits, in a row in which a layer need not begin at a byte; two workers tie
+    test:
+      suffix: sign
+      nsize: 2
+      args: -muon_type sign -sign_direction {{momentum gradient}} -sign_update {{none frobenius}} -sign_tie zero -muon_weight_decay 0.1 -sign_measure
+    test:
+      suffix: sign_counts
+      nsize: 3
+      args: -muon_type sign -sign_direction adam -muon_exchange_type star -muon_exchange_mode {{reduce gather}}
+    test:
+      suffix: sign_polar
+      args: -muon_type sign -sign_direction polar -sign_update {{none polar}} -lmo_polar_type newtonschulz -lmo_polar_precision double -tolerance 1e-6
 
     # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than 3.5^5 = 525 units of the sums of up to 70 products
     test:

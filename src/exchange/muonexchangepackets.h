@@ -36,6 +36,7 @@ struct _n_MuonExchangeLink {
 };
 
 PETSC_INTERN PetscErrorCode MuonExchangeCheckItem_Private(MuonExchange, PetscInt, PetscBool served);
+PETSC_INTERN PetscErrorCode MuonExchangeFreeStaged_Private(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkCreate_Private(MPI_Comm, MuonExchangeLink *);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkSetUp_Private(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkReset_Private(MuonExchangeLink);

@@ -1,5 +1,8 @@
 #include "muontransport.h"
 
+#if defined(OPEN_MPI)
+  #include <mpi-ext.h>
+#endif
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,7 +340,8 @@ static int NextRequest(MuonTransport *transport, MPI_Request **request)
   return MPI_SUCCESS;
 }
 
-int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
+/* In parts that an int counts */
+static int Sum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
 {
   const unsigned char *from = (const unsigned char *)in;
   unsigned char       *to   = (unsigned char *)out;
@@ -345,18 +349,37 @@ int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, vo
 
   Try(MPI_Type_size(type, &bytes));
   while (count > 0) {
-    const int    some = count > INT_MAX ? INT_MAX : (int)count;
-    MPI_Request *request;
+    const int    some    = count > INT_MAX ? INT_MAX : (int)count;
+    MPI_Request *request = NULL;
 
-    Try(NextRequest(transport, &request));
+    if (!waits) Try(NextRequest(transport, &request));
     Count(transport, (uint64_t)some * (uint64_t)bytes);
-    if (root == MUON_TRANSPORT_EVERYWHERE) Try(MPI_Iallreduce(from, to, some, type, MPI_SUM, transport->comm, request));
-    else Try(MPI_Ireduce(from, to, some, type, MPI_SUM, root, transport->comm, request));
+    if (root == MUON_TRANSPORT_EVERYWHERE) Try(waits ? MPI_Allreduce(from, to, some, type, MPI_SUM, transport->comm) : MPI_Iallreduce(from, to, some, type, MPI_SUM, transport->comm, request));
+    else Try(waits ? MPI_Reduce(from, to, some, type, MPI_SUM, root, transport->comm) : MPI_Ireduce(from, to, some, type, MPI_SUM, root, transport->comm, request));
     from += (size_t)some * (size_t)bytes;
     if (to != NULL) to += (size_t)some * (size_t)bytes;
     count -= (uint64_t)some;
   }
   return MPI_SUCCESS;
+}
+
+int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
+{
+  return Sum(transport, 0, root, in, out, count, type);
+}
+
+int MuonTransportSum(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
+{
+  return Sum(transport, 1, root, in, out, count, type);
+}
+
+int MuonTransportTakesDevice(void)
+{
+#if (defined(OPEN_MPI) && defined(MPIX_CUDA_AWARE_SUPPORT)) || defined(MPIX_GPU_SUPPORT_CUDA)
+  return MPIX_Query_cuda_support() ? 1 : 0;
+#else
+  return -1;
+#endif
 }
 
 int MuonTransportSumWait(MuonTransport *transport)

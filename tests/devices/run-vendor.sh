@@ -9,6 +9,6 @@ for arch in sm_80 sm_90; do
   nvcc -std=c++17 -arch=$arch -Xcompiler -Wall,-Wextra,-Werror -Iinclude -I"$BUILD/include" -c src/kernels/kokkos/vendorcuda.cu -o "$here/$arch.o"
 done
 # Every function of the header is there
-for name in $(sed -n 's/^\(int\|void\) *\(MuonVendor[A-Za-z]*\)(.*/\2/p' src/kernels/kokkos/muonvendor.h); do
+for name in $(sed -n 's/^\(int\|void\)[ *]*\(MuonVendor[A-Za-z]*\)(.*/\2/p' src/kernels/kokkos/muonvendor.h); do
   nm "$here/sm_90.o" | grep -q " T $name\$" || { echo "vendorcuda.cu has no $name()"; exit 1; }
 done

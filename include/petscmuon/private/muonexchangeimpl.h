@@ -35,6 +35,13 @@ typedef enum {
   MUON_EXCHANGE_PARTITION_RANGES
 } MuonExchangePartition;
 
+/* A sum of arrays in the memory of a device: memory of the host that is kept, and where the sum belongs while it is under way */
+typedef struct {
+  void     *in, *out;
+  size_t    bytes;
+  MuonArray to;
+} MuonExchangeStage;
+
 struct _p_MuonExchange {
   PETSCHEADER(struct _MuonExchangeOps);
   PetscMPIInt nworkers, worker; /* how many workers there are, and which one this rank belongs to */
@@ -61,7 +68,9 @@ struct _p_MuonExchange {
   PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
   PetscBool             setupcalled;
   MuonExchangeLink      link;
-  MuonArray            *staged; /* of sums of arrays that are not on the host, three an item: what is summed, the sum, where it belongs; NULL until there is one */
+  PetscBool             direct; /* MPI sums arrays in the memory of a device where they are */
+  MuonExchangeStage    *staged; /* of sums of such arrays on the host, one an item; NULL until there is one */
+  PetscInt              nstaged;
   void                 *data;
 };
 

@@ -192,7 +192,10 @@ struct _p_Muon {
   PetscBool          cost_measure;
 
   void           *device_stream;
+  PetscBool       on_device;                         /* a layer is */
+  PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
+  PetscBool       device_mpi, device_mpi_set; /* whether MPI is given the memory of a device; else what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
   PetscBool       learning_rateset; /* by somebody: no default */
@@ -372,6 +375,9 @@ PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrow
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
 /* Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ from the host's and are to be compared */
 PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
+/* Before a round and behind it, which tells PETSc's log what was copied between the memories meanwhile */
+PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 /* The validation, where this step asks for it */
 PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 /* Worker, exchange, server, exchange, agreement, commit */

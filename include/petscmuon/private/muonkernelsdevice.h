@@ -27,7 +27,14 @@ typedef struct {
   int (*owns)(const void *data);
   /* Between two memories or in one: the pointers tell. What is read on the host is there when the call returns */
   void (*copy)(size_t bytes, const void *from, void *to);
+  /* Bytes that were copied to the device [0] and to the host [1] since the program began, and in how many copies */
+  void (*moved)(double bytes[2], double copies[2]);
   void (*zero)(size_t bytes, void *data);
+  /* Memory of the host that is copied fast, NULL where there is no room */
+  void *(*pin)(size_t bytes);
+  void (*unpin)(void *data);
+  /* A pointer to its memory as others take it who work there, MPI for one */
+  void *(*bare)(void *data);
   /* Kernels work in the order of that stream of the back end, NULL being its own; those of the host have none */
   void (*setstream)(void *stream);
   void (*fence)(void);

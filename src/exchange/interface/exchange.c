@@ -578,7 +578,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
   if (exchange->setupcalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(exchange->itemsset == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetUp()");
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  PetscCall(PetscFree(exchange->staged));
+  PetscCall(MuonExchangeFreeStaged_Private(exchange));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
   PetscCall(PetscMalloc4(exchange->nitems, &exchange->owner, exchange->nitems, &exchange->order, exchange->nitems, &exchange->place, nworkers + 1, &exchange->first));
   for (PetscInt i = 0; i < exchange->nitems; i++) exchange->owner[i] = exchange->worker;
@@ -725,7 +725,7 @@ PetscErrorCode MuonExchangeReset(MuonExchange exchange)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeLinkReset_Private(exchange->link));
-  PetscCall(PetscFree(exchange->staged));
+  PetscCall(MuonExchangeFreeStaged_Private(exchange));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));
   PetscCall(PetscFree2(exchange->cost, exchange->bytes));
   PetscCall(PetscFree2(exchange->rows, exchange->columns));

@@ -428,15 +428,16 @@ PetscErrorCode MuonExchangeDownGet(MuonExchange exchange, PetscInt item, size_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscInt i, uint64_t length, MPI_Datatype type, const void *in, void *out)
+static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscInt i, PetscBool wait, uint64_t length, MPI_Datatype type, const void *in, void *out)
 {
-  const int root = exchange->everywhere == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
+  MuonTransport *transport = &exchange->link->transport;
+  const int      root      = exchange->everywhere == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
 
   PetscFunctionBegin;
   PetscCheck(length == 0 || out != NULL || (root >= 0 && root != exchange->worker), PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The sum of item %s is to come here, and there is no room for it", exchange->names[i]);
-  exchange->link->sumbegin[i] = exchange->link->transport.started;
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumStart(&exchange->link->transport, root, in, out, length, type)));
-  exchange->link->sumend[i] = exchange->link->transport.started;
+  exchange->link->sumbegin[i] = transport->started;
+  PetscCall(MuonExchangeCheckTransport_Private(wait ? MuonTransportSum(transport, root, in, out, length, type) : MuonTransportSumStart(transport, root, in, out, length, type)));
+  exchange->link->sumend[i] = transport->started;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,44 +446,81 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 l
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, (uint64_t)length[i], type[i], in[i], out[i]));
+  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, PETSC_FALSE, (uint64_t)length[i], type[i], in[i], out[i]));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
+/* Memory of the host for the sum of an item, which gets what is summed */
+static PetscErrorCode MuonExchangeStage_Private(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out, MuonExchangeStage **stage)
 {
-  MuonArray *staged;
+  const MuonDevice *device = MuonDeviceGet();
+  const size_t      bytes  = MuonArrayBytes(in);
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeSetUp(exchange));
-  PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
-  PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
-  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  if (in->memory == MUON_DEVICE) {
-    if (exchange->staged == NULL) PetscCall(PetscCalloc1(3 * exchange->nitems, &exchange->staged));
-    staged = &exchange->staged[3 * item];
-    PetscCall(MuonArrayOnHost(in, PETSC_TRUE, &staged[0]));
-    PetscCall(MuonArrayOnHost(out, PETSC_FALSE, &staged[1]));
-    staged[2] = *out;
-    in        = &staged[0];
-    out       = &staged[1];
+  if (exchange->staged == NULL) PetscCall(PetscCalloc1(exchange->nitems, &exchange->staged));
+  exchange->nstaged = exchange->nitems;
+  *stage            = &exchange->staged[item];
+  if (bytes > (*stage)->bytes) {
+    if ((*stage)->in != NULL) device->unpin((*stage)->in);
+    (*stage)->bytes = 0;
+    (*stage)->in    = device->pin(2 * bytes);
+    PetscCheck((*stage)->in != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "Item %s: no memory of %zu bytes for a sum of arrays that are in the memory of a device", exchange->names[item], 2 * bytes);
+    (*stage)->out   = (char *)(*stage)->in + bytes;
+    (*stage)->bytes = bytes;
   }
-  PetscCall(MuonExchangeSumStart_Private(exchange, item, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, in->data, out->data));
-  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  (*stage)->to = *out;
+  device->copy(bytes, in->data, (*stage)->in);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A sum that MPI has finished goes to where it belongs */
 static PetscErrorCode MuonExchangeUnstage_Private(MuonExchange exchange, PetscInt item)
 {
-  MuonArray *staged = exchange->staged == NULL ? NULL : &exchange->staged[3 * item];
+  MuonExchangeStage *stage = exchange->staged == NULL ? NULL : &exchange->staged[item];
 
   PetscFunctionBegin;
-  if (staged == NULL || staged[0].data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonArrayOffHost(&staged[2], PETSC_TRUE, &staged[1]));
-  PetscCall(MuonArrayDestroy(&staged[0]));
+  if (stage == NULL || stage->to.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->copy(MuonArrayBytes(&stage->to), stage->out, stage->to.data);
+  stage->to.data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeFreeStaged_Private(MuonExchange exchange)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < exchange->nstaged; i++) {
+    if (exchange->staged[i].in != NULL) MuonDeviceGet()->unpin(exchange->staged[i].in);
+  }
+  exchange->nstaged = 0;
+  PetscCall(PetscFree(exchange->staged));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
+{
+  const PetscBool    there = in->memory == MUON_DEVICE ? PETSC_TRUE : PETSC_FALSE;
+  const void        *from  = in->data;
+  void              *to    = out->data;
+  MuonExchangeStage *stage = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeSetUp(exchange));
+  PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
+  PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  if (there && exchange->direct) {
+    MuonDeviceGet()->fence();
+    from = MuonDeviceGet()->bare(in->data);
+    if (to != NULL) to = MuonDeviceGet()->bare(to);
+  } else if (there) {
+    PetscCall(MuonExchangeStage_Private(exchange, item, in, out, &stage));
+    from = stage->in;
+    if (to != NULL) to = stage->out;
+  }
+  PetscCall(MuonExchangeSumStart_Private(exchange, item, there && exchange->direct ? PETSC_TRUE : PETSC_FALSE, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, from, to));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,6 +26,7 @@ int    depth               = 0;
 Space *space               = NULL;
 int    staged              = 0;
 void (*told)(const char *) = NULL;
+double movedbytes[2] = {0, 0}, movedcopies[2] = {0, 0};
 
 void *Allocate(size_t bytes)
 {
@@ -95,6 +96,14 @@ void Zero(size_t bytes, void *data)
 
   Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> view(to, bytes);
   if (bytes > 0) Kokkos::deep_copy(Instance(), view, (char)0);
+}
+
+void Moved(double bytes[2], double copies[2])
+{
+  for (int k = 0; k < 2; k++) {
+    bytes[k]  = movedbytes[k];
+    copies[k] = movedcopies[k];
+  }
 }
 
 void Fence()
@@ -171,6 +180,8 @@ void Copy(size_t bytes, const void *from, void *to)
     if (out) Kokkos::deep_copy(Instance(), Host(y, bytes), Device(x, bytes));
     else Kokkos::deep_copy(Instance(), Device(y, bytes), Host(x, bytes));
     Instance().fence();
+    movedbytes[out] += (double)bytes;
+    movedcopies[out] += 1;
   }
 }
 
@@ -239,7 +250,11 @@ extern "C" const MuonDevice *MuonDeviceKokkos(void)
                                     muon::Release,
                                     [](const void *data) -> int { return muon::Owns(data); },
                                     muon::Copy,
+                                    muon::Moved,
                                     muon::Zero,
+                                    MuonVendorPin,
+                                    MuonVendorUnpin,
+                                    [](void *data) -> void * { return muon::Raw((char *)data); },
                                     muon::SetStream,
                                     muon::Fence,
                                     muon::Stage,

@@ -19,6 +19,9 @@ typedef enum {
 
 /* The order in which calls are computed: a stream of the back end, NULL for its own */
 void MuonVendorSetStream(void *stream);
+/* Memory of the host that the device copies fast, NULL where there is no room */
+void *MuonVendorPin(size_t bytes);
+void  MuonVendorUnpin(void *data);
 /* 0 where there is no arithmetic of that kind on this device */
 int MuonVendorHas(MuonVendorArithmetic);
 

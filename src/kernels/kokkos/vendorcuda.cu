@@ -218,6 +218,20 @@ void MuonVendorSetStream(void *to)
   SOLVER(cusolverDnSetStream(solver, stream));
 }
 
+void *MuonVendorPin(size_t bytes)
+{
+  void *data;
+
+  if (cudaHostAlloc(&data, bytes > 0 ? bytes : 1, cudaHostAllocDefault) == cudaSuccess) return data;
+  (void)cudaGetLastError();
+  return NULL;
+}
+
+void MuonVendorUnpin(void *data)
+{
+  CUDA(cudaFreeHost(data));
+}
+
 int MuonVendorHas(MuonVendorArithmetic arithmetic)
 {
   int device, major = 0;

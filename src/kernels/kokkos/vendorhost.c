@@ -46,6 +46,16 @@ void MuonVendorSetStream(void *stream)
   (void)stream;
 }
 
+void *MuonVendorPin(size_t bytes)
+{
+  return malloc(bytes > 0 ? bytes : 1);
+}
+
+void MuonVendorUnpin(void *data)
+{
+  free(data);
+}
+
 int MuonVendorHas(MuonVendorArithmetic arithmetic)
 {
   (void)arithmetic;

@@ -342,6 +342,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetSeed(muon, (PetscInt64)count));
   PetscCall(PetscOptionsBool("-muon_check_device", "Compare the kernels of a device with the host's", "MuonSetCheckDevice", muon->check_device, &check, &flg));
   if (flg) PetscCall(MuonSetCheckDevice(muon, check));
+  PetscCall(PetscOptionsBool("-muon_device_mpi", "Give MPI the memory of a device", "MuonSetDeviceMPI", muon->device_mpi, &check, &flg));
+  if (flg) PetscCall(MuonSetDeviceMPI(muon, check));
   PetscCall(PetscOptionsEnum("-muon_state_precision", "Precision of momentum, estimates and scratch", "MuonSetStatePrecision", MuonStatePrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
   if (flg) PetscCall(MuonSetStatePrecision(muon, precision));
   PetscCall(PetscOptionsBool("-muon_count_entropy", "Count the entropy of messages", "MuonSetCountEntropy", muon->count_entropy, &set, &flg));
@@ -419,6 +421,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
+. -muon_device_mpi flg             - MPI is given the memory of a device, see `MuonSetDeviceMPI()`
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)

@@ -2,14 +2,49 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 #include "../../kernels/muondevicecheck.h"
+#include "../../transport/muontransport.h"
 
 /*
    Layers whose weights are in the memory of a device.
 */
 
+/* Whether MPI may be given pointers to the memory of the device. That of a device which is the host is memory of the host, only marked */
+static PetscErrorCode MuonMPITakesDevice_Private(PetscBool *takes)
+{
+  const MuonDevice *device = MuonDeviceGet();
+  const int         says   = MuonTransportTakesDevice();
+  PetscBool         petsc  = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-use_gpu_aware_mpi", &petsc, NULL));
+  *takes = device != NULL && petsc && (device->ishost || says == 1 || (says < 0 && PetscDefined(HAVE_MPI_GPU_AWARE))) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks do the same: sums that wait and sums that do not are no match in MPI */
+static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+  PetscBool      takes;
+  int            all[3];
+
+  PetscFunctionBegin;
+  PetscCall(MuonMPITakesDevice_Private(&takes));
+  all[0] = takes ? 1 : 0;
+  all[1] = muon->device_mpi_set ? (muon->device_mpi ? 1 : 0) : -1;
+  all[2] = -all[1];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MIN, comm));
+  PetscCheck(all[1] == -all[2], comm, PETSC_ERR_ARG_INCOMP, "-%smuon_device_mpi differs between ranks, expected the same", MuonPrefix(muon));
+  PetscCheck(all[1] != 1 || all[0] == 1, comm, PETSC_ERR_SUP_SYS, "Layer \"%s\": -%smuon_device_mpi true, and MPI takes no pointers to the memory of a device, or -use_gpu_aware_mpi says so; expected false", name, MuonPrefix(muon));
+  for (PetscInt p = 0; p < muon->npieces; p++) muon->piece[p].group->exchange->direct = all[1] < 0 ? (PetscBool)all[0] : (PetscBool)all[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Errors on every rank alike, since all have the same layers and choices */
 PetscErrorCode MuonCheckDevice_Private(Muon muon)
 {
+  const char *first = NULL;
+
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->npieces; p++) {
     const MuonPiece     *piece = &muon->piece[p];
@@ -22,9 +57,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
 
     if (piece->layer->shape.memory == MUON_HOST) continue;
+    if (first == NULL) first = name;
     PetscCheck(piece->layer->ranks == 1 && piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device whose rows, or those of their state, are spread over ranks, expected all on one", name);
-    PetscCheck(piece->group->votes == NULL, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -%smuon_type %s has no votes, expected %s or %s", name, MuonPrefix(muon), ((PetscObject)muon)->type_name, MUONEF21,
-               MUONDENSE);
     PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));
@@ -34,10 +68,13 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
     if (oracle == PETSC_FALSE) continue;
+    if (piece->group->votes != NULL && piece->whole_vote == PETSC_FALSE && piece->whole_majority == PETSC_FALSE) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
                MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV);
   }
+  muon->on_device = first != NULL ? PETSC_TRUE : PETSC_FALSE;
+  if (first != NULL) PetscCall(MuonSetUpDeviceMPI_Private(muon, first));
   for (PetscInt l = 0; l < muon->nactive && muon->check_device; l++) {
     const MuonArray *shape = &muon->active[l]->shape;
     char             what[128];
@@ -46,6 +83,28 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCheck(MuonKernelDeviceCheck(shape->precision, shape->m, shape->n, sizeof(what), what), PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
                "-%smuon_check_device: %s differs from the host's beyond its bound, on arrays of the shape of layer \"%s\"", MuonPrefix(muon), what, ((PetscObject)muon->active[l])->name);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDeviceBegin_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->setstream(muon->device_stream);
+  MuonDeviceGet()->moved(muon->device_bytes, muon->device_copies);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc counts one copy a call */
+PetscErrorCode MuonDeviceEnd_Private(Muon muon)
+{
+  PetscLogDouble bytes[2], copies[2];
+
+  PetscFunctionBegin;
+  if (muon->on_device == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonDeviceGet()->moved(bytes, copies);
+  for (PetscLogDouble k = muon->device_copies[0]; k < copies[0]; k++) PetscCall(PetscLogCpuToGpu((bytes[0] - muon->device_bytes[0]) / (copies[0] - muon->device_copies[0])));
+  for (PetscLogDouble k = muon->device_copies[1]; k < copies[1]; k++) PetscCall(PetscLogGpuToCpu((bytes[1] - muon->device_bytes[1]) / (copies[1] - muon->device_copies[1])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,6 +122,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
   Notes:
   Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
   whose step begins sets its stream.
+
+  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step.
 
 .seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayerArray()`, `MuonLayerArray`
 @*/
@@ -93,6 +154,68 @@ PetscErrorCode MuonGetDeviceStream(Muon muon, void **stream)
 {
   PetscFunctionBegin;
   MuonGet(muon, MUON_CLASSID, stream, muon->device_stream);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetDeviceMPI - Sets whether MPI is given pointers to the memory of a device
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- flg  - whether it is
+
+  Options Database Keys:
++ -muon_device_mpi flg   - whether it is
+- -use_gpu_aware_mpi flg - PETSc's: false says that MPI does not take such pointers
+
+  Level: intermediate
+
+  Notes:
+  In the exchange modes `reduce` and `allreduce` MPI then sums layers in the memory of a device where they are, each in a call that waits. Otherwise they are copied to the host first, to memory from which the device copies fast
+  (`cudaHostAlloc()`), and the sums back; MPI may then move one layer while another is worked on. Messages of compressors are bytes on the host in any case.
+
+  By default what MPI says decides (`MPIX_Query_cuda_support()`, and where MPI has no such function, what PETSc was configured with). `true` where MPI does not take such pointers is an error of `MuonSetUp()` on all ranks. Memory of a
+  device that is the host is memory of the host to MPI.
+
+  The value is set before `MuonSetUp()`, or after `MuonReset()`.
+
+.seealso: `Muon`, `MuonGetDeviceMPI()`, `MuonAddLayerArray()`, `MuonExchangeSetMode()`
+@*/
+PetscErrorCode MuonSetDeviceMPI(Muon muon, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, flg, 2);
+  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->device_mpi_set && muon->device_mpi == flg ? PETSC_TRUE : PETSC_FALSE, "muon_device_mpi"));
+  muon->device_mpi     = flg;
+  muon->device_mpi_set = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetDeviceMPI - Gets whether MPI is given pointers to the memory of a device
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. flg - what was set, else whether MPI of this rank takes them; false where there is no device
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetDeviceMPI()`
+@*/
+PetscErrorCode MuonGetDeviceMPI(Muon muon, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  *flg = muon->device_mpi;
+  if (muon->device_mpi_set == PETSC_FALSE) PetscCall(MuonMPITakesDevice_Private(flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

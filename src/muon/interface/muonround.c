@@ -533,11 +533,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
-  for (PetscInt l = 0; l < muon->nactive; l++) {
-    if (muon->active[l]->shape.memory == MUON_HOST) continue;
-    MuonDeviceGet()->setstream(muon->device_stream);
-    break;
-  }
+  PetscCall(MuonDeviceBegin_Private(muon));
   for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
   record.asked = (double)asked;
   record.loss  = (double)loss;
@@ -559,6 +555,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
     if (ok) PetscCall(MuonCommit_Private(muon, &muon->piece[p]));
     PetscCall(MuonLayerSpoilGradient(muon->piece[p].layer));
   }
+  PetscCall(MuonDeviceEnd_Private(muon));
   if (ok == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, end);
   PetscFunctionReturn(PETSC_SUCCESS);
