@@ -106,7 +106,7 @@ refused(ValueError, ['layer "w": gradient', "4 x 3", "expected 3 x 4"], layer.se
 refused(TypeError, ['layer "w": gradient', "float32", "expected float64"], layer.set_gradient, plain(np.ones((3, 4), np.float32)))
 refused(TypeError, ['layer "w": gradient', "expected float32 or float64"], layer.set_gradient, integers)
 refused(ValueError, ['layer "w": gradient', "columns with 3", "expected rows with 4"], layer.set_gradient, plain(np.ones((3, 4), order="F")))
-refused(petscmuon.Error, ["no gradient"], muon.step)
+refused(petscmuon.Error, ["set_gradient()"], muon.step)
 
 
 def stepped(**keys):

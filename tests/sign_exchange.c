@@ -219,6 +219,7 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
     PetscCall(ProblemDestroy(&p));
     /* With a layer that is averaged beside those that vote all is counted, too */
     PetscCall(Create(&Kinds[k], tie, MUON_SIGN_UPDATE_NONE, PETSC_TRUE, &p));
+    mpicount_ignored = PetscObjectComm((PetscObject)p.W[0]); /* that of before may be a communicator of ours now */
     mpicount_reset();
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetTraffic(p.muon, &traffic));
