@@ -4,7 +4,7 @@
 
 A block marked `c` with a main() is a program, called as the commands behind it call it. Another one is statements, or functions, of a program with a `muon` that has the layers "hidden" and "embed": all of these are one program.
 Blocks marked `fortran` and `python` are programs that run on two ranks.
-A block marked `console` has commands behind `$`; those of mpiexec are run, and what stands below them is what they must print, numbers within 5%. Numbers are those of PETSc 3.18 in double precision; other PETScs draw other random
+A block marked `console` has commands behind `$`; those of mpiexec are run, and what stands below them is what they must print, numbers within 10%. Numbers are those of PETSc 3.18 in double precision; other PETScs draw other random
 numbers. Targets of make must exist. Blocks marked `text` are no code.
 """
 
@@ -22,7 +22,8 @@ sys.path.insert(0, os.path.join(ROOT, "config"))
 import runtests
 
 PAGES = ["README.md"] + sorted(os.path.relpath(name, ROOT) for name in glob.glob(os.path.join(ROOT, "share", "petscmuon", "doc", "*.md")))
-TOLERANCE = 0.05
+# Rounding differs between the kernels of a BLAS, and quantized messages amplify it
+TOLERANCE = 0.1
 # The README sells and starts; everything else is in the manual
 MOST_LINES = 130
 
@@ -128,7 +129,7 @@ def same_numbers():
 
 def comparable(text):
   """Whole numbers with a point, for which a tolerance holds; words alone where numbers may differ."""
-  return re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"\1.0", text) if same_numbers() else runtests.NUMBER.sub("#", text)
+  return re.sub(r"(?<![\w.+-])(\d+)(?![\w.])", r"\1.0", text) if same_numbers() else runtests.NUMBER.sub("#", text)
 
 
 def build(name, text):

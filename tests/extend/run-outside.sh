@@ -12,7 +12,7 @@ for source in *.c; do
 done
 $PCC ./*.o -o extend $(pkg-config --libs petscmuon) -lm
 for ranks in 1 3; do
-  "$MPIEXEC" -n $ranks ./extend -own_compressor halve -own_compressor_halve_factor 0.25 -lmo_type rowl21 -muon_layer_rule_rule signsgd -ef21_compressor halve -ef21_server_compressor halve -muon_weight_decay 0 > run.log 2>&1 || { cat run.log; exit 1; }
+  "$MPIEXEC" -n $ranks ./extend -own_compressor halve -own_compressor_halve_factor 0.25 -lmo_type rowl21 -muon_layer_rule_rule signsgd -ef21_compressor_rules all -ef21_compressor halve -ef21_server_compressor halve -muon_weight_decay 0 > run.log 2>&1 || { cat run.log; exit 1; }
   grep -q "norm, compressor, rule and algorithm work" run.log && ! grep "PetscMuon warning" run.log || { cat run.log; exit 1; }
 done
 # What is wrong is told of with the names of what is registered
