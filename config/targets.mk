@@ -104,8 +104,8 @@ install: lib $(MODULE)
 SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
 DOCS    = $(BUILD)/docs
 docs:
-	@$(PYTHON3) config/manual.py site $(DOCS)/work
-	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/work/doctrees $(DOCS)/work/source $(DOCS)/html
+	@$(PYTHON3) config/manual.py site $(DOCS)/made
+	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/made/doctrees $(DOCS)/made/source $(DOCS)/html
 	@echo "The manual is $(DOCS)/html/index.html"
 
 checkstyle:
