@@ -53,3 +53,49 @@ PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[]);
 /* What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are others */
 PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
+
+#define MUON_CHECKPOINT_WEIGHTS  "weights"
+#define MUON_CHECKPOINT_WEIGHT   "worker.weight"
+#define MUON_CHECKPOINT_NUMBERS  "numbers"
+#define MUON_CHECKPOINT_CHOICES  "choices"
+#define MUON_CHECKPOINT_SETTINGS "settings"
+#define MUON_CHECKPOINT_PROGRAM  "program." /* and the name that the program gave */
+
+/* Of the optimizer itself. Those behind the fourth are this rank's own */
+enum {
+  NUMBER_STEP,
+  NUMBER_NANS,
+  NUMBER_LOSS,
+  NUMBER_DUAL,
+  NUMBER_UP,
+  NUMBER_DOWN = NUMBER_UP + 3,
+  NUMBERS     = NUMBER_DOWN + 3
+};
+
+/* How many ranks have the same of a state, this one among them */
+typedef struct {
+  PetscInt    layer;
+  MuonLayer   entries; /* the layer, where the rows of the record are entries of it */
+  PetscMPIInt copies, copy;
+  PetscBool   leads; /* what has no rows, of a layer whose rows are spread, is written by the first rank of a worker */
+} MuonCheckpointPlace;
+
+/* A rectangle of a layer, and where it is in memory */
+typedef struct {
+  MuonFileRecord record;
+  MuonArray      array;
+} MuonCheckpointPart;
+
+/* The name of the record of a program's bytes */
+typedef struct {
+  char name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
+} MuonProgramRecord;
+
+PETSC_INTERN MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder);
+PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char name[], PetscInt *layer, const MuonPiece **);
+PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);
+PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace *, const MuonFileRecord *, const MuonArray *, uint64_t first, uint64_t rows, MuonCheckpointPart part[3]);
+/* All state, or none, then the weights of all layers, which are everyone's; write: the visitor may change them */
+PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
+PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
+PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);
