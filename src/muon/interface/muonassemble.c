@@ -38,7 +38,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
 
   PetscFunctionBegin;
   if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->piece, &item->piece->seen, serving->status));
-  if (*serving->status != MUON_STATUS_OK) PetscCall(PetscMemzero(item->piece->seen.data, MuonArrayBytes(&item->piece->seen)));
+  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->piece->seen));
   *G = MuonItemPart(item, &item->piece->seen);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -54,7 +54,7 @@ static PetscErrorCode MuonServeOracle_Private(void *ctx, PetscInt i, const MuonM
   PetscFunctionBegin;
   PetscUseTypeMethod(item->piece->layer, oracle, &from, &to, &dual, &applied);
   MuonStatusMerge(applied, serving->status);
-  if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
+  if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
   else if (MuonPieceCounts_Private(item->piece) && (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0)) serving->record->dual += dual;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +108,7 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
   *G = MuonItemPart(item, &item->piece->T);
   if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetArray(serving->muon->work, MUON_WORK_STEP_A, G, G->precision, G)); /* the momentum may be the caller's memory */
-  PetscCall(PetscMemzero(G->data, MuonArrayBytes(G)));
+  PetscCall(MuonArrayZero(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,7 +123,7 @@ static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMa
   PetscFunctionBegin;
   PetscUseTypeMethod(muon, direction, item->piece, &from, &to, &applied);
   MuonStatusMerge(applied, serving->status);
-  if (applied != MUON_STATUS_OK) MuonArrayAxpby(0, &D->here, 0, &D->here);
+  if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +159,7 @@ static PetscErrorCode MuonMajorityInput_Private(void *ctx, PetscInt i, MuonArray
 
   PetscFunctionBegin;
   PetscCall(MuonVotesExpand_Private(serving->muon, item->piece, item->number, G));
-  if (*serving->status != MUON_STATUS_OK) PetscCall(PetscMemzero(G->data, MuonArrayBytes(G)));
+  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +174,7 @@ static PetscErrorCode MuonMajorityOracle_Private(void *ctx, PetscInt i, const Mu
   PetscFunctionBegin;
   PetscUseTypeMethod(muon, length, item->piece, &item->block, &from, &length, serving->status);
   if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0) serving->length[i] = length;
-  MuonArrayAxpby(0, &D->here, 0, &D->here);
+  PetscCall(MuonArrayZero(&D->here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

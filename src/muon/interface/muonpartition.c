@@ -235,7 +235,7 @@ static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *pa
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
   if (whole.data == NULL) {
-    PetscCall(PetscMemzero(packed->data, MuonArrayBytes(packed)));
+    PetscCall(MuonArrayZero(packed));
     whole = *packed;
   }
   PetscCall(MuonRowsSumStart(piece->group->partition->inside, piece->ranges, piece->group->partition->share, &whole, packed, &piece->mean, &piece->group->bytes, &piece->summing));

@@ -292,7 +292,7 @@ static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLay
 
     /* The step of rate 1 from zero */
     PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, &update));
-    MuonArrayAxpby(0, W, 0, &update);
+    PetscCall(MuonArrayZero(&update));
     PetscCall(MuonLayerDecodeStep(piece->layer, &unit, bytes, to, &update));
     info->squares = MuonLayerSumSquares(&update);
   }

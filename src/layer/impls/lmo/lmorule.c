@@ -187,7 +187,7 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
     PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
     if (info->cautious && info->decay != 0) {
       PetscCall(MuonLayerGetScratch(layer, &part, &d));
-      MuonArrayAxpby(0, &part, 0, &d);
+      PetscCall(MuonArrayZero(&d));
       PetscCall(MuonLMODecodeAxpbyArray(lmo, 0, 1, bytes, some, &d));
       (void)MuonLayerMove(info, &part, info->rate * factor, &d, &part);
     } else PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
