@@ -308,3 +308,8 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
+
+/* An object of a class of the library says when it has its header, and when it is about to lose it. Any address may be asked about */
+PETSC_INTERN PetscErrorCode MuonObjectBegins_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectEnds_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectLives_Private(const void *, PetscBool *);
