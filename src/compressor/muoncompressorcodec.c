@@ -235,7 +235,7 @@ static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entrie
   unsigned char *bitmap;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
+  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
   PetscCall(PetscMemzero(bitmap, bytes));
   for (PetscInt64 k = 0; k < kept; k++) {
     const size_t at = (size_t)MuonWireIndexReaderNext(reader);
@@ -258,12 +258,13 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
     for (size_t first = 0; first < entries; first += strip) {
       const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 
       /* Values are read from one whose number is a multiple of 8 on */
-      PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
+      if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, skip + count, from, done - skip, x));
+      else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
       kernels->Scatter(Y->m, Y->n, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
       done += count;
     }

@@ -13,18 +13,18 @@ static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArra
 /* The mean of absolute values whose sum is not finite, where these are: from a fraction of each */
 static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
-  const MuonKernels *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
+  const MuonKernels *kernels = MuonArrayKernels(T);
   void              *line;
   double             sum = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
   for (size_t j = 0; j < T->n; j++) {
     kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->m, T->m, line);
-    host->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
-    sum += host->SumAbs(T->m, 1, line, T->m);
+    kernels->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
+    sum += kernels->SumAbs(T->m, 1, line, T->m);
   }
   *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);
