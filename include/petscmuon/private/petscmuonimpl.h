@@ -99,8 +99,8 @@ typedef struct {
 /* An array of PETSc's scalars that somebody else owns: m x n, column-major */
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
-   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory. Get and Restore stand in pairs; a matrix that is only read keeps its state. Nothing behind the border asks a
-   Mat for its entries
+   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory, that of a device where their type has it. Get and Restore stand in pairs; a matrix that is only read keeps its
+   state. Nothing behind the border asks a Mat for its entries
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
