@@ -173,12 +173,12 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 
 int main(int argc, char **argv)
 {
-  Muon          muon[2];
-  Mat           W[2][NLAYERS], G[NLAYERS], wrong;
-  PetscScalar   x[37 * 29], y[37 * 29];
-  PetscBool     given = PETSC_FALSE, test = PETSC_FALSE, same;
-  PetscInt      error = -1;
-  PetscReal     tolerance = 0;
+  Muon        muon[2];
+  Mat         W[2][NLAYERS], G[NLAYERS], wrong;
+  PetscScalar x[37 * 29], y[37 * 29];
+  PetscBool   given = PETSC_FALSE, test = PETSC_FALSE, same;
+  PetscInt    error     = -1;
+  PetscReal   tolerance = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
