@@ -176,7 +176,7 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-  const char *const what[] = {"name", "shape", "precision or order in memory", "cut into blocks", "options", "rows on the ranks of a worker", "weights"};
+  const char *const what[] = {"name", "shape", "precision, memory or order in it", "cut into blocks", "options", "rows on the ranks of a worker", "weights"};
   enum {
     WHATS = PETSC_STATIC_ARRAY_LENGTH(what)
   };
@@ -195,7 +195,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerGetShape(layer, &shape));
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
+    own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
     MuonLayerHashNumbers_Private(layer, &own[4]);

@@ -19,19 +19,22 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
   const MuonKernelStream stream  = {(uint64_t)muon->seed, layer->hash, 0, 0, 0};
   const size_t           columns = MuonArrayColumns(D);
   uint32_t              *words;
+  MuonArray              host;
 
   PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(D, PETSC_FALSE, &host));
   PetscCall(PetscMalloc1(columns, &words));
   for (size_t i = 0; i < MuonArrayRows(D); i++) {
     MuonKernelStreamWords(&stream, ((uint64_t)first + i) * columns, columns, words);
     for (size_t j = 0; j < columns; j++) {
       const double sign = words[j] >> 31 ? -1 : 1;
 
-      if (D->precision == MUON_SINGLE) *(float *)MuonArrayAt(D, i, j) = (float)sign;
-      else *(double *)MuonArrayAt(D, i, j) = sign;
+      if (host.precision == MUON_SINGLE) *(float *)MuonArrayAt(&host, i, j) = (float)sign;
+      else *(double *)MuonArrayAt(&host, i, j) = sign;
     }
   }
   PetscCall(PetscFree(words));
+  PetscCall(MuonArrayOffHost(D, PETSC_TRUE, &host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
