@@ -179,7 +179,7 @@ static void MeasureStep(int tiny)
   StepLayer          *layer       = (StepLayer *)calloc((size_t)layers, sizeof(*layer));
   double              seconds;
 
-  for (int l = 0; l < layers; l++) StepLayerCreate(block[l % 6][0] / (tiny ? 32 : 1), block[l % 6][1] / (tiny ? 32 : 1), 0.1, &layer[l]);
+  for (int l = 0; l < layers; l++) StepLayerCreate(block[l % 6][0] / (tiny ? 32 : 1), block[l % 6][1] / (tiny ? 32 : 1), 0.1, 0, &layer[l]);
   TIME(seconds, Step(MuonKernelRealOfDevice("single"), layers, layer));
   printf("\na step of EF21 with %d matrices, single: %.3f ms\n", layers, 1e3 * seconds);
   for (int l = 0; l < layers; l++) StepLayerDestroy(&layer[l]);
