@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 {
   const PetscReal inf = Inf(), bads[] = {inf - inf, inf, -inf};
   PetscInt        wanted = -1, layer = -1;
-  PetscBool       legal, last = PETSC_FALSE, raise;
+  PetscBool       legal, last        = PETSC_FALSE, raise;
   Problem         p;
   Way             way;
 

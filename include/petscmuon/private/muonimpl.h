@@ -227,9 +227,9 @@ struct _p_Muon {
     PetscMPIInt rank;      /* the first that failed, -1 for none */
     const char *what;
   } failed;
-  MuonTraffic         traffic;
-  PetscObjectState    chosen;  /* the sum of the states of all objects that have options, when texts was computed */
-  unsigned int        choices; /* hash of what these say */
+  MuonTraffic      traffic;
+  PetscObjectState chosen;  /* the sum of the states of all objects that have options, when texts was computed */
+  unsigned int     choices; /* hash of what these say */
 
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
