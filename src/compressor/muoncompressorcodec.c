@@ -228,7 +228,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positions as a bitmap, which a device writes all at once */
+/* Positions as a bitmap, from which a device writes all entries at once, where it copies from */
 static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
 {
   const size_t   bytes = (entries + 63) / 64 * 8;
@@ -236,11 +236,15 @@ static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entrie
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
-  PetscCall(PetscMemzero(bitmap, bytes));
-  for (PetscInt64 k = 0; k < kept; k++) {
-    const size_t at = (size_t)MuonWireIndexReaderNext(reader);
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP && reader->from == bitmap) PetscFunctionReturn(PETSC_SUCCESS);
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
+  else {
+    PetscCall(PetscMemzero(bitmap, bytes));
+    for (PetscInt64 k = 0; k < kept; k++) {
+      const size_t at = (size_t)MuonWireIndexReaderNext(reader);
 
-    bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+      bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+    }
   }
   MuonWireIndexReaderInit(reader, MUON_WIRE_INDICES_BITMAP, entries, (uint64_t)kept, bitmap);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,7 +257,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
 
   PetscFunctionBegin;
   if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
-  if (reader->indices != MUON_WIRE_INDICES_BITMAP && Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
+  if (Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
     char  *x;
     size_t done = 0;

@@ -119,19 +119,19 @@ static PetscErrorCode MuonCompressorFarLines_Private(MuonCompressor c, const Lin
 
 static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const Lines                 lines   = MuonCompressorGetLines_Private(c, T);
-  const PetscInt64            kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
-  const MuonWireValues        codec   = MuonCompressorCodec_Private(c->values, T);
-  const MuonKernelStream      stream  = MuonCompressorStream_Private(c);
-  const MuonWireIndices       indices = MuonWireChooseIndices(lines.lines, (uint64_t)kept);
-  const MuonKernels          *kernels = MuonArrayKernels(T);
-  const size_t                bytes   = lines.length * kernels->size;
-  char                       *x;
-  MuonKernelLength           *lengths;
-  unsigned char              *bitmap;
-  void                       *work;
-  MuonArray                   X = *T;
-  size_t                      at = 0;
+  const Lines            lines   = MuonCompressorGetLines_Private(c, T);
+  const PetscInt64       kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
+  const MuonWireValues   codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const MuonWireIndices  indices = MuonWireChooseIndices(lines.lines, (uint64_t)kept);
+  const MuonKernels     *kernels = MuonArrayKernels(T);
+  const size_t           bytes   = lines.length * kernels->size;
+  char                  *x;
+  MuonKernelLength      *lengths;
+  unsigned char         *bitmap;
+  void                  *work;
+  MuonArray              X  = *T;
+  size_t                 at = 0;
 
   PetscFunctionBegin;
   *count = kept;

@@ -208,7 +208,7 @@ struct Settle {
 template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept)
 {
   const size_t entries = m * n, words = Words(entries);
-  Search       known   = {0, count, KeyBits<K>(), 0};
+  Search       known = {0, count, KeyBits<K>(), 0};
 
   if (entries == 0) return 0;
   FlattenPair(&m, &n, ldt, S, ldr);
@@ -233,7 +233,7 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
   Copy(sizeof(known), progress.data(), &known);
   if (known.infinite) return 1;
   const uint64_t least = known.prefix << known.above, wanted = known.wanted;
-  const bool     all   = wanted == 0;
+  const bool     all = wanted == 0;
 
   Each(
     kernel, words, KOKKOS_LAMBDA(const int64_t w) {

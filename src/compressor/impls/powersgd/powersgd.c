@@ -226,7 +226,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
   const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
-  const double       unit = 2.0 * kernels->unit;
+  const double       unit   = 2.0 * kernels->unit;
   const MuonMemory   memory = T->memory;
   Columns            P = {kernels, memory, m, NULL}, V = {kernels, memory, n, NULL}, start = {kernels, memory, n, NULL}, first = {kernels, memory, n, NULL}, second = {kernels, memory, m, NULL};
   MuonArray          X, basis;

@@ -69,8 +69,8 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
 {
   const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
   const size_t               length = (size_t)qsgd->length, whole = entries / length;
-  const PetscBool            max    = qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? PETSC_TRUE : PETSC_FALSE;
-  size_t                     done   = 0;
+  const PetscBool            max  = qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? PETSC_TRUE : PETSC_FALSE;
+  size_t                     done = 0;
   double                    *sums;
   int64_t                   *place;
 

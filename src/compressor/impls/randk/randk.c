@@ -18,9 +18,9 @@ static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, const MuonArr
 
 static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const size_t         d     = MuonArrayEntries(T);
-  const PetscInt64     kept  = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, T);
+  const size_t         d         = MuonArrayEntries(T);
+  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec     = MuonCompressorCodec_Private(c->values, T);
   MuonPrecision        precision = T->precision;
   uint32_t             words[4];
   uint64_t             seed;
