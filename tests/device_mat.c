@@ -4,13 +4,14 @@ static char help[] = "Layers whose matrices are in the memory of a device, by ma
 #include <petscmuon/private/petscmuonimpl.h>
 
 enum {
-  NLAYERS = 2,
+  NLAYERS = 3,
   STEPS   = 3,
   MOST    = 32
 };
 
-static const char *const names[NLAYERS] = {"wide", "tall"};
-static const PetscInt    rows[NLAYERS] = {13, 37}, columns[NLAYERS] = {29, 8}, gap[NLAYERS] = {0, 3};
+/* One of four ranks has no row of the last */
+static const char *const names[NLAYERS] = {"wide", "tall", "few"};
+static const PetscInt    rows[NLAYERS] = {13, 37, 3}, columns[NLAYERS] = {29, 8, 5}, gap[NLAYERS] = {0, 3, 1};
 
 /*
    A stand-in for a matrix in the memory of a device: a MATSEQDENSE with the functions by which PETSc asks for such memory, those of 3.18 and of what came later. Its memory on the host has NaN
@@ -23,7 +24,8 @@ typedef struct {
 
 static const MuonDevice *device;
 static StandIn           standin[MOST];
-static PetscInt          nstandins, taken;
+static PetscInt          nstandins, taken, spread = 1;
+static PetscBool         deficient = PETSC_FALSE;
 
 static StandIn *Find(Mat A)
 {
@@ -100,28 +102,37 @@ static PetscErrorCode Duplicate(Mat A, MatDuplicateOption option, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeMat(PetscInt l, PetscBool far, Mat *A)
+/* Of one rank, or with its rows on several */
+static PetscErrorCode MakeMat(MPI_Comm comm, PetscInt l, PetscBool far, Mat *A)
 {
+  PetscMPIInt size;
+  Mat         here;
+
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, rows[l], columns[l], rows[l], columns[l]));
-  PetscCall(MatSetType(*A, MATSEQDENSE));
-  PetscCall(MatDenseSetLDA(*A, rows[l] + gap[l]));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows[l], columns[l]));
+  PetscCall(MatSetType(*A, MATDENSE));
+  if (size == 1) PetscCall(MatDenseSetLDA(*A, rows[l] + gap[l]));
   PetscCall(MatSetUp(*A));
-  if (far) PetscCall(MakeStandIn(*A));
+  PetscCall(MatDenseGetLocalMatrix(*A, &here));
+  if (far) PetscCall(MakeStandIn(here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between a matrix, wherever it is, and numbers without gaps on the host */
-static PetscErrorCode Move(Mat A, PetscBool out, PetscScalar x[])
+/* Between the rows here of a matrix, wherever it is, and numbers without gaps on the host */
+static PetscErrorCode Move(Mat A, PetscBool out, PetscScalar x[], PetscInt *first, PetscInt *count)
 {
-  StandIn     *s = Find(A);
+  StandIn     *s;
+  Mat          here;
   PetscInt     m, n, ld;
   PetscScalar *array;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
+  PetscCall(MatDenseGetLocalMatrix(A, &here));
+  PetscCall(MatGetSize(here, &m, &n));
+  PetscCall(MatDenseGetLDA(here, &ld));
+  s = Find(here);
   if (s != NULL) {
     PetscCall(PetscMalloc1(ld * n, &array));
     device->copy(s->bytes, s->data, array);
@@ -131,15 +142,19 @@ static PetscErrorCode Move(Mat A, PetscBool out, PetscScalar x[])
     if (out == PETSC_FALSE) device->copy(s->bytes, array, s->data);
     PetscCall(PetscFree(array));
   } else PetscCall(MatDenseRestoreArray(A, &array));
+  PetscCall(MatGetOwnershipRange(A, first, NULL));
+  *count = m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of rank one where all columns are the same */
 static PetscScalar Coefficient(PetscInt l, PetscInt k, PetscInt rank, PetscInt step)
 {
+  if (deficient) k %= rows[l];
   return PetscSinReal((PetscReal)(1 + k % 17) * (PetscReal)(3 + l + 5 * rank + step)) / (PetscReal)(1 + k % 3);
 }
 
-/* |W|^2 / 2 + <C, W>, whose gradient is W + C */
+/* |W|^2 / 2 + <C, W>, whose gradient is W + C. Losses are averaged over the ranks, and those of a worker have parts of one */
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   PetscInt    step;
@@ -152,20 +167,21 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   *loss = 0;
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar x[37 * 29];
+    PetscInt    first, m;
     MuonLayer   layer;
     Mat         W, G;
 
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetWeights(layer, &W));
     PetscCall(MuonLayerGetGradient(layer, &G));
-    PetscCall(Move(W, PETSC_TRUE, x));
-    for (PetscInt k = 0; k < rows[l] * columns[l]; k++) {
-      const PetscScalar c = Coefficient(l, k, (PetscInt)rank, step);
+    PetscCall(Move(W, PETSC_TRUE, x, &first, &m));
+    for (PetscInt k = 0; k < m * columns[l]; k++) {
+      const PetscScalar c = Coefficient(l, first + k % m + k / m * rows[l], (PetscInt)rank / spread, step);
 
-      *loss += x[k] * (x[k] / 2 + c);
+      *loss += (PetscReal)spread * x[k] * (x[k] / 2 + c);
       x[k] += c;
     }
-    PetscCall(Move(G, PETSC_FALSE, x));
+    PetscCall(Move(G, PETSC_FALSE, x, &first, &m));
     PetscCall(PetscObjectStateIncrease((PetscObject)G));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,34 +190,40 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 int main(int argc, char **argv)
 {
   Muon        muon[2];
-  Mat         W[2][NLAYERS], G[NLAYERS], wrong;
+  Mat         W[2][NLAYERS], G[NLAYERS], wrong = NULL;
   PetscScalar x[37 * 29], y[37 * 29];
   PetscBool   given = PETSC_FALSE, test = PETSC_FALSE, same;
-  PetscInt    error     = -1;
+  PetscInt    error     = -1, first, m;
   PetscReal   tolerance = 0;
+  PetscMPIInt rank;
+  MPI_Comm    comm;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-given", &given, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-test", &test, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-wrong", &error, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-spread", &spread, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-deficient", &deficient, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   device = MuonDeviceGet();
   PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / (PetscMPIInt)spread, rank, &comm));
   for (int far = 0; far < 2; far++) {
     PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon[far]));
     for (PetscInt l = 0; l < NLAYERS; l++) {
       MuonLayer layer;
 
-      PetscCall(MakeMat(l, far ? PETSC_TRUE : PETSC_FALSE, &W[far][l]));
-      for (PetscInt k = 0; k < rows[l] * columns[l]; k++) x[k] = Coefficient(l, k, 1, 100);
-      PetscCall(Move(W[far][l], PETSC_FALSE, x));
+      PetscCall(MakeMat(comm, l, far ? PETSC_TRUE : PETSC_FALSE, &W[far][l]));
+      PetscCall(MatGetLocalSize(W[far][l], &m, NULL));
+      PetscCall(MatGetOwnershipRange(W[far][l], &first, NULL));
+      for (PetscInt k = 0; k < m * columns[l]; k++) x[k] = Coefficient(l, first + k % m + k / m * rows[l], 1, 100);
+      PetscCall(Move(W[far][l], PETSC_FALSE, x, &first, &m));
       PetscCall(MuonAddLayer(muon[far], names[l], W[far][l], &layer));
-      if (far == 0) continue;
-      if (given) {
-        PetscCall(MakeMat(l, PETSC_TRUE, &G[l]));
-        PetscCall(MuonLayerSetGradient(layer, G[l]));
-      }
+      if (far == 0 || given == PETSC_FALSE) continue;
+      PetscCall(MakeMat(comm, l, PETSC_TRUE, &G[l]));
+      PetscCall(MuonLayerSetGradient(layer, G[l]));
     }
     PetscCall(MuonSetObjectiveAndGradient(muon[far], Objective, NULL));
     PetscCall(MuonSetFromOptions(muon[far]));
@@ -209,7 +231,7 @@ int main(int argc, char **argv)
   if (error >= 0) {
     MuonLayer layer;
 
-    PetscCall(MakeMat(0, error == 0 ? PETSC_TRUE : PETSC_FALSE, &wrong));
+    PetscCall(MakeMat(comm, 0, error == 0 ? PETSC_TRUE : PETSC_FALSE, &wrong));
     PetscCall(MuonGetLayer(muon[error], 0, &layer));
     PetscCall(MuonLayerSetGradient(layer, wrong));
   }
@@ -222,9 +244,9 @@ int main(int argc, char **argv)
     PetscCheck(after > before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A step wrote to a matrix whose state is the same");
     PetscCheck(taken == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " arrays did not come back", taken);
     for (PetscInt l = 0; l < NLAYERS; l++) {
-      PetscCall(Move(W[0][l], PETSC_TRUE, x));
-      PetscCall(Move(W[1][l], PETSC_TRUE, y));
-      for (PetscInt k = 0; k < rows[l] * columns[l]; k++) {
+      PetscCall(Move(W[0][l], PETSC_TRUE, x, &first, &m));
+      PetscCall(Move(W[1][l], PETSC_TRUE, y, &first, &m));
+      for (PetscInt k = 0; k < m * columns[l]; k++) {
         PetscCheck(PetscAbsReal(x[k] - y[k]) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", layer %s, entry %" PetscInt_FMT ": %.17g on the host and %.17g on the device", step, names[l], k, (double)x[k], (double)y[k]);
       }
     }
@@ -240,6 +262,7 @@ int main(int argc, char **argv)
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "weights.bin", FILE_MODE_WRITE, &viewer));
     PetscCall(MuonViewWeights(muon[1], viewer));
     PetscCall(PetscViewerDestroy(&viewer));
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscViewerBinaryOpen(PETSC_COMM_SELF, "weights.bin", FILE_MODE_READ, &viewer));
     for (PetscInt l = 0; l < NLAYERS; l++) {
       MuonLayer layer;
@@ -252,10 +275,9 @@ int main(int argc, char **argv)
       PetscCall(MatLoad(read, viewer));
       PetscCall(MatEqual(full, read, &same));
       PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Other weights in the file");
-      PetscCall(Move(full, PETSC_TRUE, x));
-      PetscCall(Move(W[1][l], PETSC_TRUE, y));
-      PetscCall(PetscArraycmp(x, y, rows[l] * columns[l], &same));
-      PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Other weights in their copy");
+      PetscCall(Move(full, PETSC_TRUE, x, &first, &m));
+      PetscCall(Move(W[1][l], PETSC_TRUE, y, &first, &m));
+      for (PetscInt k = 0; k < m * columns[l]; k++) PetscCheck(x[first + k % m + k / m * rows[l]] == y[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Other weights in their copy");
       PetscCall(MatDestroy(&full));
       PetscCall(MatDestroy(&read));
     }
@@ -266,6 +288,7 @@ int main(int argc, char **argv)
     for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MatDestroy(&W[far][l]));
   }
   for (PetscInt l = 0; l < NLAYERS && given; l++) PetscCall(MatDestroy(&G[l]));
+  PetscCallMPI(MPI_Comm_free(&comm));
   for (PetscInt k = 0; k < nstandins; k++) device->release(standin[k].data);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
@@ -296,6 +319,42 @@ int main(int argc, char **argv)
       suffix: looks
       args: -test
       filter: grep -v "^gradient of layer"
+
+    # Rows on the ranks of two workers, or of one
+    test:
+      suffix: spread
+      nsize: 4
+      args: -spread 2 -ef21_compressor topk -ef21_server_compressor topk -muon_assembly {{allgather owner gram}} -test -given
+      filter: grep -v "^gradient of layer"
+    test:
+      suffix: slices
+      nsize: 4
+      args: -spread 4 -muon_type dense -lmo_type {{row column rowsum}} -muon_assembly gram
+    test:
+      suffix: votes
+      nsize: 4
+      args: -spread 2 -muon_type sign -lmo_type spectral -sign_direction momentum -sign_update {{none frobenius spectral}} -muon_assembly allgather
+
+  # Products in another order, see device_step.c
+  testset:
+    requires: kokkos
+    nsize: 4
+    output_file: output/kernels_ok.out
+    args: -muon_learning_rate 0.1 -lmo_polar_precision double -tolerance 1e-6
+
+    test:
+      suffix: panel
+      args: -spread 4 -muon_type dense -lmo_polar_type {{newtonschulz gram qdwh zolotarev}} -muon_assembly gram
+    # A decomposition takes over
+    test:
+      suffix: deficient
+      args: -spread 4 -muon_type dense -lmo_polar_type qdwh -muon_assembly gram -deficient
+    test:
+      suffix: whole
+      args: -spread 2 -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16
+    test:
+      suffix: majority
+      args: -spread 2 -muon_type sign -sign_update polar -lmo_polar_type newtonschulz -muon_assembly allgather
 
   testset:
     requires: kokkos

@@ -62,10 +62,10 @@ PetscErrorCode MuonArrayZero(const MuonArray *array)
 PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
-  *host = *array;
-  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  *host        = MuonArrayLike(array, array->precision, NULL);
+  *host        = *array;
   host->memory = MUON_HOST;
+  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  host->ld = array->m;
   PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
   if (read) MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host->data);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -603,7 +603,8 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   else {
     if (layer->ranges == NULL) PetscCall(MuonLayerSetUpRows_Private(layer));
     PetscCall(MuonLayerGetWholeShape(layer, &shape));
-    other = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
+    shape.memory = MUON_HOST;
+    other        = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;
