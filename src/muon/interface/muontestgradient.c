@@ -163,10 +163,11 @@ static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, double of
   One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and -1, as the gradients have it and as central differences have it, and how far they differ over the larger of the two. All entries
   of the layer are in it\: a gradient that is wrong in some of them shows.
 
-  How far it may be off follows from the differences themselves\: those with twice the step tell their error, and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that the gradient is wrong, and an entry that is wrong is
-  looked for by halves. Where differences are off by more than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably right.
+  How far it may be off follows from the differences themselves\: those with twice the step tell their error, and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that the gradient is
+  wrong, and an entry that is wrong is looked for by halves. Where differences are off by more than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably right.
 
-  The routine is called six times for each layer, in the same step, and more often where an entry is looked for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with noise. The weights are what they were afterwards.
+  The routine is called six times for each layer, in the same step, and more often where an entry is looked for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with noise. The weights
+  are what they were afterwards.
 
 .seealso: `Muon`, `MuonSetTestGradient()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/
