@@ -364,6 +364,8 @@ PETSC_INTERN PetscErrorCode MuonFindDrifted_Private(Muon, PetscInt slice, MuonLa
 PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
+/* The first choice that differs between the ranks, in words; collective */
+PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
 PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
 /* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);

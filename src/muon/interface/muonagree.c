@@ -133,8 +133,13 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
              ((PetscObject)muon->active[naked])->name, missing);
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
-  PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-             "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step; each setter must be called with the same values on every rank", muon->step);
+  if (chosen == PETSC_FALSE) {
+    char what[512];
+
+    PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+            "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
+  }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonVotesCheck_Private(muon));
   *ok = PETSC_FALSE;
