@@ -293,11 +293,7 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-<<<<<<< HEAD
-  const char *const what[] = {"name", "shape", "precision, memory or order in it", "cut into blocks", "options", "rows on the ranks of a worker", "weights"};
-=======
-  const char *const what[] = {"name differs", "shape differs", "precision or order in memory differs", "cut into blocks differs", "options differ", "rows on the ranks of a worker differ", "weights differ"};
->>>>>>> j-words
+  const char *const what[] = {"name differs", "shape differs", "precision, memory or order in it differs", "cut into blocks differs", "options differ", "rows on the ranks of a worker differ", "weights differ"};
   enum {
     OPTIONS = 4,
     WHATS   = PETSC_STATIC_ARRAY_LENGTH(what)
