@@ -14,14 +14,16 @@ PetscLogDouble  petsc_gflops = 0;
 
 PetscErrorCode PetscLogGpuTimeBegin(void)
 {
+  PetscFunctionBegin;
   begun++;
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PetscLogGpuTimeEnd(void)
 {
+  PetscFunctionBegin;
   ended++;
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
 static PetscInt begun = 1, ended = 1; /* PETSc's own */

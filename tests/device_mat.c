@@ -256,9 +256,8 @@ int main(int argc, char **argv)
     for (PetscInt l = 0; l < NLAYERS; l++) {
       PetscCall(Move(W[0][l], PETSC_TRUE, x, &first, &m));
       PetscCall(Move(W[1][l], PETSC_TRUE, y, &first, &m));
-      for (PetscInt k = 0; k < m * columns[l]; k++) {
+      for (PetscInt k = 0; k < m * columns[l]; k++)
         PetscCheck(PetscAbsReal(x[k] - y[k]) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", layer %s, entry %" PetscInt_FMT ": %.17g on the host and %.17g on the device", step, names[l], k, (double)x[k], (double)y[k]);
-      }
     }
   }
   /* All else that looks at the weights where they are */
