@@ -368,8 +368,10 @@ int main(int argc, char **argv)
     test:
       suffix: deficient
       args: -spread 4 -muon_type dense -lmo_polar_type qdwh -muon_assembly gram -deficient
+    # Where PetscScalar is single, so is the decomposition
     test:
       suffix: whole
+      requires: double
       args: -spread 2 -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16
     test:
       suffix: majority
