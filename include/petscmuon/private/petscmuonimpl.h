@@ -79,6 +79,7 @@ typedef enum {
   MUON_WORK_COMPRESSOR_C,
   MUON_WORK_COMPRESSOR_D,
   MUON_WORK_COMPRESSOR_E, /* a message in plain codecs */
+  MUON_WORK_COMPRESSOR_F,
   MUON_WORK_LMO_A,
   MUON_WORK_LMO_B,
   MUON_WORK_LMO_C,
@@ -99,6 +100,8 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
 /* The same in a memory: the slots of host and device are two */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
+/* On the host: what is copied from a memory and to it, in pages that stay where they are where that is the memory of a device; such a slot is a third one */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
 /* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
@@ -337,3 +340,8 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
+
+/* An object of a class of the library says when it has its header, and when it is about to lose it. Any address may be asked about */
+PETSC_INTERN PetscErrorCode MuonObjectBegins_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectEnds_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectLives_Private(const void *, PetscBool *);

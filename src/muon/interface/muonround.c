@@ -207,13 +207,17 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
     PetscCall(MuonLogDeviceBegin(group->piece[k].layer->shape.memory, &flops));
     PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
     PetscCall(MuonLogDeviceEnd(group->piece[k].layer->shape.memory, flops));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step));
   if (group->votes != NULL) PetscCall(MuonVotesWorkers_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_GATHER) {
     PetscCall(MuonExchangeGetOrder(group->exchange, &order));
-    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
+      MuonNoteStatus(muon, group->piece[order[k]].layer, *status);
+    }
     PetscCall(MuonExchangeUp(group->exchange, *status));
     for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonFollowOwn_Private(&group->piece[k]));
   } else PetscCall(MuonWorkersSum_Private(muon, group));
@@ -442,6 +446,7 @@ static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRe
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   for (PetscInt k = 0; k < group->npieces; k++) {
     if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
+    MuonNoteStatus(muon, group->piece[order[k]].layer, *status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -467,7 +472,11 @@ static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord
   if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
   if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeDown(group->exchange, *status));
-  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
+  MuonNextPhase(muon, *status);
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -537,13 +546,22 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   MuonRecord   record;
   MuonStatus   status = PetscIsInfOrNanReal(loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
   unsigned int choices;
-  PetscBool    ok, asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscInt     first = muon->nactive, naked = 0;
+  PetscBool    ok, asked;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
+  muon->failed.phase = 0;
+  muon->failed.at = muon->failed.rank = -1;
+  muon->failed.layer                  = NULL;
   PetscCall(MuonDeviceBegin_Private(muon));
-  for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
-  record.asked = (double)asked;
+  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
+    PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
+    if (asked) continue;
+    first = l;
+    naked++;
+  }
+  record.asked = naked > 0 && naked == muon->nactive ? -1 : (double)first;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   PetscCall(MuonWatchWeights_Private(muon));
@@ -551,8 +569,13 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
+  MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
-  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    MuonNextPhase(muon, status);
+    PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
+  }
+  MuonNoteStatus(muon, NULL, status);
   PetscCall(MuonHashChoices_Private(muon, &choices));
   record.status  = (double)status;
   record.up      = muon->traffic.up[1];
