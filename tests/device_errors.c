@@ -21,7 +21,8 @@ int main(int argc, char **argv)
   char              use[32] = "";
   double            host[24];
   void             *w, *g;
-  PetscBool         mixed, gradient, claim;
+  PetscBool         mixed, gradient, claim, ranks;
+  PetscMPIInt       rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(use, "mixed", &mixed));
   PetscCall(PetscStrcmp(use, "gradient", &gradient));
   PetscCall(PetscStrcmp(use, "claim", &claim));
+  PetscCall(PetscStrcmp(use, "ranks", &ranks));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   device = MuonDeviceGet();
   PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
   w = device->allocate(sizeof(host));
@@ -45,8 +48,12 @@ int main(int argc, char **argv)
   array.N       = n;
   array.w       = claim ? (void *)host : w;
   array.g       = mixed ? (void *)host : NULL;
+  if (ranks && rank > 0) {
+    array.w       = host;
+    array.memtype = PETSC_MEMTYPE_HOST;
+  }
   PetscCall(MuonAddLayerArray(muon, "q", &array, &layer));
-  PetscCall(MuonLayerSetGradientArray(layer, gradient ? (void *)host : g));
+  PetscCall(MuonLayerSetGradientArray(layer, gradient || array.w == host ? (void *)host : g));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonStep(muon));
   PetscCall(MuonDestroy(&muon));
@@ -83,6 +90,11 @@ int main(int argc, char **argv)
       suffix: gradient
       args: -use gradient
       error: Layer "q": a gradient in the memory of the host, expected that of the device
+
+    test:
+      suffix: ranks
+      args: -use ranks
+      error: Layer "q": its precision, memory or order in it differs between the ranks
 
     test:
       suffix: compressor
