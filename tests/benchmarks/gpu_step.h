@@ -117,9 +117,9 @@ static inline void StepLayerCreate(size_t m, size_t n, double ratio, int adamw, 
     device->zero(d * sizeof(float), *array);
   }
   device->copy(d * sizeof(float), layer->W, layer->X);
-  layer->bits   = (unsigned char *)malloc(2 * ((d + 63) / 64 * 8));
+  layer->bits   = (unsigned char *)device->pin(2 * ((d + 63) / 64 * 8));
   layer->down   = layer->bits + (d + 63) / 64 * 8;
-  layer->values = (float *)malloc(2 * (layer->count + d) * sizeof(float));
+  layer->values = (float *)device->pin(2 * (layer->count + d) * sizeof(float));
   layer->kept   = layer->values + layer->count + d;
 }
 
@@ -128,8 +128,17 @@ static inline void StepLayerDestroy(StepLayer *layer)
   void *all[] = {layer->W, layer->G, layer->M, layer->T, layer->Gj, layer->Gs, layer->sum, layer->X, layer->Xnew, layer->mean, layer->square, layer->newmean, layer->newsquare};
 
   for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) device->release(all[k]);
-  free(layer->bits);
-  free(layer->values);
+  device->unpin(layer->bits);
+  device->unpin(layer->values);
+}
+
+/* The entries of a message that is on the host */
+static inline void Scatter(const StepLayer *x, const unsigned char *bits, const float *values, int add, void *Y)
+{
+  float *there = (float *)Room(0, x->count * sizeof(float));
+
+  device->copy(x->count * sizeof(float), values, there);
+  MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Scatter(x->m, x->n, bits, 0, x->m * x->n, there, add, 1, Y, x->m);
 }
 
 /* All entries as they are, in the strips of the driver: to a message, or from it */
@@ -180,7 +189,7 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
       continue;
     }
     device->zero(x->m * x->n * sizeof(float), x->sum);
-    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 0, 1, x->sum, x->m);
+    Scatter(x, x->bits, x->values, 0, x->sum);
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
     (void)kernels->IsBelow(x->m, x->n, x->sum, x->m, HUGE_VAL);
     (void)kernels->IsOrdinary(x->m, x->n, x->sum, x->m);
@@ -200,8 +209,8 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
       StepSwap(&x->square, &x->newsquare);
       continue;
     }
-    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 1, 1, x->Gj, x->m);
-    kernels->Scatter(x->m, x->n, x->down, 0, x->m * x->n, x->kept, 1, 1, x->W, x->m);
+    Scatter(x, x->bits, x->values, 1, x->Gj);
+    Scatter(x, x->down, x->kept, 1, x->W);
     StepSwap(&x->Gs, &x->sum);
     StepSwap(&x->M, &x->T);
   }
