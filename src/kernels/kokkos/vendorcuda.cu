@@ -2,6 +2,7 @@
    cuBLAS and cuSOLVER behind muonvendor.h. It needs CUDA and nothing of Kokkos.
 
    There is one handle of each library in a process, with a workspace of its own and of constant size, so that the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's info do.
+   Who sets another stream has waited for the one before: workspace and scratch memory are the same.
    What the libraries refuse is not for a caller to mend: it ends the program with the name of the call.
 */
 #include "muonvendor.h"
@@ -203,12 +204,14 @@ template <class R> int Rotation(size_t n, size_t l, R *V, R *WT, R *S)
   CUDA(cudaMallocAsync((void **)&room, (n * l + l * l) * sizeof(R), stream));
   result = SVD(n, l, V, n, S, room, room + n * l);
   Transpose<<<(unsigned)((l * l + 255) / 256), 256, 0, stream>>>(l, room + n * l, WT);
+  CUDA(cudaGetLastError());
   CUDA(cudaFreeAsync(room, stream));
   return result;
 }
 
 } // namespace
 
+/* A stream that is set takes the workspace from the handle */
 void MuonVendorSetStream(void *to)
 {
   stream = (cudaStream_t)to;
