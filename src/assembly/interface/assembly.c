@@ -157,7 +157,8 @@ PetscErrorCode MuonAssemblyIsFixed_Private(MuonAssembly assembly, PetscBool *flg
 PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly assembly, size_t length, char text[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "%s %s %" PetscInt_FMT " %" PetscInt_FMT, MuonAssemblyPrecisions[assembly->precision], MuonExchangeAssignments[assembly->assignment], assembly->chunk, assembly->warmup));
+  PetscCall(PetscSNPrintf(text, length, "-muon_assembly_precision %s -muon_assembly_assignment %s -muon_assembly_chunk %" PetscInt_FMT " -muon_assembly_warmup %" PetscInt_FMT, MuonAssemblyPrecisions[assembly->precision],
+                          MuonExchangeAssignments[assembly->assignment], assembly->chunk, assembly->warmup));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

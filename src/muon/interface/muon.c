@@ -498,6 +498,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
   muon->drifted        = NULL;
+  muon->failed.rank    = -1;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
   muon->continues      = PETSC_FALSE;
