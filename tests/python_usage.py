@@ -103,6 +103,10 @@ refused(TypeError, ['layer "a"', "float16", "expected float32 or float64"] if ba
 refused(TypeError, ['layer "a"', "expected float32 or float64"], muon.add_layer, "a", Stand(np.ones((2, 2), ">f8")))
 refused(TypeError, ['layer "a"', "expected float32 or float64"], muon.add_layer, "a", Stand(np.ones((2, 2), complex)))
 refused(ValueError, ['layer "a"', "cuda:1", "expected memory of the host"], muon.add_layer, "a", type("Device", (OnDevice,), {"__dlpack__": lambda self: None})())
+if backend == "torch":
+  refused(ValueError, ['layer "a"', "no memory by DLPack", "meta"], muon.add_layer, "a", torch.ones(2, 2, device="meta", requires_grad=True))
+  refused(ValueError, ['layer "a"', "no memory by DLPack", "uninitialized"], muon.add_layer, "a", torch.nn.UninitializedParameter())
+  refused(ValueError, ['layer "a"', ".resolve_neg()"], muon.add_layer, "a", torch.ones(2, 2)._neg_view(), rule="frozen")
 refused(TypeError, ['layer "a"', "list", "expected a tensor or an array"], muon.add_layer, "a", [1.0, 2.0])
 refused(ValueError, ['layer "a"', "strides (12, 2)", "side by side"], muon.add_layer, "a", make(np.ones((4, 6))[::2, ::2]))
 refused(ValueError, ['layer "a"', "strides (0, 1)", "side by side"], muon.add_layer, "a", Stand(np.lib.stride_tricks.as_strided(np.ones(3), (2, 3), (0, 8))))
