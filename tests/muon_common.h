@@ -81,8 +81,8 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
   PetscCall(MuonGetStepNumber(muon, &step));
   *loss = 0;
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar  *w, *g;
     MuonLayerRule rule;
+    PetscScalar  *w, *g;
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     if (strcmp(rule, MUONLAYERFROZEN) == 0) continue;

@@ -348,6 +348,8 @@ PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[]
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* The key without prefix that is most like this one; for Python */
+PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], size_t, char text[]);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 /* Tells -info what was decided at the set-up */

@@ -30,6 +30,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscAssertPointer(newc, 2);
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
+  PetscCall(MuonObjectBegins_Private((PetscObject)c));
   c->ratio     = 0.1;
   c->rank      = PETSC_DETERMINE;
   c->bits      = 4;
@@ -831,6 +832,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
+  PetscCall(MuonObjectEnds_Private((PetscObject)*c));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -304,6 +304,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
     with->rows      = one->block.m;
     with->columns   = one->block.n;
     with->precision = state.precision;
+    with->memory    = state.memory;
     with->rowmajor  = state.rowmajor;
     with->kind      = one->kind;
   }

@@ -293,7 +293,7 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-  const char *const what[] = {"name differs", "shape differs", "precision or order in memory differs", "cut into blocks differs", "options differ", "rows on the ranks of a worker differ", "weights differ"};
+  const char *const what[] = {"name differs", "shape differs", "precision, memory or order in it differs", "cut into blocks differs", "options differ", "rows on the ranks of a worker differ", "weights differ"};
   enum {
     OPTIONS = 4,
     WHATS   = PETSC_STATIC_ARRAY_LENGTH(what)
@@ -314,7 +314,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerGetShape(layer, &shape));
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
+    own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     choices.hash = 0;
     PetscCall(MuonLayerWords_Private(muon, layer, &choices));

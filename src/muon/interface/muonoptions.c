@@ -156,6 +156,18 @@ static PetscErrorCode MuonKeyLengthen_Private(const char key[], char whole[MUON_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], size_t length, char text[])
+{
+  char     whole[MUON_KEY_LENGTH], nearest[MUON_KEY_LENGTH] = "";
+  PetscInt best;
+
+  PetscFunctionBegin;
+  PetscCall(MuonKeyLengthen_Private(key, whole));
+  PetscCall(MuonKeyNearest_Private(muon, whole, &best, nearest));
+  PetscCall(PetscStrncpy(text, nearest, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 {
   MuonLayerRule rule;
@@ -290,11 +302,11 @@ static PetscErrorCode MuonCheckIdle_Private(Muon muon)
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
-  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "", whole[MUON_KEY_LENGTH];
+  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH];
   const char        *prefix = ((PetscObject)muon)->prefix;
   const char *const *families;
   size_t             skip = 0;
-  PetscInt           n, nfamilies, best;
+  PetscInt           n, nfamilies;
 
   PetscFunctionBegin;
   if (muon->optionschecked) PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,8 +326,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     if (svd != NULL) continue;
     for (PetscInt f = 0; f < nfamilies && family == PETSC_FALSE; f++) PetscCall(PetscStrncmp(names[i] + skip, families[f], strlen(families[f]), &family));
     if (family == PETSC_FALSE) continue;
-    PetscCall(MuonKeyLengthen_Private(names[i] + skip, whole));
-    PetscCall(MuonKeyNearest_Private(muon, whole, &best, nearest));
+    PetscCall(MuonGetNearestOption_Private(muon, names[i] + skip, sizeof(nearest), nearest));
     PetscCall(PetscStrcasecmp(names[i] + skip, nearest, &same));
     if (same) PetscCall(MuonWarnIdle_Private(muon, names[i] + skip, NULL));
     else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is unknown; the nearest that exists is -%s%s\n", names[i], prefix ? prefix : "", nearest));

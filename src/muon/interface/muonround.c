@@ -198,12 +198,15 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
 static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
   group->replica = 0;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(MuonLogDeviceBegin(group->piece[k].layer->shape.memory, &flops));
     PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
+    PetscCall(MuonLogDeviceEnd(group->piece[k].layer->shape.memory, flops));
     MuonNoteStatus(muon, group->piece[k].layer, *status);
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
@@ -250,9 +253,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
 {
   const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
   if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, piece, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, piece->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
@@ -265,6 +270,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
   } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && piece->fresh != 1) MuonArrayAxpby(piece->fresh, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
+  PetscCall(MuonLogDeviceEnd(sum->memory, flops));
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

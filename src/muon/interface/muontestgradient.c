@@ -24,8 +24,10 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
   const MuonKernelStream stream  = {(uint64_t)muon->seed, layer->hash, 0, 0, 0};
   const size_t           columns = MuonArrayColumns(D);
   uint32_t              *words;
+  MuonArray              host;
 
   PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(D, PETSC_FALSE, &host));
   PetscCall(PetscMalloc1(columns, &words));
   for (size_t i = 0; i < MuonArrayRows(D); i++) {
     MuonKernelStreamWords(&stream, ((uint64_t)first + i) * columns, columns, words);
@@ -33,11 +35,12 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
       const PetscInt64 entry = (PetscInt64)(((size_t)first + i) * columns + j);
       const double     sign  = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> 31 && alone == PETSC_FALSE ? -1 : 1;
 
-      if (D->precision == MUON_SINGLE) *(float *)MuonArrayAt(D, i, j) = (float)sign;
-      else *(double *)MuonArrayAt(D, i, j) = sign;
+      if (host.precision == MUON_SINGLE) *(float *)MuonArrayAt(&host, i, j) = (float)sign;
+      else *(double *)MuonArrayAt(&host, i, j) = sign;
     }
   }
   PetscCall(PetscFree(words));
+  PetscCall(MuonArrayOffHost(D, PETSC_TRUE, &host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -238,7 +238,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 
   Input Parameters:
 + muon   - the optimizer
-- viewer - where to
+- viewer - where to, `NULL` for standard output
 
   Options Database Key:
 . -muon_converged_reason - prints the reason at the end of `MuonSolve()`

@@ -529,12 +529,15 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
 static PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double by, const MuonArray *Y)
 {
   const unsigned char *bits, *ties;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
   MuonArrayKernels(Y)->SignsMove(Y->m, Y->n, bits, ties, keep, X->data, X->ld, by, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
+  PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
