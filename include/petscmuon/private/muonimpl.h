@@ -325,6 +325,8 @@ PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /* Warns where somebody set the learning rate and no layer has it */
 PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
+/* The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the first layer */
+PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);

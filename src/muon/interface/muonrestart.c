@@ -226,7 +226,9 @@ PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
 
   Level: intermediate
 
-  Note:
+  Notes:
+  A file that cannot be made is an error of `MuonSetUp()`.
+
   It is written at the steps at which `MuonSetCheckpoint()` writes, with a folder for checkpoints or without, as `MuonViewWeights()` does it\: dense matrices of PETSc's binary format, in the order of the layers. The new file takes the
   place of the old one when it is whole and durable, so that whoever reads it has one or the other.
 
@@ -615,7 +617,7 @@ static PetscErrorCode MuonCheckpointNow_Private(Muon muon)
   PetscFunctionBegin;
   muon->requested = 0; /* one that comes while this is written means what is written */
   if (muon->checkpoint != NULL) PetscCall(MuonSaveCheckpoint(muon, muon->checkpoint, muon->checkpoint_keep));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights));
+  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_FALSE));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -334,6 +334,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   polar->data                = data;
   polar->ondevice            = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->products            = PETSC_TRUE;
   polar->owncoefficients     = MUONPOLARCOEFFICIENTSPE105;
   polar->ops->setup          = MuonPolarSetUpPolynomial_Private;
   polar->ops->choices        = MuonPolarChoices_Gram;

@@ -213,6 +213,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
   PetscFunctionBegin;
   polar->ondevice        = PETSC_TRUE;
   polar->ownprecision    = MUON_POLAR_PRECISION_SINGLE;
+  polar->products        = PETSC_TRUE;
   polar->owncoefficients = MUONPOLARCOEFFICIENTSKJ;
   polar->ops->setup      = MuonPolarSetUpPolynomial_Private;
   polar->ops->apply      = MuonPolarApply_NewtonSchulz;
