@@ -16,7 +16,7 @@ typedef struct {
 
 static Trace traces[2], *now;
 
-/* What looks at the weights that others may write to is the driver's alone */
+/* What looks at the weights that others may write to is the driver's alone, and takes residuals as whole messages do */
 static void Told(const char kernel[])
 {
   if (strcmp(kernel, "Residual") == 0) return;
@@ -33,20 +33,20 @@ static void Record(Trace *trace)
 int main(int argc, char **argv)
 {
   const size_t   bytes    = M * N * sizeof(float);
-  const char    *names[2] = {"q", "k"};
-  StepLayer      layers[2];
+  const char    *names[3] = {"q", "k", "embedding"};
+  StepLayer      layers[3];
   MuonLayerArray array;
-  MuonLayer      layer[2];
+  MuonLayer      layer[3];
   Muon           muon;
-  void          *W[2], *G[2];
+  void          *W[3], *G[3];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   device = MuonDeviceGet();
   PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  for (int l = 0; l < 2; l++) {
-    StepLayerCreate(M, N, 0.1, &layers[l]);
+  for (int l = 0; l < 3; l++) {
+    StepLayerCreate(M, N, 0.1, l == 2, &layers[l]);
     W[l] = Allocated(bytes);
     G[l] = Allocated(bytes);
     device->copy(bytes, layers[l].W, W[l]);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
   Record(&traces[0]);
   PetscCall(MuonStep(muon));
   Record(&traces[1]);
-  Step(MuonKernelRealOfDevice("single"), 2, layers);
+  Step(MuonKernelRealOfDevice("single"), 3, layers);
   device->trace(NULL);
   for (int k = 0; k < traces[0].count || k < traces[1].count; k++) {
     const char *driver = k < traces[0].count ? traces[0].name[k] : "nothing", *here = k < traces[1].count ? traces[1].name[k] : "nothing";
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
   }
   PetscCheck(traces[0].count > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d kernels in a step", traces[0].count);
   PetscCall(MuonDestroy(&muon));
-  for (int l = 0; l < 2; l++) {
+  for (int l = 0; l < 3; l++) {
     device->release(W[l]);
     device->release(G[l]);
     StepLayerDestroy(&layers[l]);
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 
   test:
     requires: kokkos
-    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj
+    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -muon_layer_embedding_rule adamw
     output_file: output/kernels_ok.out
 
 TEST*/

@@ -426,7 +426,10 @@ PetscErrorCode MuonVotesWorkers_Private(Muon muon, MuonGroup group, MuonStatus *
   PetscFunctionBegin;
   if (group->assembly != NULL && group->piece[0].whole_vote) PetscCall(MuonVoteAssembled_Private(muon, group, status));
   else {
-    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonVotesFillPiece_Private(muon, &group->piece[k], status));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      PetscCall(MuonVotesFillPiece_Private(muon, &group->piece[k], status));
+      MuonNoteStatus(muon, group->piece[k].layer, *status);
+    }
   }
   if (MuonVotesAlone(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
@@ -526,12 +529,15 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
 static PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double by, const MuonArray *Y)
 {
   const unsigned char *bits, *ties;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
   MuonArrayKernels(Y)->SignsMove(Y->m, Y->n, bits, ties, keep, X->data, X->ld, by, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
+  PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -666,6 +672,7 @@ PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *
     }
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  MuonNextPhase(muon, *status);
   if (everywhere == PETSC_FALSE) {
     PetscCall(MuonExchangeDown(group->exchange, *status));
     for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
@@ -673,6 +680,7 @@ PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *
   if (group->assembly != NULL && group->piece[0].whole_majority) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
   for (PetscInt k = 0; k < group->npieces && *status == MUON_STATUS_OK; k++) {
     if (group->assembly == NULL || group->piece[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->piece[k], status));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -143,14 +143,17 @@ PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const 
 {
   const MuonArray *g = &G->here, *q = &Q->here;
   int              input;
+  PetscLogDouble   flops;
 
   PetscFunctionBegin;
   PetscCheck(g->m == q->m && g->n == q->n && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar));
   PetscCall(MuonPolarSetUp(polar));
   PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   PetscCall(MuonPolarInspect_Private(1, G, &input));
   PetscCall(MuonPolarCompute_Private(polar, input, G, Q));
+  PetscCall(MuonLogDeviceEnd(g->memory, flops));
   PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
   PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,16 +7,19 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, co
   const MuonArray   *g = &G->here, *d = &D->here;
   const MuonKernels *kernels = MuonArrayKernels(g);
   MuonPolar          polar;
+  PetscLogDouble     flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarApplyMatrix(polar, G, D));
   PetscCall(MuonPolarGetStatus(polar, &lmo->status));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   *dual = kernels->Dot(g->m, g->n, g->data, g->ld, d->data, d->ld);
   kernels->Axpby(d->m, d->n, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
   PetscCall(MuonLMOSum(lmo, G, 1, dual));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
+  PetscCall(MuonLogDeviceEnd(g->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
