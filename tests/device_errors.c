@@ -117,11 +117,6 @@ int main(int argc, char **argv)
       error: Option -lmo_polar_precision is tf32, expected single or double for the type
 
     test:
-      suffix: downlink
-      args: -lmo_type l1 -ef21_downlink step
-      error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
-
-    test:
       suffix: mpi
       args: -muon_type dense -lmo_type row -muon_device_mpi -use_gpu_aware_mpi 0
       error: Layer "q": -muon_device_mpi true, and MPI takes no pointers to the memory of a device, or -use_gpu_aware_mpi says so; expected false

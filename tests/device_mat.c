@@ -327,14 +327,14 @@ int main(int argc, char **argv)
     test:
       suffix: looks
       args: -test
-      filter: grep -v "gradient"
+      filter: grep -v gradient
 
     # Rows on the ranks of two workers, or of one
     test:
       suffix: spread
       nsize: 4
       args: -spread 2 -ef21_compressor topk -ef21_server_compressor topk -muon_assembly {{allgather owner gram}} -test -given
-      filter: grep -v "gradient"
+      filter: grep -v gradient
     test:
       suffix: slices
       nsize: 4
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
       suffix: rows
       nsize: 2
       args: -muon_type dense -muon_exchange_type rows -test
-      filter: grep -v "gradient"
+      filter: grep -v gradient
     test:
       suffix: votes
       nsize: 4

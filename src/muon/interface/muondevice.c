@@ -58,7 +58,6 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
 
     if (piece->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
-    PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &oracle));
