@@ -122,7 +122,7 @@ PetscErrorCode MuonDeviceEnd_Private(Muon muon)
 
   Notes:
   Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
-  whose step begins sets its stream.
+  whose step begins sets its stream, after a wait for the one before. A stream has to stay until a step begins with another one.
 
   With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step.
 
