@@ -72,12 +72,17 @@ includes=(-Iinclude "-I$build/include" -Isrc/kernels -Isrc/kernels/kokkos -Itest
 read -ra cc <<<"${CC:-cc}"
 read -ra host <<<"${CXX:-g++}"
 cc+=(-O2 -std=c99 -ffp-contract=off "${includes[@]}")
+read -ra blas <<<"${BLAS_LIBS:--lopenblas}"
+if ! printf 'void sgesvd_(void);\nint main(void)\n{\n  sgesvd_();\n  return 0;\n}\n' | "${cc[@]}" -x c - -x none -o "$build/blas" "${blas[@]}"; then
+  echo "gpu.sh: ${blas[*]} has no LAPACK; BLAS_LIBS names another" >&2
+  exit 1
+fi
 libs=()
 for folder in "$kokkos"/lib "$kokkos"/lib64 "$kokkos"/lib/*-linux-gnu; do
   if [[ -d $folder ]]; then libs+=("-L$folder" "-Wl,-rpath,$folder"); fi
 done
-read -ra more <<<"${KOKKOS_LIBS:--lkokkoscore} ${BLAS_LIBS:--lopenblas}"
-libs+=("${more[@]}")
+read -ra more <<<"${KOKKOS_LIBS:--lkokkoscore}"
+libs+=("${more[@]}" "${blas[@]}")
 if has KOKKOS_ENABLE_CUDA; then
   arch=$(sed -n 's/^#define KOKKOS_ARCH_[A-Z]*\([0-9][0-9]*\)$/\1/p' "$headers/KokkosCore_config.h" | sort -n | tail -1)
   cxx=(nvcc -x cu)

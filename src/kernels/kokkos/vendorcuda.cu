@@ -117,7 +117,7 @@ template <> struct Calls<double> {
 
 template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
 {
-  int form, make, result;
+  int form, make;
   R  *tau;
 
   Start();
@@ -125,8 +125,7 @@ template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
   SOLVER(Calls<R>::OrgqrSize(solver, (int)m, (int)n, (int)n, A, (int)lda, A, &make));
   tau = (R *)Scratch((n + (size_t)(form > make ? form : make)) * sizeof(R));
   SOLVER(Calls<R>::Geqrf(solver, (int)m, (int)n, A, (int)lda, tau, tau + n, form, info));
-  result = Info();
-  if (result != 0) return result;
+  /* Its info tells of arguments alone, which its status does too */
   SOLVER(Calls<R>::Orgqr(solver, (int)m, (int)n, (int)n, A, (int)lda, tau, tau + n, make, info));
   return Info();
 }
