@@ -87,7 +87,7 @@ for key, nearest in (("muon_lr", "muon_learning_rate"), ("moun_type", "muon_type
   wrong.destroy()
 refused(TypeError, ["muon_max_steps", "the value None"], petscmuon.Muon, comm, {"muon_max_steps": [None]})
 checked, counted = ctypes.c_int(1), ctypes.c_int(0)
-flags = petscmuon.Muon(comm, {"muon_check_weights": False, "muon_count_entropy": True, "muon_measure_update_rms": None, "muon_monitor": False, "muon_view": False}, prefix="flags_")
+flags = petscmuon.Muon(comm, {"muon_check_weights": False, "muon_count_entropy": True, "muon_measure_update_rms": None, "muon_max_steps": np.int64(7), "muon_monitor": False, "muon_view": False}, prefix="flags_")
 flags.add_layer("w", make(single))
 flags.setup()
 petscmuon._library.library().call("MuonGetCheckWeights", flags._handle, ctypes.byref(checked))
