@@ -254,6 +254,7 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
+  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */

@@ -43,6 +43,7 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonSetFolder_Private(folder, &muon->checkpoint));
+  muon->checkpoint_agreed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -628,17 +629,19 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
   return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A folder that cannot be written to is an error before the run, not behind it */
+/* A folder that cannot be written to is an error before the run, not behind it; one that was set since the ranks compared their choices has to wait until they have done so again */
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  if (muon->checkpoint != NULL && muon->checkpoint_agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
 {
   PetscFunctionBegin;
+  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonCheckpointBeforeStep_Private(muon));
   if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

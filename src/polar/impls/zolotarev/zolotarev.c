@@ -533,7 +533,7 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " %g", poles, interval));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " poles from %g", poles, interval));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   MuonKernelZolotarevSet((int)poles, interval, &z);
