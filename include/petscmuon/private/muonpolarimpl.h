@@ -27,7 +27,7 @@ struct _MuonPolarOps {
   PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
-  /* n matrices of one shape and precision in the memory of a device, finite and not zero, and how each ended; NULL where they are computed one by one */
+  /* n matrices in the memory of a device, of any shapes, finite and not zero, and how each ended; NULL where they are computed one by one */
   PetscErrorCode (*applymany)(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
@@ -79,7 +79,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
    Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
-/* The same for several, whose looks for NaN, Inf and zero share a message; matrices of one shape on a device are computed in one call where the type can. status[k] is that of matrix k */
+/* The same for several, whose looks for NaN, Inf and zero share a message; those on a device are given to the type in one call where it takes several. status[k] is that of matrix k */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* In text, all in which ranks must not differ */
 PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);

@@ -89,53 +89,32 @@ static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrix k and those behind it that are to be computed with it: their numbers */
-static PetscInt MuonPolarAlike_Private(PetscInt n, const MuonMatrix G[], const int input[], PetscInt k, PetscInt alike[])
-{
-  PetscInt count = 0;
-
-  for (PetscInt i = k; i < n; i++) {
-    const MuonArray *a = &G[k].here, *b = &G[i].here;
-
-    if (input[i] == INPUT_FINITE && G[i].size == 1 && b->memory == MUON_DEVICE && a->memory == MUON_DEVICE && a->m == b->m && a->n == b->n && a->precision == b->precision) alike[count++] = i;
-  }
-  return count;
-}
-
 PetscErrorCode MuonPolarApplyMatrices(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
   MuonMatrix *from, *to;
   MuonStatus *ended;
-  PetscInt   *alike;
+  PetscInt   *many, count = 0;
   int        *input;
-  enum {
-    DONE = -1
-  };
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &alike, n, &input));
+  PetscCall(MuonPolarSetUp(polar));
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
+  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &many, n, &input));
   PetscCall(MuonPolarInspect_Private(n, G, input));
   for (PetscInt k = 0; k < n; k++) {
-    PetscInt count = 0;
-
-    if (input[k] == DONE) continue;
-    if (polar->ops->applymany != NULL && input[k] == INPUT_FINITE) count = MuonPolarAlike_Private(n, G, input, k, alike);
-    if (count < 2) {
+    if (polar->ops->applymany != NULL && input[k] == INPUT_FINITE && G[k].size == 1 && G[k].here.memory == MUON_DEVICE) {
+      from[count]   = MuonPolarLines_Private(&G[k]);
+      to[count]     = MuonPolarLines_Private(&Q[k]);
+      many[count++] = k;
+    } else {
       PetscCall(MuonPolarCompute_Private(polar, input[k], &G[k], &Q[k]));
       status[k] = polar->status;
-      continue;
-    }
-    for (PetscInt i = 0; i < count; i++) {
-      from[i] = MuonPolarLines_Private(&G[alike[i]]);
-      to[i]   = MuonPolarLines_Private(&Q[alike[i]]);
-    }
-    PetscUseTypeMethod(polar, applymany, count, from, to, ended);
-    for (PetscInt i = 0; i < count; i++) {
-      status[alike[i]] = ended[i];
-      input[alike[i]]  = DONE;
     }
   }
-  PetscCall(PetscFree5(from, to, ended, alike, input));
+  if (count > 0) PetscUseTypeMethod(polar, applymany, count, from, to, ended);
+  for (PetscInt i = 0; i < count; i++) status[many[i]] = ended[i];
+  PetscCall(PetscFree5(from, to, ended, many, input));
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,8 +187,10 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   Notes:
   Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
   Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
-  at the rate of large ones. On a device the type `newtonschulz` computes matrices of
-  one shape together, up to 64 and within 1 GiB of scratch, by batched products of the vendor's library, which may round otherwise than single ones.
+  at the rate of large ones.
+
+  On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round otherwise than single ones. Where the
+  longer sides differ, and the largest of these matrices has at most $2^{22}$ entries, zeros are added to the shorter ones while that makes at most a quarter more of them in all.
 
   Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
 
@@ -232,7 +213,6 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscValidHeaderSpecific(Q[i], MAT_CLASSID, 4);
     PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
   }
-  PetscCall(MuonPolarSetUp(polar));
   PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted));
   for (PetscInt i = 0; i < n; i++) {
     PetscInt rows, columns;
@@ -241,7 +221,6 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     size[i]  = -(PetscReal)rows * (PetscReal)columns;
     order[i] = i;
   }
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
   PetscCall(MuonPolarSort_Private(n, size, order));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonMatGetMatrix(G[order[k]], PETSC_FALSE, &from[k]));
@@ -253,7 +232,6 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscCall(MuonMatRestoreMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
     PetscCall(MuonMatRestoreMatrix(G[order[k]], PETSC_FALSE, &from[k]));
   }
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
   for (PetscInt k = 0; k < n && polar->nmonitors > 0; k++) {
     polar->status = ended[order[k]];
     PetscCall(MuonPolarMonitor(polar, G[order[k]], Q[order[k]]));
