@@ -5,10 +5,9 @@
    Gram matrix and stay zero.
 */
 
-/* Of a batch: that many matrices, or as many as have panels and Gram matrices of so many bytes. More of either keeps no GPU busier */
+/* The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch memory. More keep no GPU busier */
 enum {
-  BATCH       = 64,
-  BATCH_BYTES = 1 << 30
+  BATCH = 64
 };
 
 /* A panel of so many entries is 16 blocks of 512 x 512, which keep a GPU busy alone */
@@ -81,7 +80,7 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelRe
 }
 
 /* Of what follows shape, with the same sides: how many in one batch, cut evenly where they are too many */
-static PetscInt MuonPolarBatchOf_Private(PetscInt n, const MuonPolarShape shape[], size_t each, size_t longer[])
+static PetscInt MuonPolarBatchOf_Private(PetscInt n, const MuonPolarShape shape[], size_t bytes, size_t each, size_t longer[])
 {
   PetscInt count = 0, most, batches;
 
@@ -90,7 +89,7 @@ static PetscInt MuonPolarBatchOf_Private(PetscInt n, const MuonPolarShape shape[
     count++;
   }
   count   = MuonPolarPadded_Private(count, shape->s, longer);
-  most    = PetscMin(BATCH, PetscMax(1, (PetscInt)(BATCH_BYTES / each)));
+  most    = PetscMax(1, (PetscInt)PetscMin(BATCH, bytes / each));
   batches = (count + most - 1) / most;
   return (count + batches - 1) / batches;
 }
@@ -105,11 +104,13 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
   size_t                     *longer;
   double                     *c;
   PetscBool                   single;
+  size_t                      bytes;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, &real));
+  PetscCall(MuonWorkspaceGetBatch(polar->work, &bytes));
   /* What is found out about each matrix first */
   single = polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL || (p != NULL && p->equalize) ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscMalloc4(n, &shape, n, &longer, steps, &last, 3 * steps, &c));
@@ -129,7 +130,7 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
     PetscLogDouble        flops = 0.0;
 
     if (segments != NULL) PetscCall((*segments)(polar, steps, at->s, at->l, last, &anew));
-    batch = single == PETSC_TRUE ? 1 : MuonPolarBatchOf_Private(n - first, at, (2 * at->s * at->l + (anew == PETSC_TRUE ? 2 : 4) * at->s * at->s) * real->size, longer);
+    batch = single == PETSC_TRUE ? 1 : MuonPolarBatchOf_Private(n - first, at, bytes, (2 * at->s * at->l + (anew == PETSC_TRUE ? 2 : 4) * at->s * at->s) * real->size, longer);
     if (batch == 1) {
       polar->status = MUON_STATUS_OK;
       PetscUseTypeMethod(polar, apply, &G[at->number], &Q[at->number]);

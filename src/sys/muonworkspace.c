@@ -5,6 +5,7 @@ struct _n_MuonWorkspace {
   PetscInt refct;
   size_t   bytes[2][MUON_WORK_MAX];
   void    *buffer[2][MUON_WORK_MAX];
+  size_t   batch;
 
   PetscObjectList kept;
 };
@@ -14,6 +15,7 @@ PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
   PetscFunctionBegin;
   PetscCall(PetscNew(work));
   (*work)->refct = 1;
+  (*work)->batch = MUON_WORK_BATCH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,6 +55,20 @@ PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
 {
   PetscFunctionBegin;
   *kept = &work->kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace work, size_t bytes)
+{
+  PetscFunctionBegin;
+  work->batch = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace work, size_t *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = work->batch;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -357,10 +357,11 @@ PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
 PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
-/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message */
-PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, MuonArray *seen, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, const MuonArray *W, MuonArray *Xnew);
-PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, MuonPiece *, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonRecord *, MuonStatus *);
+/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message. What has no memory of its own is in scratch, at so many bytes */
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, size_t at, MuonArray *seen, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, size_t at, const MuonArray *W, MuonArray *Xnew);
+/* Steps of n pieces: G, X and Xnew of their tasks are given, the rest is filled */
+PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonPiece *const piece[], MuonLayerTask task[], MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonPiece *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
 PETSC_INTERN PetscBool      MuonPieceCounts_Private(const MuonPiece *);
 /* Servers that are workers of several ranks */

@@ -81,6 +81,8 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
 /* The same for several, whose looks for NaN, Inf and zero share a message; those on a device are given to the type in one call where it takes several. status[k] is that of matrix k */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
+/* For an object whose matrix another one with the same choices computed: status and monitors are as if it had done so itself */
+PETSC_INTERN PetscErrorCode MuonPolarSetStatus_Private(MuonPolar, MuonStatus, const MuonMatrix *G, const MuonMatrix *Q);
 /* In text, all in which ranks must not differ */
 PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
 

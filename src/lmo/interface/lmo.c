@@ -330,6 +330,93 @@ PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The choices in words, which are put together where a setter was called since */
+static PetscErrorCode MuonLMOGetChoices_Private(MuonLMO lmo, const char **choices)
+{
+  const PetscObjectState chosen = ((PetscObject)lmo)->state + (lmo->polar != NULL ? ((PetscObject)lmo->polar)->state : 0);
+  char                   text[4096];
+
+  PetscFunctionBegin;
+  if (lmo->choices == NULL || lmo->chosen != chosen) {
+    PetscCall(MuonLMOChoices(lmo, sizeof(text), text));
+    PetscCall(PetscFree(lmo->choices));
+    PetscCall(PetscStrallocpy(text, &lmo->choices));
+    lmo->chosen = chosen;
+  }
+  *choices = lmo->choices;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOAreAlike_Private(MuonLMO a, MuonLMO b, PetscBool *alike)
+{
+  const char *choices[2];
+
+  PetscFunctionBegin;
+  *alike = a == b ? PETSC_TRUE : PETSC_FALSE;
+  if (a == b || a->ops->applymany != b->ops->applymany) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetChoices_Private(a, &choices[0]));
+  PetscCall(MuonLMOGetChoices_Private(b, &choices[1]));
+  PetscCall(PetscStrcmp(choices[0], choices[1], alike));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
+{
+  MuonLMO    *with;
+  MuonMatrix *from, *to;
+  double     *duals;
+  MuonStatus *ended;
+  PetscInt   *many;
+  PetscBool  *done;
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &duals, n, &ended, n, &many, n, &done));
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonLMOBegin_Private(lmo[k], &G[k], &done[k]));
+    status[k] = lmo[k]->status;
+    dual[k]   = 0.0;
+    done[k]   = done[k] == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE; /* what is not finite */
+  }
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt count = 0;
+
+    if (done[k] == PETSC_TRUE) continue;
+    if (lmo[k]->ops->applymany == NULL) {
+      lmo[k]->status = MUON_STATUS_OK;
+      PetscUseTypeMethod(lmo[k], apply, &G[k], &D[k], &dual[k]);
+      status[k] = lmo[k]->status;
+      continue;
+    }
+    for (PetscInt i = k; i < n; i++) {
+      PetscBool alike = PETSC_FALSE;
+
+      if (done[i] == PETSC_FALSE) PetscCall(MuonLMOAreAlike_Private(lmo[k], lmo[i], &alike));
+      if (alike == PETSC_FALSE) continue;
+      with[count]   = lmo[i];
+      from[count]   = G[i];
+      to[count]     = D[i];
+      many[count++] = i;
+      done[i]       = PETSC_TRUE;
+    }
+    PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, duals, ended));
+    for (PetscInt i = 0; i < count; i++) {
+      dual[many[i]]   = duals[i];
+      status[many[i]] = ended[i];
+    }
+  }
+  /* Of an object with several matrices the first that failed */
+  for (PetscInt k = 0; k < n; k++) lmo[k]->status = MUON_STATUS_OK;
+  for (PetscInt k = 0; k < n; k++) {
+    if (status[k] == MUON_STATUS_OK) lmo[k]->dual = dual[k];
+    if (lmo[k]->status == MUON_STATUS_OK) lmo[k]->status = status[k];
+  }
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo[0], 0, 0, 0));
+  PetscCall(PetscFree7(with, from, to, duals, ended, many, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLMOCompute_Private(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, PetscReal *norm)
 {
   double    value = 0.0;
@@ -695,6 +782,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscTryTypeMethod(*lmo, destroy);
   PetscCall(MuonSVDDestroy(&(*lmo)->svd));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
+  PetscCall(PetscFree((*lmo)->choices));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -118,6 +118,14 @@ PetscErrorCode MuonPolarApplyMatrices(MuonPolar polar, PetscInt n, const MuonMat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPolarSetStatus_Private(MuonPolar polar, MuonStatus status, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  PetscFunctionBegin;
+  polar->status = status;
+  PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonArray *g = &G->here, *q = &Q->here;
