@@ -81,8 +81,8 @@ static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
                             (double)muon->max_steps,     (double)muon->momentum_style, (double)muon->nesterov,          (double)muon->momentum_at,     (double)muon->nan,
                             (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
                             (double)muon->count_entropy};
-  const double more[]    = {(double)muon->schedule_minimum,   (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip,         (double)muon->clip_layers,
-                            (double)muon->measure_update_rms, (double)muon->test_gradient,   (double)(muon->validation != NULL),  (double)muon->validationinterval, (double)muon->check_weights};
+  const double more[]    = {(double)muon->schedule_minimum,   (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip,          (double)muon->clip_layers,
+                            (double)muon->measure_update_rms, (double)muon->test_gradient,   (double)(muon->validation != NULL),  (double)muon->validationinterval, (double)muon->check_weights, (double)muon->device_batch};
   const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->checkpoint_seconds, (double)muon->restart_if_present, (double)muon->restart_state, (double)muon->restart_convert};
   const char  *folder[]  = {muon->checkpoint, muon->checkpoint_weights, muon->restart};
   const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};

@@ -489,11 +489,10 @@ static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRe
   const PetscInt *order;
   MuonPiece     **run;
   PetscInt        n     = 0;
-  size_t          bytes = 0, most;
+  size_t          bytes = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
-  PetscCall(MuonWorkspaceGetBatch(muon->work, &most));
   PetscCall(PetscMalloc1(group->npieces, &run));
   for (PetscInt k = 0; k < group->npieces; k++) {
     MuonPiece *piece = &group->piece[order[k]];
@@ -505,7 +504,7 @@ static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRe
     PetscCall(MuonLayerGetShape(piece->layer, &shape));
     W    = MuonPiecePart(piece, &shape);
     more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (shape.memory == MUON_HOST || run[0]->layer->shape.memory == MUON_HOST || bytes + more > most)) {
+    if (n > 0 && (shape.memory == MUON_HOST || run[0]->layer->shape.memory == MUON_HOST || (PetscReal)(bytes + more) > muon->device_batch)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
