@@ -234,11 +234,11 @@ int main(int argc, char **argv)
     test:
       suffix: scratch
       nsize: 2
-      args: -muon_type dense -muon_exchange_type star -muon_exchange_mode gather -muon_clip 1 -lmo_polar_type newtonschulz -calls 15,135
+      args: -muon_type dense -muon_exchange_type star -muon_exchange_mode gather -lmo_polar_type newtonschulz -calls 15,135
     test:
       suffix: sums
       nsize: 2
-      args: -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce -lmo_polar_type newtonschulz -muon_nesterov ema -calls 15,135
+      args: -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce -muon_clip 1 -lmo_polar_type newtonschulz -muon_nesterov ema -calls 15,135
 
     # What differs in its choices is no part of the batch
     test:

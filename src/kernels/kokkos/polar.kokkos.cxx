@@ -70,7 +70,6 @@ template <class T> T *Of(const void *data)
 struct Many {
   size_t count, a, b, c;
 };
-constexpr Many One = {1, 0, 0, 0};
 
 /* A panel as an operand: where it is, or rounded and without gaps */
 template <class K> const typename K::Operand *Operand(size_t rows, size_t columns, const void *Y, size_t ldy, size_t *ld)
