@@ -64,7 +64,7 @@ static PetscErrorCode CheckPadding(void)
 int main(int argc, char **argv)
 {
   const MuonDevice *device;
-  MuonPolar         polar;
+  MuonPolar         polar, each[MATRICES];
   MuonMatrix        G[MATRICES], Q[MATRICES];
   MuonStatus        status[MATRICES], alone;
   PetscInt          calls     = 0;
@@ -93,14 +93,15 @@ int main(int argc, char **argv)
     }
     a.data = device->allocate(bytes);
     device->copy(bytes, x, a.data);
-    G[k]   = MuonMatrixOfArray(&a);
-    a.data = device->allocate(bytes);
+    G[k]    = MuonMatrixOfArray(&a);
+    each[k] = polar;
+    a.data  = device->allocate(bytes);
     device->zero(bytes, a.data);
     Q[k] = MuonMatrixOfArray(&a);
   }
   PetscCall(MuonPolarSetUp(polar));
   device->trace(Told);
-  PetscCall(MuonPolarApplyMatrices(polar, MATRICES, G, Q, status));
+  PetscCall(MuonPolarApplyMatrices(MATRICES, each, G, Q, status));
   device->trace(NULL);
   PetscCheck(products == calls, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls of products, expected %" PetscInt_FMT, products, calls);
   for (PetscInt k = 0; k < MATRICES; k++) {

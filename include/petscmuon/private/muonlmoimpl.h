@@ -13,7 +13,7 @@ PETSC_INTERN PetscBool     MuonLMORegisterAllCalled;
    Operations get finite matrices of either precision and order of memory, whole or with their rows on many ranks, and then end with the same numbers on all of these. A type may do without those behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the other sign; it leaves D alone where it sets the status.
-   applymany() does that for matrices that are all here, of objects of its type with the same choices; NULL where nothing is gained.
+   applymany() does that for matrices that are all here, each of its own object of the type; NULL where nothing is gained.
    factors() is for messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to its precision, the dual norm, and 1, or 0 for D = 0.
    shapefactor() is what the radius of a layer with rows and columns is multiplied with, 1 where it says nothing.
    setup() raises, on every rank alike, what a step would refuse of a user's choices.
@@ -40,19 +40,17 @@ struct _MuonLMOOps {
 
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
-  MuonPolar        polar;
-  MuonSVD          svd; /* of types that called MuonLMOSetSingular() */
-  MuonStatus       status;
-  double           dual; /* of the last apply */
-  MuonWorkspace    work;
-  PetscBool        gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
-  PetscBool        ondevice; /* set by the type: matrices in the memory of a device are legal */
-  MuonMemory       memory;   /* that of the matrices to come; set by who knows */
-  int              form;     /* set by the type: the MuonWireForm of the messages of its steps */
-  unsigned int     layer;    /* hash of the name that messages carry */
-  char            *choices;  /* the words of MuonLMOChoices() when the states of the objects added up to chosen; NULL before they were asked for */
-  PetscObjectState chosen;
-  void            *data;
+  MuonPolar     polar;
+  MuonSVD       svd; /* of types that called MuonLMOSetSingular() */
+  MuonStatus    status;
+  double        dual; /* of the last apply */
+  MuonWorkspace work;
+  PetscBool     gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
+  PetscBool     ondevice; /* set by the type: matrices in the memory of a device are legal */
+  MuonMemory    memory;   /* that of the matrices to come; set by who knows */
+  int           form;     /* set by the type: the MuonWireForm of the messages of its steps */
+  unsigned int  layer;    /* hash of the name that messages carry */
+  void         *data;
 };
 
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO);
@@ -70,7 +68,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO);
 
 /* MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order and distribution of G and is not G */
 PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrix(MuonLMO, const MuonMatrix *G, const MuonMatrix *D);
-/* The same for several that are all here, each with its own oracle: those with the same choices in one call of the type where it takes several. dual is that of MuonLMOGetLastDual(), status that of MuonLMOGetStatus() */
+/* The same for several that are all here, each with its own oracle: those of one type in one call of it where it takes several. dual is that of MuonLMOGetLastDual(), status that of MuonLMOGetStatus() */
 PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[]);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);

@@ -330,36 +330,6 @@ PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The choices in words, which are put together where a setter was called since */
-static PetscErrorCode MuonLMOGetChoices_Private(MuonLMO lmo, const char **choices)
-{
-  const PetscObjectState chosen = ((PetscObject)lmo)->state + (lmo->polar != NULL ? ((PetscObject)lmo->polar)->state : 0);
-  char                   text[4096];
-
-  PetscFunctionBegin;
-  if (lmo->choices == NULL || lmo->chosen != chosen) {
-    PetscCall(MuonLMOChoices(lmo, sizeof(text), text));
-    PetscCall(PetscFree(lmo->choices));
-    PetscCall(PetscStrallocpy(text, &lmo->choices));
-    lmo->chosen = chosen;
-  }
-  *choices = lmo->choices;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOAreAlike_Private(MuonLMO a, MuonLMO b, PetscBool *alike)
-{
-  const char *choices[2];
-
-  PetscFunctionBegin;
-  *alike = a == b ? PETSC_TRUE : PETSC_FALSE;
-  if (a == b || a->ops->applymany != b->ops->applymany) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGetChoices_Private(a, &choices[0]));
-  PetscCall(MuonLMOGetChoices_Private(b, &choices[1]));
-  PetscCall(PetscStrcmp(choices[0], choices[1], alike));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
 {
   MuonLMO    *with;
@@ -390,10 +360,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
       continue;
     }
     for (PetscInt i = k; i < n; i++) {
-      PetscBool alike = PETSC_FALSE;
-
-      if (done[i] == PETSC_FALSE) PetscCall(MuonLMOAreAlike_Private(lmo[k], lmo[i], &alike));
-      if (alike == PETSC_FALSE) continue;
+      if (done[i] == PETSC_TRUE || lmo[i]->ops->applymany != lmo[k]->ops->applymany) continue;
       with[count]   = lmo[i];
       from[count]   = G[i];
       to[count]     = D[i];
@@ -782,7 +749,6 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscTryTypeMethod(*lmo, destroy);
   PetscCall(MuonSVDDestroy(&(*lmo)->svd));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
-  PetscCall(PetscFree((*lmo)->choices));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

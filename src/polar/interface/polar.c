@@ -425,6 +425,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(MuonSVDDestroy(&(*polar)->svd));
   PetscCall(PetscFree((*polar)->coefficients));
   PetscCall(PetscFree((*polar)->values));
+  PetscCall(PetscFree((*polar)->choices));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

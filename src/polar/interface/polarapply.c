@@ -89,40 +89,88 @@ static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarApplyMatrices(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+static PetscErrorCode MuonPolarGetChoices_Private(MuonPolar polar, const char **choices)
 {
-  MuonMatrix *from, *to;
-  MuonStatus *ended;
-  PetscInt   *many, count = 0;
-  int        *input;
+  const PetscObjectState chosen = ((PetscObject)polar)->state;
+  char                   text[1024];
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarSetUp(polar));
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
-  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &many, n, &input));
-  PetscCall(MuonPolarInspect_Private(n, G, input));
-  for (PetscInt k = 0; k < n; k++) {
-    if (polar->ops->applymany != NULL && input[k] == INPUT_FINITE && G[k].size == 1 && G[k].here.memory == MUON_DEVICE) {
-      from[count]   = MuonPolarLines_Private(&G[k]);
-      to[count]     = MuonPolarLines_Private(&Q[k]);
-      many[count++] = k;
-    } else {
-      PetscCall(MuonPolarCompute_Private(polar, input[k], &G[k], &Q[k]));
-      status[k] = polar->status;
-    }
+  if (polar->choices == NULL || polar->chosen != chosen) {
+    PetscCall(MuonPolarChoices(polar, sizeof(text), text));
+    PetscCall(PetscFree(polar->choices));
+    PetscCall(PetscStrallocpy(text, &polar->choices));
+    polar->chosen = chosen;
   }
-  if (count > 0) PetscUseTypeMethod(polar, applymany, count, from, to, ended);
-  for (PetscInt i = 0; i < count; i++) status[many[i]] = ended[i];
-  PetscCall(PetscFree5(from, to, ended, many, input));
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
+  *choices = polar->choices;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarSetStatus_Private(MuonPolar polar, MuonStatus status, const MuonMatrix *G, const MuonMatrix *Q)
+/* Whether one computes what the other would */
+static PetscErrorCode MuonPolarAreAlike_Private(MuonPolar a, MuonPolar b, PetscBool *alike)
+{
+  const char *choices[2];
+
+  PetscFunctionBegin;
+  *alike = a == b ? PETSC_TRUE : PETSC_FALSE;
+  if (a == b) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPolarGetChoices_Private(a, &choices[0]));
+  PetscCall(MuonPolarGetChoices_Private(b, &choices[1]));
+  PetscCall(PetscStrcmp(choices[0], choices[1], alike));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarComputeMany_Private(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  MuonMatrix *from, *to;
+  MuonStatus *ended;
+  PetscInt   *many;
+  int        *input;
+  enum {
+    DONE = -1
+  };
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarSetUp(polar[k]));
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
+  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &many, n, &input));
+  PetscCall(MuonPolarInspect_Private(n, G, input));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt count = 0;
+
+    if (input[k] == DONE) continue;
+    if (polar[k]->ops->applymany == NULL || input[k] != INPUT_FINITE || G[k].size > 1 || G[k].here.memory != MUON_DEVICE) {
+      PetscCall(MuonPolarCompute_Private(polar[k], input[k], &G[k], &Q[k]));
+      status[k] = polar[k]->status;
+      continue;
+    }
+    for (PetscInt i = k; i < n; i++) {
+      PetscBool alike;
+
+      if (input[i] != INPUT_FINITE || G[i].size > 1 || G[i].here.memory != MUON_DEVICE) continue;
+      PetscCall(MuonPolarAreAlike_Private(polar[k], polar[i], &alike));
+      if (alike == PETSC_FALSE) continue;
+      from[count]   = MuonPolarLines_Private(&G[i]);
+      to[count]     = MuonPolarLines_Private(&Q[i]);
+      many[count++] = i;
+      input[i]      = DONE;
+    }
+    PetscUseTypeMethod(polar[k], applymany, count, from, to, ended);
+    for (PetscInt i = 0; i < count; i++) status[many[i]] = ended[i];
+  }
+  PetscCall(PetscFree5(from, to, ended, many, input));
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
   PetscFunctionBegin;
-  polar->status = status;
-  PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
+  PetscCall(MuonPolarComputeMany_Private(n, polar, G, Q, status));
+  for (PetscInt k = 0; k < n; k++) {
+    polar[k]->status = status[k];
+    PetscCall(MuonPolarMonitorMatrix_Private(polar[k], &G[k], &Q[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,6 +260,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
   PetscReal  *size;
   PetscInt   *order;
   MuonMatrix *from, *to;
+  MuonPolar  *same;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -221,20 +270,21 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscValidHeaderSpecific(Q[i], MAT_CLASSID, 4);
     PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
   }
-  PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted));
+  PetscCall(PetscMalloc7(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted, n, &same));
   for (PetscInt i = 0; i < n; i++) {
     PetscInt rows, columns;
 
     PetscCall(MatGetSize(G[i], &rows, &columns));
     size[i]  = -(PetscReal)rows * (PetscReal)columns;
     order[i] = i;
+    same[i]  = polar;
   }
   PetscCall(MuonPolarSort_Private(n, size, order));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonMatGetMatrix(G[order[k]], PETSC_FALSE, &from[k]));
     PetscCall(MuonMatGetMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
   }
-  PetscCall(MuonPolarApplyMatrices(polar, n, from, to, sorted));
+  PetscCall(MuonPolarComputeMany_Private(n, same, from, to, sorted));
   for (PetscInt k = 0; k < n; k++) {
     ended[order[k]] = sorted[k];
     PetscCall(MuonMatRestoreMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
@@ -249,7 +299,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     if (status != NULL) status[i] = ended[i];
   }
   polar->status = first;
-  PetscCall(PetscFree6(ended, size, order, from, to, sorted));
+  PetscCall(PetscFree7(ended, size, order, from, to, sorted, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,22 +30,16 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, co
 
 static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
 {
-  MuonPolar polar;
-  PetscBool together;
+  MuonPolar *polar;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo[0], &polar));
-  together = polar->ops->applymany != NULL ? PETSC_TRUE : PETSC_FALSE;
-  if (together) PetscCall(MuonPolarApplyMatrices(polar, n, G, D, status));
+  PetscCall(PetscMalloc1(n, &polar));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLMOGetPolar(lmo[k], &polar[k]));
+  PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonLMOGetPolar(lmo[k], &polar));
-    if (together) PetscCall(MuonPolarSetStatus_Private(polar, status[k], &G[k], &D[k]));
-    else {
-      PetscCall(MuonPolarApplyMatrix(polar, &G[k], &D[k]));
-      PetscCall(MuonPolarGetStatus(polar, &status[k]));
-    }
     if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
   }
+  PetscCall(PetscFree(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
