@@ -250,6 +250,15 @@ int main(int argc, char **argv)
       suffix: mixed
       args: -muon_type dense -muon_state_precision single -lmo_polar_type newtonschulz -calls 30,135
 
+    # Votes with the signs of the factors
+    test:
+      suffix: votes
+      nsize: 2
+      args: -muon_type sign -lmo_polar_type newtonschulz -sign_tie zero -calls 30,270
+    test:
+      suffix: votes_bound
+      args: -muon_type sign -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
+
     # What has no batches
     test:
       suffix: single

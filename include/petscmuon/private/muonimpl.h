@@ -126,13 +126,13 @@ typedef struct {
    count, into what momentum and oracle of the server see (the mean where it is NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.
 
-   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, block by block. Every worker applies the majority S. length() tells of a block the number that S is divided by
+   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, of n blocks at once. Every worker applies the majority S. length() tells of a block the number that S is divided by
    before it is multiplied with the radius, 1 where it is NULL; it gets S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient. Blocks are whole, in
    one memory or with their rows on the ranks of the worker.
 */
 struct _MuonOps {
   PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
-  PetscErrorCode (*direction)(Muon, MuonPiece *, const MuonMatrix *T, const MuonMatrix *U, MuonStatus *);
+  PetscErrorCode (*direction)(Muon, PetscInt n, MuonPiece *const piece[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
   PetscErrorCode (*length)(Muon, MuonPiece *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*setup)(Muon, MuonPiece *);
@@ -267,6 +267,14 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon);
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
 {
   if (*first == MUON_STATUS_OK) *first = status;
+}
+
+/* What an array of this shape takes in scratch memory among others: as a device places its arrays */
+static inline size_t MuonScratchBytes(const MuonArray *shape)
+{
+  const size_t unit = 256;
+
+  return (MuonArrayBytes(shape) + unit - 1) / unit * unit;
 }
 
 /* The rows of the piece out of an array of those rows of the layer that are here in memory */

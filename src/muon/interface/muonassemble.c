@@ -127,7 +127,7 @@ static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMa
   MuonStatus       applied = MUON_STATUS_OK;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(muon, direction, item->piece, &from, &to, &applied);
+  PetscUseTypeMethod(muon, direction, 1, &item->piece, &from, &to, &applied);
   MuonStatusMerge(applied, serving->status);
   if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -235,10 +235,11 @@ PetscErrorCode MuonGetDeviceMPI(Muon muon, PetscBool *flg)
 
   Notes:
   A step takes layers in the memory of a device together as long as their sums and new weights have at most so many bytes, whether these are scratch or kept. Of such layers those with the rule `lmo`, the norm `spectral` and the same
-  choices of the polar factor, `newtonschulz` or `gram`, are multiplied in batches, and so are the blocks of a layer, in at most so many bytes of scratch more, see `MuonPolarApplyMany()`. One layer may take more.
+  choices of the polar factor, `newtonschulz` or `gram`, are multiplied in batches, and so are the blocks of a layer, in at most so many bytes of scratch more, see `MuonPolarApplyMany()`. Workers of `MUONSIGN` make the factors that they
+  vote with in the same way. One layer may take more.
 
-  Layers go one by one where their state has another precision than the weights, where they vote, and where the norm or the factor is another one. Batches may round otherwise than single products. A server waits for the sums of all
-  layers that it takes together.
+  Layers go one by one where their state has another precision than the weights, where the norm or the factor is another one, and in `-sign_update polar`. Batches may round otherwise than single products. A server waits for the sums of
+  all layers that it takes together.
 
 .seealso: `Muon`, `MuonGetDeviceBatchBytes()`, `MuonAddLayerArray()`, `MuonPolarApplyMany()`
 @*/

@@ -396,12 +396,11 @@ typedef struct {
   MuonArray whole, W;
 } MuonServed;
 
-/* Sums and new weights that have no memory of their own lie behind one another, each at a multiple of 256 bytes, as a device would place them */
+/* Sums and new weights that have no memory of their own lie behind one another */
 static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonPiece *const piece[], MuonServed served[])
 {
-  const size_t unit = 256;
-  size_t       sums = 0, weights = 0;
-  void        *slot;
+  size_t sums = 0, weights = 0;
+  void  *slot;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
@@ -412,8 +411,8 @@ static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonPiece *
     W              = MuonPiecePart(piece[k], &shape);
     served[k].sum  = sums;
     served[k].Xnew = weights;
-    if (piece[k]->sum.data == NULL) sums += (MuonArrayBytes(&state) + unit - 1) / unit * unit;
-    if (piece[k]->Xnew.data == NULL) weights += (MuonArrayBytes(&W) + unit - 1) / unit * unit;
+    if (piece[k]->sum.data == NULL) sums += MuonScratchBytes(&state);
+    if (piece[k]->Xnew.data == NULL) weights += MuonScratchBytes(&W);
   }
   /* At once: what is in a slot that grows is lost */
   PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_A, sums, &slot));

@@ -177,17 +177,12 @@ PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const
 PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonArray *g = &G->here, *q = &Q->here;
-  int              input;
+  MuonStatus       status;
 
   PetscFunctionBegin;
   PetscCheck(g->m == q->m && g->n == q->n && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar));
-  PetscCall(MuonPolarSetUp(polar));
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
-  PetscCall(MuonPolarInspect_Private(1, G, &input));
-  PetscCall(MuonPolarCompute_Private(polar, input, G, Q));
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
-  PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
+  PetscCall(MuonPolarApplyMatrices(1, &polar, G, Q, &status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
