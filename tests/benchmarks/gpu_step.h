@@ -224,7 +224,6 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
     kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 0, 1, x->sum, x->m);
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
   }
-  for (int l = 0; l < layers; l++) (void)kernels->IsBelow(layer[l].m, layer[l].n, layer[l].sum, layer[l].m, HUGE_VAL);
   for (int l = 0; l < layers; l++) (void)kernels->IsOrdinary(layer[l].m, layer[l].n, layer[l].sum, layer[l].m);
   Factors(real, layers, layer);
   for (int l = 0; l < layers; l++) {

@@ -13,7 +13,7 @@ PETSC_INTERN PetscBool     MuonLMORegisterAllCalled;
    Operations get finite matrices of either precision and order of memory, whole or with their rows on many ranks, and then end with the same numbers on all of these. A type may do without those behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the other sign; it leaves D alone where it sets the status.
-   applymany() does that for matrices that are all here, each of its own object of the type; NULL where nothing is gained.
+   applymany() does that for matrices that are all here, each of its own object of the type, and finds out itself which are not finite; NULL where nothing is gained.
    factors() is for messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to its precision, the dual norm, and 1, or 0 for D = 0.
    shapefactor() is what the radius of a layer with rows and columns is multiplied with, 1 where it says nothing.
    setup() raises, on every rank alike, what a step would refuse of a user's choices.

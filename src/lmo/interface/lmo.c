@@ -344,10 +344,13 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &duals, n, &ended, n, &many, n, &done));
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonLMOBegin_Private(lmo[k], &G[k], &done[k]));
+    PetscBool finite = PETSC_TRUE;
+
+    if (lmo[k]->ops->applymany != NULL) PetscCall(MuonLMOWorkspace_Private(lmo[k]));
+    else PetscCall(MuonLMOBegin_Private(lmo[k], &G[k], &finite));
     status[k] = lmo[k]->status;
     dual[k]   = 0.0;
-    done[k]   = done[k] == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE; /* what is not finite */
+    done[k]   = finite == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
   }
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
