@@ -33,7 +33,7 @@ HEAD = """\
 ! Every subroutine is the C function of its name, whose man page says what it does, with the error code as its last argument:
 !
 ! - Objects of PetscMuon are type(tMuon), type(tMuonLayer), ...; objects of PETSc are passed by their %v, as in call MuonAddLayer(muon, 'w', W%v, layer, ierr).
-!   In either the value -2 is NULL, and an object that was never made or was destroyed is an error.
+!   In either the value -2 is NULL, which is an error where the man page asks for an object. So is the copy of a handle of PetscMuon whose object was destroyed.
 ! - Communicators are those of mpif.h and of the module mpi; of mpi_f08 their %MPI_VAL.
 ! - Arrays of the program's own are passed by c_loc(): MuonAddLayerArray() and MuonLayerSetGradientArray() keep the address, so the array is a target that outlives the layer.
 ! - An array that may be NULL is optional; what follows it is then named, as in ierr=ierr.
@@ -149,10 +149,10 @@ BY_HAND_INTERFACES = """\
       type(c_ptr), value :: file, help
       integer(c_int) :: ierr
     end function
-    function c_MuonCheckHandle(handle, function, position) result(ierr) bind(c, name='MuonCheckHandleFortran')
+    function c_MuonCheckHandle(handle, class, function, position) result(ierr) bind(c, name='MuonCheckHandleFortran')
       import
       type(c_ptr), value :: handle
-      character(kind=c_char), intent(in) :: function(*)
+      character(kind=c_char), intent(in) :: class(*), function(*)
       integer(c_int), value :: position
       integer(c_int) :: ierr
     end function
@@ -166,8 +166,8 @@ VARIABLES = """\
 
 """
 
-# dummy and cdummy are declarations with %s for the name; before and after are statements around the call, uses is what is passed, locals are declared
-Argument = collections.namedtuple("Argument", "dummy cdummy uses before after locals checked", defaults=((), (), (), False))
+# dummy and cdummy are declarations with %s for the name; before and after are statements around the call, uses is what is passed, locals are declared; checked is the condition under which an object must live, and its class, empty for PETSc's
+Argument = collections.namedtuple("Argument", "dummy cdummy uses before after locals checked", defaults=((), (), (), None))
 Function = collections.namedtuple("Function", "name result types")
 
 
@@ -218,7 +218,7 @@ def scalar(headers, kind):
   return SCALARS.get(kind) or ("integer(c_int)" if kind in headers.enums else None)
 
 
-def argument(headers, kind, name, position, optional, bool_type):
+def argument(headers, kind, name, position, optional, destroys, bool_type):
   """How one argument of the C type crosses."""
   const, plain = "", kind
   if plain.startswith("const "):
@@ -253,10 +253,10 @@ def argument(headers, kind, name, position, optional, bool_type):
     ours = word in headers.classes
     dummy, value = ("type(t%s)" % word, name + "%v") if ours else ("integer(muon_address)", name)
     if brackets == "" and not const:
-      return Argument(dummy + ", intent(in) :: %s", "type(c_ptr), value :: %s", "muon_ptr(%s)" % value, checked=ours and not optional)
+      return Argument(dummy + ", intent(in) :: %s", "type(c_ptr), value :: %s", "muon_ptr(%s)" % value, checked=None if optional else ("", word if ours else ""))
     if brackets == "*" and not const:
       return Argument(dummy + ", intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", local, ["%s = %s" % (local, "muon_ptr(%s)" % value if ours else "c_null_ptr")], ["%s = muon_v(%s)" % (value, local)],
-                      ["type(c_ptr) :: " + local])
+                      ["type(c_ptr) :: " + local], ("if (c_associated(muon_ptr(%s))) " % value, word) if destroys else None)
     if brackets == "[]" and not ours:
       intent = "in" if const else "inout"
       return Argument("integer(muon_address), intent(%s) :: %%s(*)" % intent, "integer(muon_address), intent(%s) :: %%s(*)" % intent, name)
@@ -296,7 +296,7 @@ def arguments_of(headers, function, names, optional, bool_type):
   if callback and kinds[-1] == "PetscErrorCode (*)(void **)":
     kinds.pop()
   names = unlike(names[:len(kinds)] if len(names) >= len(kinds) else ["a%d" % k for k in range(1, len(kinds) + 1)])
-  found = [argument(headers, kind, name, k, name in optional, bool_type) for k, (kind, name) in enumerate(zip(kinds, names), 1)]
+  found = [argument(headers, kind, name, k, name in optional, function.name.endswith("Destroy"), bool_type) for k, (kind, name) in enumerate(zip(kinds, names), 1)]
   converted = callback or any(re.search(r"\b%s\b" % word, kind) for word in CONVERTED for kind in kinds)
   return names, found, converted
 
@@ -333,8 +333,9 @@ def subroutine(function, names, found):
   for one in found:
     out += "".join("    %s\n" % line for line in one.locals)
   for k, (name, one) in enumerate(zip(names, found), 1):
-    if one.checked and fails:
-      out += wrapped("ierr = c_MuonCheckHandle(muon_ptr(%s%%v), '%s'//c_null_char, %d_c_int)" % (name, function.name, k), "    ") + "    if (ierr /= 0) return\n"
+    if one.checked is not None and fails:
+      condition, word = one.checked
+      out += "    ierr = 0\n" * (condition != "") + wrapped("%sierr = c_MuonCheckHandle(muon_ptr(%s), '%s'//c_null_char, '%s'//c_null_char, %d_c_int)" % (condition, name + "%v" * (word != ""), word, function.name, k), "    ") + "    if (ierr /= 0) return\n"
   for one in found:
     out += "".join("    %s\n" % line for line in one.before)
   out += wrapped("%s c_%s(%s)" % ("ierr =" if fails else "call", function.name, ", ".join(one.uses for one in found)), "    ")
@@ -425,8 +426,9 @@ def pages_of(sources):
     for page in checkstyle.man_pages(s):
       if page.kind not in ("@", "@C"):
         continue
-      lines = [line for title, _, body, _ in checkstyle.sections_of(page) if "Parameter" in title for line in body]
-      optional = {match.group(1) for match in (re.match(r"[+.-] +(\w+)\s+- .*`NULL`", line) for line in lines) if match}
+      text = "\n".join(line for title, _, body, _ in checkstyle.sections_of(page) if "Parameter" in title for line in body)
+      # A parameter is described by its line and those that go on
+      optional = {match.group(1) for match in re.finditer(r"^[+.-] +(\w+)\s+- .*(?:\n(?![+.-] ).*)*", text, re.M) if "`NULL`" in match.group(0)}
       pages[page.name] = (checkstyle.parameters(page.after, page.name) or [], optional, "No Fortran Support" in page.text)
   return pages
 

@@ -415,9 +415,12 @@ def page_roff(page, uses, version):
         out += [".TP", "\\fB%s\\fP" % roff(name).replace("\\fB", "").replace("\\fP", "") if name and name != "*" else "\\(bu", roff(text)]
   if page.seealso:
     out += [".SH SEE ALSO", ", ".join("\\fB%s\\fP(3)" % name for name in page.seealso)]
-  places = uses.get(page.name, [])
-  if places:
-    out += [".SH EXAMPLES", roff(", ".join(path for path, _ in places[:MOST_LINKS]) + (" and %d more" % (len(places) - MOST_LINKS) if len(places) > MOST_LINKS else ""))]
+  # The tutorials are installed, the tests are not
+  for title, folder, where in (("Examples", "tutorials/", "in share/petscmuon of the installation"), ("Tests", "tests/", "in the source of PetscMuon")):
+    paths = [path for path, _ in uses.get(page.name, []) if path.startswith(folder)]
+    if paths:
+      more = " and %d more" % (len(paths) - MOST_LINKS) if len(paths) > MOST_LINKS else ""
+      out += [".SH " + title.upper(), roff("%s%s, %s" % (", ".join(paths[:MOST_LINKS]), more, where))]
   return "\n".join(out + [""])
 
 

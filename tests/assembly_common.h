@@ -214,6 +214,7 @@ static inline void TestItem(TestProblem *p, PetscInt k, MuonAssemblyKind kind, i
   item->rows      = shapes[k][0];
   item->columns   = shapes[k][1];
   item->precision = Mix((uint32_t)k, 1, 1) % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
+  item->memory    = MUON_HOST;
   item->rowmajor  = (int)(Mix((uint32_t)k, 2, 2) % 2);
   item->kind      = kind;
   item->flops     = (PetscLogDouble)(item->rows * item->columns * PetscMin(item->rows, item->columns));

@@ -105,11 +105,6 @@ int main(int argc, char **argv)
       error: Option -lmo_polar_precision is tf32, expected single or double for the type
 
     test:
-      suffix: sign
-      args: -muon_type sign -sign_update spectral
-      error: weights in the memory of a device, for which -sign_update spectral has no kernels, expected none, frobenius or polar
-
-    test:
       suffix: downlink
       args: -lmo_type l1 -ef21_downlink step
       error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights

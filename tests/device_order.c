@@ -5,11 +5,11 @@ static char help[] = "The kernels that a step of EF21 queues, beside those of te
 
 enum {
   MOST   = 1000,
-  LAYERS = 5
+  LAYERS = 6
 };
 
-/* Two of one shape and two of its transpose come in two batches, and one goes alone */
-static const size_t shapes[LAYERS][2] = {{24, 40}, {40, 24}, {24, 40}, {40, 24}, {16, 20}};
+/* Two of one shape and two of its transpose come in two batches, and one goes alone; the last is moved by AdamW */
+static const size_t shapes[LAYERS][2] = {{24, 40}, {40, 24}, {24, 40}, {40, 24}, {16, 20}, {24, 40}};
 
 typedef struct {
   int         count;
@@ -18,7 +18,7 @@ typedef struct {
 
 static Trace traces[2], *now;
 
-/* What looks at the weights that others may write to is the driver's alone */
+/* What looks at the weights that others may write to is the driver's alone, and takes residuals as whole messages do */
 static void Told(const char kernel[])
 {
   if (strcmp(kernel, "Residual") == 0) return;
@@ -34,7 +34,7 @@ static void Record(Trace *trace)
 
 int main(int argc, char **argv)
 {
-  const char    *names[LAYERS] = {"q", "k", "v", "o", "p"};
+  const char    *names[LAYERS] = {"q", "k", "v", "o", "p", "embedding"};
   StepLayer      layers[LAYERS];
   MuonLayerArray array;
   Muon           muon;
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
   for (int l = 0; l < LAYERS; l++) {
     const size_t bytes = shapes[l][0] * shapes[l][1] * sizeof(float);
 
-    StepLayerCreate(shapes[l][0], shapes[l][1], 0.1, &layers[l]);
+    StepLayerCreate(shapes[l][0], shapes[l][1], 0.1, l == LAYERS - 1, &layers[l]);
     W[l] = Allocated(bytes);
     G[l] = Allocated(bytes);
     device->copy(bytes, layers[l].W, W[l]);
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 
   test:
     requires: kokkos
-    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj
+    args: -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -muon_layer_embedding_rule adamw
     output_file: output/kernels_ok.out
 
 TEST*/

@@ -5,10 +5,10 @@ program fortran_usage
   use petscmuon
   implicit none
 
-  type(tMuon) :: muon, never
+  type(tMuon) :: muon, never, copy
   type(tMuonLayer) :: layer, other
   type(tMuonCompressor) :: up, down
-  type(tMuonPolar) :: polar
+  type(tMuonPolar) :: polar, wrong
   type(MuonLayerArray) :: array, back
   type(MuonTraffic) :: traffic
   real(c_float), target :: w(4, 6), g(4, 6)
@@ -25,6 +25,14 @@ program fortran_usage
   integer :: k
 
   call PetscMuonInitialize('', '', ierr); call check(ierr == 0, 'PetscMuonInitialize')
+  if (command_argument_count() > 0) then
+    ! Alone, because PETSc 3.18 prints no second error
+    call MuonCreate(MPI_COMM_SELF, muon, ierr); call check(ierr == 0, 'MuonCreate')
+    copy = muon
+    call MuonDestroy(muon, ierr); call check(ierr == 0, 'MuonDestroy')
+    call MuonSetLearningRate(copy, 1.0_muon_real, ierr)
+    error stop
+  end if
   call PetscMuonInitialized(flag, ierr); call check(ierr == 0 .and. flag, 'PetscMuonInitialized')
   call MuonCreate(MPI_COMM_SELF, muon, ierr); call check(ierr == 0 .and. muon%v /= MUON_NULL, 'MuonCreate')
 
@@ -105,8 +113,16 @@ program fortran_usage
   call MuonLayerSetScale(other, -1.0_muon_real, ierr); call check(ierr /= 0, 'MuonLayerSetScale below zero')
   array%type = 2
   call MuonAddLayerArray(muon, 'complex', array, other, ierr); call check(ierr /= 0, 'MuonAddLayerArray of complex numbers')
+  call MuonAddLayer(muon, 'nothing', MUON_NULL, other, ierr); call check(ierr /= 0, 'MuonAddLayer of no matrix')
+  wrong%v = muon%v
+  call MuonPolarSetType(wrong, MUONPOLARSVD, ierr); call check(ierr /= 0, 'MuonPolarSetType of an optimizer')
+  call MuonGetLayer(muon, 0_muon_int, layer, ierr); call check(ierr == 0, 'MuonGetLayer')
+  copy = muon
   call MuonDestroy(muon, ierr); call check(ierr == 0, 'MuonDestroy')
   call MuonSetLearningRate(muon, 1.0_muon_real, ierr); call check(ierr /= 0, 'MuonSetLearningRate of what was destroyed')
+  call MuonSetLearningRate(copy, 1.0_muon_real, ierr); call check(ierr /= 0, 'MuonSetLearningRate of a copy of what was destroyed')
+  call MuonDestroy(copy, ierr); call check(ierr /= 0, 'MuonDestroy of a copy of what was destroyed')
+  call MuonLayerGetSize(layer, m, n, ierr); call check(ierr /= 0, 'MuonLayerGetSize of a layer that went with its optimizer')
   print '(a)', 'errors end'
   call PetscMuonFinalize(ierr); call check(ierr == 0, 'PetscMuonFinalize')
 
@@ -127,5 +143,10 @@ end program
 !    requires: fortran
 !
 !  test:
+!
+!  test:
+!    suffix: copy
+!    args: copy
+!    error: MuonSetLearningRate(): argument 1 is no Muon that lives
 !
 !TEST*/

@@ -82,7 +82,7 @@ static void REAL_NAME(CheckOrthonormalize)(size_t m, size_t l, int deficient, ui
 
   for (size_t i = 0; i < m && deficient; i++) P[i + (l - 1) * m] = l > 1 ? P[i] : 0;
   memcpy(Q, P, m * l * sizeof(*Q));
-  Check(KERNELS->Orthonormalize(m, l, Q, &entries, NULL) == 0 && entries >= l, "%d entries of work", (int)entries);
+  Check(KERNELS->Orthonormalize(m, l, Q, &entries, NULL) == 0 && entries > 0, "%d entries of work", (int)entries);
   Check(memcmp(P, Q, m * l * sizeof(*Q)) == 0, "a question wrote something");
   work = (REAL *)Allocate(entries * sizeof(*work));
   Check(KERNELS->Orthonormalize(m, l, Q, &entries, work) == 0, "%d x %d", (int)m, (int)l);

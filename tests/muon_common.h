@@ -81,9 +81,11 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
   PetscCall(MuonGetStepNumber(muon, &step));
   *loss = 0;
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w, *g;
+    MuonLayerRule rule;
+    PetscScalar  *w, *g;
 
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(MuonLayerGetRule(p->layer[l], &rule));
+    if (strcmp(rule, MUONLAYERFROZEN) == 0) continue;
     PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
     PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
     for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) {

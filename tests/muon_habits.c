@@ -210,13 +210,13 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
-    filter: grep -v "^gradient of layer" || true
+    filter: grep -v "gradient|which is|of which" || true
 
   test:
     suffix: gradient
     nsize: 2
     args: -muon_test_gradient
-    filter: grep -c "^gradient of layer [a-z0-9.]*: .* along a random direction, by differences"
+    filter: grep -o -e "gradients are probably right" -e "which is wrong: its entry (3,0)"
     requires: !defined(PETSC_USE_COMPLEX)
 
 TEST*/

@@ -155,14 +155,15 @@ static PetscErrorCode CheckSolve(const Way *way)
 int main(int argc, char **argv)
 {
   const PetscReal inf = Inf(), bads[] = {inf - inf, inf, -inf};
-  PetscInt        wanted = -1;
-  PetscBool       legal, last = PETSC_FALSE, raise;
+  PetscInt        wanted = -1, layer = -1;
+  PetscBool       legal, last        = PETSC_FALSE, raise;
   Problem         p;
   Way             way;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-raise", &wanted, &raise));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-raise_layer", &layer, NULL));
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE) continue;
@@ -170,9 +171,10 @@ int main(int argc, char **argv)
       if (number != wanted) continue;
       PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
       PetscCall(MuonSetFromOptions(p.muon));
-      p.badstep = p.rank == 0 ? 0 : -1;
-      p.badloss = PETSC_TRUE;
-      p.bad     = (PetscScalar)inf;
+      p.badstep  = p.rank == (layer < 0 ? 0 : p.size - 1) ? 0 : -1;
+      p.badlayer = layer;
+      p.badloss  = PetscNot(layer >= 0);
+      p.bad      = (PetscScalar)inf;
       PetscCall(MuonStep(p.muon));
       PetscCall(ProblemDestroy(&p));
       continue;
@@ -202,9 +204,13 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     args: -muon_error_if_not_converged
-    error: DIVERGED_NANORINF
     test:
       suffix: raise
       args: -raise {{0 1 2 3 5 36 42 46 47 48}}
+      error: DIVERGED_NANORINF (the loss on rank 0)
+    test:
+      suffix: raise_layer
+      args: -raise_layer 3 -raise {{1 36 47}}
+      error: DIVERGED_NANORINF (the gradient of layer "h0.out" on rank 2)
 
 TEST*/

@@ -577,8 +577,12 @@ int main(int argc, char **argv)
       unused: -a_ef21_server_compresor -muon_lerning_rate
     test:
       suffix: idle
-      args: -muon_type dense -ef21_compressor topk
-      unused: -ef21_compressor
+      args: -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd -muon_dampening 0.5 -muon_adamw_beta2 0.9 -muon_sgd_weight_decay 0
+      unused: -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
+    test:
+      suffix: idle_compressor
+      args: -ef21_compressor topk -ef21_compressor_rank 2 -ef21_compressor_ratio 0.5 -ef21_server_compressor_ratio 0.5 -ef21_compressor_line_norm 1 -muon_clip_layers all -muon_compressor topk
+      unused: -ef21_compressor_line_norm -muon_compressor
     test:
       suffix: others
       args: -muon_exchange_type star -ksp_typ cg -a_muon_lerning_rate 1 -muonx 1 -lmo_polar_type svd -lmo_polar_svd_type lapack -ef21_compressor rankk -ef21_compressor_svd_type cross -muon_layer_h0.out_lmo_polar_svd_tol 1e-10

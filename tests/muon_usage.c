@@ -47,6 +47,45 @@ static PetscErrorCode SolveWithout(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The gradient of one layer, and none of the others; not on the first rank after the first step */
+static PetscErrorCode ForgetfulObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p = (Problem *)ctx;
+  PetscInt step;
+  Mat      G;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  *loss = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    if (l != 3) PetscCall(MuonLayerSetGradient(p->layer[l], NULL));
+  }
+  if (step > 0 && p->rank == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetGradient(p->layer[3], &G));
+  PetscCall(MatZeroEntries(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StepForgets(Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSetObjectiveAndGradient(p->muon, ForgetfulObjective, p));
+  PetscCall(MuonStep(p->muon));
+  PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The gradients are finite, and what one layer becomes is not */
+static PetscErrorCode StepOverflows(Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSetErrorIfNotConverged(p->muon, PETSC_TRUE));
+  PetscCall(MuonSetLearningRate(p->muon, PETSC_MAX_REAL / 16));
+  for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetScale(p->layer[l], l == 3 ? 1000 : 0));
+  PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SolveNothing(Problem *p)
 {
   PetscFunctionBegin;
@@ -207,6 +246,8 @@ static const Mistake Mistakes[] = {
   {"no objective, a step", "", "MuonSetObjectiveAndGradient", StepWithout},
   {"no objective, a solver", "", "MuonSetObjectiveAndGradient", SolveWithout},
   {"no gradient", "", "MuonLayerGetGradient", SolveNothing},
+  {"no gradient of a layer", "", "Step 1: layer \"h0.out\" got no gradient on rank 0", StepForgets},
+  {"a step that overflows", "", "DIVERGED_NANORINF (the step of layer \"h0.out\" on rank ", StepOverflows},
   {"no monitor", "", "MuonMonitorSet", MonitorNull},
   {"no matrix", "", "Layer \"more\"", LayerNull},
   {"no vector", "", "Layer \"more\"", VecLayerNull},

@@ -3,6 +3,7 @@
 Where numpy has no counterpart of what a tensor of torch can be, a small class stands for it: one on a device, one that needs no gradient, one whose memory moves.
 """
 
+import ctypes
 import gc
 import os
 import sys
@@ -76,6 +77,23 @@ else:
   result = Stand(np.ones((2, 2)), requires_grad=True, is_leaf=False)
   half = np.ones((2, 2), np.float16)
   integers = np.ones((2, 2), np.int32)
+
+# Options that nothing reads, and those that say yes or no
+single = np.ones((2, 2))
+for key, nearest in (("muon_lr", "muon_learning_rate"), ("moun_type", "muon_type"), ("ef21_compresor", "ef21_compressor")):
+  wrong = petscmuon.Muon(comm, {key: "ef21"}, prefix="wrong_%s_" % key)
+  wrong.add_layer("w", make(single))
+  refused(petscmuon.Error, ["nothing reads '%s'" % key, "'%s'" % nearest], wrong.step)
+  wrong.destroy()
+refused(TypeError, ["muon_max_steps", "the value None"], petscmuon.Muon, comm, {"muon_max_steps": [None]})
+checked, counted = ctypes.c_int(1), ctypes.c_int(0)
+flags = petscmuon.Muon(comm, {"muon_check_weights": False, "muon_count_entropy": True, "muon_measure_update_rms": None, "muon_monitor": False, "muon_view": False}, prefix="flags_")
+flags.add_layer("w", make(single))
+flags.setup()
+petscmuon._library.library().call("MuonGetCheckWeights", flags._handle, ctypes.byref(checked))
+petscmuon._library.library().call("MuonGetCountEntropy", flags._handle, ctypes.byref(counted))
+assert not checked.value & 255 and counted.value & 255
+flags.destroy()
 
 # Tensors
 muon = petscmuon.Muon(comm, {"muon_type": "dense", "lmo_type": "frobenius", "muon_momentum": 0, "muon_learning_rate": 0.125})
@@ -223,6 +241,7 @@ refused(petscmuon.Error, ["destroyed"], second.set_gradient, None)
 #
 #  testset:
 #    nsize: {{1 3}}
+#    unused: -wrong_muon_lr_muon_lr -wrong_moun_type_moun_type -wrong_ef21_compresor_ef21_compresor
 #    test:
 #      suffix: numpy
 #      args: numpy

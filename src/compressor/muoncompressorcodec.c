@@ -228,19 +228,23 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positions as a bitmap, which a device writes all at once */
+/* Positions as a bitmap, from which a device writes all entries at once, where it copies from */
 static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
 {
   const size_t   bytes = (entries + 63) / 64 * 8;
   unsigned char *bitmap;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
-  PetscCall(PetscMemzero(bitmap, bytes));
-  for (PetscInt64 k = 0; k < kept; k++) {
-    const size_t at = (size_t)MuonWireIndexReaderNext(reader);
+  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP && reader->from == bitmap) PetscFunctionReturn(PETSC_SUCCESS);
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
+  else {
+    PetscCall(PetscMemzero(bitmap, bytes));
+    for (PetscInt64 k = 0; k < kept; k++) {
+      const size_t at = (size_t)MuonWireIndexReaderNext(reader);
 
-    bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+      bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+    }
   }
   MuonWireIndexReaderInit(reader, MUON_WIRE_INDICES_BITMAP, entries, (uint64_t)kept, bitmap);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,17 +257,18 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
 
   PetscFunctionBegin;
   if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
-  if (reader->indices != MUON_WIRE_INDICES_BITMAP && Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
+  if (Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
     for (size_t first = 0; first < entries; first += strip) {
       const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 
       /* Values are read from one whose number is a multiple of 8 on */
-      PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
+      if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, skip + count, from, done - skip, x));
+      else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
       kernels->Scatter(Y->m, Y->n, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
       done += count;
     }

@@ -2,7 +2,6 @@
    Messages with every entry of a matrix, in the order of memory.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
-#include "../kernels/muonkernels.h"
 
 enum {
   STRIP     = 4096, /* entries rounded or decoded at once: they begin on a byte */
@@ -11,47 +10,31 @@ enum {
 };
 
 /* Each look at an array that is not on the host takes a while: then strips are long, and in the workspace. few is room for a short one */
-static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, double **scratch)
+static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, void **scratch)
 {
   PetscFunctionBegin;
   *strip   = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
   *scratch = few;
-  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(MuonArrayEntries(T), FAR_STRIP) * sizeof(double), scratch));
+  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, PetscMin(MuonArrayEntries(T), FAR_STRIP) * MuonArrayEntryBytes(T), scratch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries first ... first + count - 1 of factor (T - R): in scratch on the host, or where they are there. In floating point that is no combination of T and R */
+/* Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or where they are there. In floating point that is no combination of T and R */
 static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, size_t first, size_t count, void *scratch)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
 
-  if (R == NULL && factor == 1.0 && T->memory == MUON_HOST && (T->ld == T->m || T->n < 2)) return (const char *)T->data + first * kernels->size;
+  if (R == NULL && factor == 1.0 && (T->ld == T->m || T->n < 2)) return (const char *)T->data + first * kernels->size;
   kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, scratch);
-  if (factor != 1.0) MuonKernelsGet(T->precision, MUON_HOST)->Axpby(count, 1, factor, scratch, count, 0, scratch, count);
+  if (factor != 1.0) kernels->Axpby(count, 1, factor, scratch, count, 0, scratch, count);
   return scratch;
-}
-
-/* Natural codes are made where the array is, and they alone come to the host */
-static PetscErrorCode MuonCompressorFarNatural_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t first, size_t count, unsigned char to[])
-{
-  const MuonKernels     *kernels = MuonArrayKernels(T);
-  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
-  void                  *x;
-  uint16_t              *codes;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, count * kernels->size, &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, count * sizeof(*codes), &codes));
-  kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, x);
-  if (kernels->Natural(count, x, &stream, first, 1, codes) != 0) c->status = MUON_STATUS_NANORINF;
-  else MuonWireNaturalEncode(count, codes, to);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[])
 {
   const size_t entries = MuonArrayEntries(T);
-  double       few[STRIP], *scratch;
+  double       few[STRIP];
+  void        *scratch;
   size_t       strip;
 
   PetscFunctionBegin;
@@ -62,18 +45,15 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
     unsigned char *to   = payload + MuonWireValuesBytes(codec, first);
     const char    *x;
 
-    if (T->memory != MUON_HOST && codec == MUON_WIRE_VALUES_NATURAL && rounding == MUON_COMPRESSOR_ROUND_RANDOM && factor == 1.0) {
-      PetscCall(MuonCompressorFarNatural_Private(c, T, R, first, some, to));
-      continue;
-    }
     x = (const char *)Strip(T, R, factor, first, some, scratch);
-    if (codec != MUON_WIRE_VALUES_NATURAL || rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, (PetscInt64)some, x, (PetscInt64)first, to));
+    if (T->memory != MUON_HOST) PetscCall(MuonCompressorFarEncode_Private(c, codec, rounding, T->precision, some, x, first, to));
+    else if (codec != MUON_WIRE_VALUES_NATURAL || rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, (PetscInt64)some, x, (PetscInt64)first, to));
     else {
       for (size_t k = 0; k < some; k += CHUNK) {
         const size_t count = PetscMin(CHUNK, some - k);
         uint16_t     codes[CHUNK];
 
-        if (MuonKernelsGet(T->precision, MUON_HOST)->Powers(count, x + k * MuonArrayEntryBytes(T), rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes) != 0) c->status = MUON_STATUS_NANORINF;
+        if (MuonArrayKernels(T)->Powers(count, x + k * MuonArrayEntryBytes(T), rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes) != 0) c->status = MUON_STATUS_NANORINF;
         MuonWireNaturalEncode(count, codes, to + k / 8 * 9);
       }
     }
@@ -85,7 +65,8 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
 PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, const MuonArray *T, const MuonArray *R)
 {
   const size_t entries = MuonArrayEntries(T);
-  double       few[STRIP], *scratch;
+  double       few[STRIP];
+  void        *scratch;
   size_t       strip;
 
   PetscFunctionBegin;
@@ -93,7 +74,7 @@ PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues 
   for (size_t first = 0; first < entries; first += strip) {
     const size_t some = PetscMin(strip, entries - first);
 
-    if (!MuonKernelsGet(T->precision, MUON_HOST)->IsBelow(some, 1, Strip(T, R, 1.0, first, some, scratch), some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
+    if (!MuonArrayKernels(T)->IsBelow(some, 1, Strip(T, R, 1.0, first, some, scratch), some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
   }
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,7 +84,8 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
   const size_t       entries = MuonArrayEntries(Y);
-  double             few[STRIP], *x;
+  double             few[STRIP];
+  void              *x;
   size_t             strip;
 
   PetscFunctionBegin;
@@ -111,7 +93,8 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
   for (size_t first = 0; first < entries; first += strip) {
     const size_t some = PetscMin(strip, entries - first);
 
-    PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, payload, (PetscInt64)first, x));
+    if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, some, payload, first, x));
+    else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, payload, (PetscInt64)first, x));
     kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)entries));

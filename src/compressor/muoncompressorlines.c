@@ -1,5 +1,6 @@
 #include "muoncompressorlines.h" /*I "petscmuoncompressor.h" I*/
 #include "../kernels/muonkernels.h"
+#include <float.h>
 
 enum {
   TOGETHER = 32, /* lines that are taken out of an array at once where they cross its own: some cache lines of each of these */
@@ -58,44 +59,106 @@ static double MuonCompressorExponent_Private(PetscReal p)
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
+/* Of lines first ... first + count - 1; room has as many. Sets the status where one is not finite */
+static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Lines *lines, size_t first, size_t count, const MuonArray *T, const MuonArray *R, char *room, MuonKernelLength lengths[])
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const double       p       = MuonCompressorExponent_Private(((const MuonCompressor_Lines *)c->data)->p);
+
+  PetscFunctionBegin;
+  ReadLines(lines, first, count, T, R, room);
+  for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k++) {
+    if (kernels->LineLength(lines->length, room + k * lines->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the memory of a device: sums of all lines at once, and those alone one by one that have none in range, or another norm. Uses MUON_WORK_COMPRESSOR_F */
+static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const Lines *lines, const MuonArray *X, char *room, MuonKernelLength lengths[])
+{
+  const double p = (double)((const MuonCompressor_Lines *)c->data)->p;
+  double      *sums;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_F, lines->lines * sizeof(*sums), &sums));
+  if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->m, X->n, X->data, X->ld, lines->across == PETSC_TRUE, (int)p, sums);
+  else PetscCall(PetscArrayzero(sums, lines->lines));
+  for (size_t k = 0; k < lines->lines && c->status == MUON_STATUS_OK; k++) {
+    if (isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
+    else PetscCall(MuonCompressorLengths_Private(c, lines, k, 1, X, NULL, room, lengths));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of the lines in the bitmap, which a device packs. Uses MUON_WORK_COMPRESSOR_C and D */
+static PetscErrorCode MuonCompressorFarLines_Private(MuonCompressor c, const Lines *lines, MuonWireValues codec, size_t kept, const unsigned char bitmap[], const MuonArray *X, unsigned char to[])
+{
+  const MuonKernels     *kernels = MuonArrayKernels(X);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const size_t           all     = kept * lines->length;
+  size_t                 at      = 0;
+  char                  *x;
+  uint16_t              *codes, *near;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_C, all * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*codes), &codes));
+  for (size_t line = 0; line < lines->lines; line++) {
+    if ((bitmap[line / 8] >> line % 8 & 1) == 0) continue;
+    ReadLines(lines, line, 1, X, NULL, x + at * kernels->size);
+    if (codec == MUON_WIRE_VALUES_NATURAL && kernels->Natural(lines->length, x + at * kernels->size, &stream, line * lines->first, lines->stride, codes + at) != 0) c->status = MUON_STATUS_NANORINF;
+    at += lines->length;
+  }
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*near), &near));
+    MuonDeviceGet()->copy(all * sizeof(*near), codes, near);
+    MuonWireNaturalEncode(all, near, to);
+  } else PetscCall(MuonCompressorFarEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, X->precision, all, x, 0, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonCompressor_Lines *data    = (const MuonCompressor_Lines *)c->data;
-  const Lines                 lines   = MuonCompressorGetLines_Private(c, T);
-  const PetscInt64            kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
-  const MuonWireValues        codec   = MuonCompressorCodec_Private(c->values, T);
-  const MuonKernelStream      stream  = MuonCompressorStream_Private(c);
-  const MuonWireIndices       indices = MuonWireChooseIndices(lines.lines, (uint64_t)kept);
-  const MuonKernels          *kernels = MuonArrayKernels(T);
-  const size_t                bytes   = lines.length * kernels->size;
-  char                       *x;
-  MuonKernelLength           *lengths;
-  unsigned char              *bitmap;
-  void                       *work;
-  size_t                      at = 0;
+  const Lines            lines   = MuonCompressorGetLines_Private(c, T);
+  const PetscInt64       kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)lines.lines);
+  const MuonWireValues   codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const MuonWireIndices  indices = MuonWireChooseIndices(lines.lines, (uint64_t)kept);
+  const MuonKernels     *kernels = MuonArrayKernels(T);
+  const size_t           bytes   = lines.length * kernels->size;
+  char                  *x;
+  MuonKernelLength      *lengths;
+  unsigned char         *bitmap;
+  void                  *work;
+  MuonArray              X  = *T;
+  size_t                 at = 0;
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, lines.together * bytes, &x));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, lines.lines * sizeof(MuonKernelLength) + (lines.lines + 7) / 8, &lengths));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(lines.lines * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * lines.length * sizeof(uint16_t) : 0), &work));
   bitmap = (unsigned char *)(lengths + lines.lines);
-  for (size_t first = 0; first < lines.lines; first += lines.together) {
-    const size_t some = PetscMin(lines.together, lines.lines - first);
-
-    ReadLines(&lines, first, some, T, R, x);
-    for (size_t k = 0; k < some; k++) {
-      if (kernels->LineLength(lines.length, x + k * bytes, MuonCompressorExponent_Private(data->p), &lengths[first + k]) != 0) {
-        c->status = MUON_STATUS_NANORINF;
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
+  if (T->memory != MUON_HOST) {
+    if (R != NULL) {
+      PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, &X));
+      kernels->Residual(T->m, T->n, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
+    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_B, bytes, &x));
+    PetscCall(MuonCompressorFarLengths_Private(c, &lines, &X, x, lengths));
+  } else {
+    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, lines.together * bytes, &x));
+    for (size_t first = 0; first < lines.lines && c->status == MUON_STATUS_OK; first += lines.together) PetscCall(MuonCompressorLengths_Private(c, &lines, first, PetscMin(lines.together, lines.lines - first), T, R, x, lengths));
   }
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)MuonArrayEntries(T)));
   MuonKernelSelectLines(lines.lines, lengths, (size_t)kept, bitmap, (size_t *)work);
   MuonWireIndicesEncode(indices, lines.lines, (uint64_t)kept, bitmap, payload);
   payload += MuonWireIndicesBytes(indices, lines.lines, (uint64_t)kept);
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  if (T->memory != MUON_HOST) {
+    PetscCall(MuonCompressorFarLines_Private(c, &lines, codec, (size_t)kept, bitmap, &X, payload));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* The few lines that are kept are read once more: no copy of the matrix is needed */
   for (size_t first = 0; first < lines.lines; first += lines.together) {
     const size_t some = PetscMin(lines.together, lines.lines - first);
@@ -126,17 +189,21 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 co
   const MuonWireIndices indices = MuonWireChooseIndices(lines.lines, (uint64_t)count);
   const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, lines.lines, (uint64_t)count);
   const MuonKernels    *kernels = MuonArrayKernels(Y);
+  const size_t          chunk   = Y->memory == MUON_HOST ? CHUNK : PetscMax(all, 1);
+  double                few[CHUNK];
+  void                 *x = few;
   MuonWireIndexReader   reader;
   size_t                line = 0, left = 0; /* of the line */
 
   PetscFunctionBegin;
   if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
   MuonWireIndexReaderInit(&reader, indices, lines.lines, (uint64_t)count, payload);
-  for (size_t k = 0; k < all; k += CHUNK) {
-    const size_t some = PetscMin(CHUNK, all - k);
-    double       x[CHUNK];
+  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, all * kernels->size, &x));
+  for (size_t k = 0; k < all; k += chunk) {
+    const size_t some = PetscMin(chunk, all - k);
 
-    PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, values, (PetscInt64)k, x));
+    if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, some, values, k, x));
+    else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, values, (PetscInt64)k, x));
     for (size_t i = 0, run; i < some; i += run) {
       const void *from = (const char *)x + i * kernels->size;
 
@@ -232,6 +299,7 @@ PetscErrorCode MuonCompressorCreateLines_Private(MuonCompressor c, PetscBool row
   data->rows             = rows;
   data->p                = 2.0;
   c->data                = data;
+  c->ondevice            = PETSC_TRUE;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_Lines;
   c->ops->layout         = MuonCompressorLayout_Lines;
   c->ops->encode         = MuonCompressorEncode_Lines;

@@ -108,7 +108,7 @@ static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sections of a payload, from and to values that stand behind one another */
+/* The sections of a payload, from and to values that stand behind one another in the memory of the array */
 static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
@@ -118,14 +118,18 @@ static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, 
   PetscFunctionBegin;
   PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
   for (unsigned s = 0; s < layout.sections; s++) {
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, shape->precision, (PetscInt64)layout.section[s], x + (size_t)first * MuonArrayEntryBytes(shape), first, payload + layout.sectionat[s]));
+    const char    *from = x + (size_t)first * MuonArrayEntryBytes(shape);
+    unsigned char *to   = payload + layout.sectionat[s];
+
+    if (shape->memory != MUON_HOST) PetscCall(MuonCompressorFarEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, shape->precision, (size_t)layout.section[s], from, (uint64_t)first, to));
+    else PetscCall(MuonCompressorValuesEncode_Private(c, codec, shape->precision, (PetscInt64)layout.section[s], from, first, to));
     first += (PetscInt64)layout.section[s];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In MUON_WORK_COMPRESSOR_B: magnitudes of them, P and Q */
-static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
+/* In MUON_WORK_COMPRESSOR_B of a memory: magnitudes of them, P and Q */
+static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
   const size_t         size  = MuonArrayEntryBytes(shape);
@@ -134,10 +138,11 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonWireForm form, c
 
   PetscFunctionBegin;
   PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)layout.values * size, s));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, (size_t)layout.values * size, s));
   x = *s;
   for (unsigned i = 0; i < layout.sections; i++) {
-    PetscCall(MuonCompressorValuesDecode_Private(codec, shape->precision, (PetscInt64)layout.section[i], payload + layout.sectionat[i], 0, x));
+    if (memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, shape->precision, (size_t)layout.section[i], payload + layout.sectionat[i], 0, x));
+    else PetscCall(MuonCompressorValuesDecode_Private(codec, shape->precision, (PetscInt64)layout.section[i], payload + layout.sectionat[i], 0, x));
     x += layout.section[i] * size;
   }
   *magnitudes = (size_t)layout.magnitudes;
@@ -152,7 +157,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonWireForm form, c
 */
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
 {
-  const MuonKernels *kernels = MuonArrayKernels(shape);
+  const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
   const size_t       lines = (size_t)count * shape->n, entries = (size_t)count * shape->m;
   size_t             magnitudes;
   char              *s, *P, *Q;
@@ -161,7 +166,7 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, co
   PetscFunctionBegin;
   *fit = PETSC_TRUE;
   if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c->values, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FactorsRead_Private(c, form, shape, count, payload, &magnitudes, &s, &P, &Q));
+  PetscCall(FactorsRead_Private(c, MUON_HOST, form, shape, count, payload, &magnitudes, &s, &P, &Q));
   most = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
   p    = kernels->MaxAbs(lines, 1, P, lines);
   q    = kernels->MaxAbs(entries, 1, Q, entries);
@@ -217,7 +222,7 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, 
   }
   PetscUseTypeMethod(c, layout, Y, &layout);
   PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
-  PetscCall(FactorsRead_Private(c, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
+  PetscCall(FactorsRead_Private(c, Y->memory, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
   for (size_t k = 0; k < magnitudes; k++) {
     char        *column = P + k * Y->n * kernels->size;
     const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];

@@ -23,7 +23,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorResidual_Private(MuonCompressor, const
 PETSC_INTERN PetscErrorCode MuonCompressorTriples_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found, double *norm, int *scale);
 
 /*
-   The payload of factors: in form triples count magnitudes, decreasing, then in either form count columns of P and count columns of Q, which stand behind one another in values. Entry k of values is rounded by entry k of
+   The payload of factors: in form triples count magnitudes, decreasing, then in either form count columns of P and count columns of Q, which stand behind one another in values, in the memory of shape. Entry k of values is rounded by entry k of
    the stream. Triples whose magnitude is written as zero are left out. Uses MUON_WORK_COMPRESSOR_B, where values may be, and changes values
 */
 PETSC_INTERN PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor, MuonWireForm, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[]);

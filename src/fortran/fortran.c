@@ -22,7 +22,7 @@ typedef struct {
   const void *g;
 } FortranArray;
 
-PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], int);
+PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], const char[], int);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
@@ -51,11 +51,21 @@ FortranCreate(MuonCompressor);
 FortranCreate(MuonExchange);
 FortranCreate(MuonAssembly);
 
-/* An optimized PETSc follows a NULL object to its end, and a Fortran program gets one easily: it is what Destroy() leaves */
-PetscErrorCode MuonCheckHandleFortran(void *handle, const char function[], int position)
+/*
+   An optimized PETSc follows any handle to its end. A Fortran program gets NULL easily, which is what Destroy() leaves, and a copy of a handle does not know that its object is gone. The classname is empty for objects of PETSc, of which
+   NULL alone is refused
+*/
+PetscErrorCode MuonCheckHandleFortran(void *handle, const char classname[], const char function[], int position)
 {
+  PetscBool lives = handle != NULL ? PETSC_TRUE : PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCheck(handle != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "%s(): argument %d is an object that was never made or was destroyed (its %%v is -2), expected one that lives", function, position);
+  PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "%s(): argument %d is an object that was never made or was destroyed (its %%v is -2), expected one that lives", function, position);
+  if (classname[0] == '\0') PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonObjectLives_Private(handle, &lives));
+  /* Another object may have got the address meanwhile */
+  if (lives == PETSC_TRUE) PetscCall(PetscStrcmp(((PetscObject)handle)->class_name, classname, &lives));
+  PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_CORRUPT, "%s(): argument %d is no %s that lives, expected one: its %%v is a copy of a handle whose object was destroyed, or of none", function, position, classname);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

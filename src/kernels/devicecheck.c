@@ -139,10 +139,6 @@ static void CheckPasses(Check *s)
   });
   CLOSE("Dot", ulps * norm * other, r = k->Dot(m, n, s->T, ld, s->R, ld));
   CLOSE("IsOrdinary", 0, r = k->IsOrdinary(m, n, s->T, ld));
-  CLOSE("Multiply", ULPS * ((double)m + 2) * s->column[0]->unit * sqrt(s->column[0]->SumSquares(m, 1, s->T, m) * s->column[0]->SumSquares(m, 1, s->R, m)), {
-    k->Multiply(1, 0, n, n, m, 1, s->T, ld, s->R, ld, 0, s->out[c], n);
-    r = Get(s->precision, s->out[c], 0);
-  });
 }
 
 static void CheckSlices(Check *s)
@@ -225,13 +221,68 @@ static void CheckMessages(Check *s)
     s->column[0]->Quantize(d, s->T, 6, s->slice, 7, &stream, 0, s->codes);
     SAME("Dequantize", d * size, k->Dequantize(d, s->codes, 0.013, o));
   }
-  for (int p = 1; p <= 2; p++)
-    SAME("LineLength", 0, {
+  for (int p = 1; p <= 4; p++)
+    CLOSE("LineLength", p < 3 ? 0 : ULPS * (double)(m + 8) / 9007199254740992.0 * s->column[0]->SumAbs(m, 1, s->T, m), {
       MuonKernelLength length = {0, 0};
 
-      r = k->LineLength(m, s->T, p, &length);
-      r += length.fraction + length.exponent;
+      r = k->LineLength(m, s->T, p < 4 ? p : HUGE_VAL, &length);
+      r += ldexp(length.fraction, length.exponent);
     });
+}
+
+/* The Frobenius norm of Q^T Q - D, D having the squares of sizes on its diagonal, or ones */
+static double OffDiagonal(const Check *s, size_t m, size_t l, const char *Q, const char *sizes, char *G)
+{
+  s->column[0]->Multiply(1, 0, l, l, m, 1, Q, m, Q, m, 0, G, l);
+  for (size_t j = 0; j < l; j++) {
+    const double size = sizes == NULL ? 1 : Get(s->precision, sizes, j);
+
+    Put(s->precision, G, j * (l + 1), Get(s->precision, G, j * (l + 1)) - size * size);
+  }
+  return sqrt(s->column[0]->SumSquares(l, l, G, l));
+}
+
+/*
+   Products and factors are the vendor's. Products of both columns are compared; factors of each are held against what defines them, since two methods may well differ where a matrix has not as many directions as columns. Bounds are so many
+   roundings of sums of m terms in l columns
+*/
+static void CheckFactors(Check *s)
+{
+  static const int   trans[3][2] = {{1, 0}, {0, 1}, {0, 0}};
+  const MuonKernels *host        = s->column[0];
+  const size_t       m = s->m, q = m < s->n ? m : s->n, l = q < 8 ? q : 8, size = host->size;
+  const double       unit = ULPS * host->unit, norm = sqrt(host->SumSquares(m, l, s->T, m));
+  char              *WT = s->third[0], *S = s->third[1];
+
+  for (int t = 0; t < 3; t++) {
+    const size_t inner = trans[t][0] ? m : trans[t][1] ? s->n : q;
+
+    for (int c = 0; c < 2; c++) s->column[c]->Multiply(trans[t][0], trans[t][1], q, q, inner, 0.7, s->T, s->ld, s->R, s->ld, 0, s->out[c], q);
+    host->Axpby(q, q, -1, s->out[0], q, 1, s->out[1], q);
+    if (!(sqrt(host->SumSquares(q, q, s->out[1], q)) <= unit * (double)(inner + 2) * sqrt(host->SumSquares(m, s->n, s->T, s->ld) * host->SumSquares(m, s->n, s->R, s->ld)))) s->bad = "Multiply";
+  }
+  for (int c = 0; c < 2 && s->bad == NULL; c++) {
+    const MuonKernels *k = s->column[c];
+    char              *Q = s->out[0], *rest = s->out[1], *G = s->more[0];
+    size_t             entries[2] = {0, 0};
+    void              *work;
+
+    (void)k->Orthonormalize(m, l, Q, &entries[0], NULL);
+    (void)k->Rotation(m, l, Q, NULL, NULL, &entries[1], NULL);
+    work = malloc((entries[0] > entries[1] ? entries[0] : entries[1]) * size + 1);
+    if (work == NULL) return;
+    memcpy(Q, s->T, m * l * size);
+    memcpy(rest, s->T, m * l * size);
+    if (k->Orthonormalize(m, l, Q, &entries[0], work) != 0 || !(OffDiagonal(s, m, l, Q, NULL, G) <= 4 * unit * (double)(m * l))) s->bad = "Orthonormalize";
+    host->Multiply(1, 0, l, l, m, 1, Q, m, s->T, m, 0, G, l);
+    host->Multiply(0, 0, m, l, l, -1, Q, m, G, l, 1, rest, m);
+    if (!(sqrt(host->SumSquares(m, l, rest, m)) <= 4 * unit * (double)(m * l) * norm)) s->bad = "Orthonormalize";
+    memcpy(Q, s->T, m * l * size);
+    if (k->Rotation(m, l, Q, WT, S, &entries[1], work) != 0 || !(OffDiagonal(s, l, l, WT, NULL, G) <= 4 * unit * (double)(m * l))) s->bad = "Rotation";
+    host->Multiply(0, 1, m, l, l, 1, s->T, m, WT, l, 0, rest, m);
+    if (!(OffDiagonal(s, m, l, rest, S, G) <= 8 * unit * (double)(m * l) * norm * norm)) s->bad = "Rotation";
+    free(work);
+  }
 }
 
 int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t length, char what[])
@@ -289,6 +340,7 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
     CheckPasses(s);
     CheckSlices(s);
     CheckMessages(s);
+    if (s->bad == NULL) CheckFactors(s);
     free(memory);
   }
   device->stage(0);

@@ -31,11 +31,12 @@ PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or none, in MUON_WORK_LMO_B */
+/* The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or none, in MUON_WORK_LMO_B. SLEPc works on the host */
 static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscScalar **U, PetscScalar **V, double **size, int **exponent, PetscInt *count)
 {
   const size_t m = U != NULL ? MuonArrayRows(&G->here) : 0, n = U != NULL ? (size_t)G->columns : 0;
   PetscReal   *sigma = NULL;
+  MuonMatrix   host  = *G;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)nsv * (2 * sizeof(double) + sizeof(PetscReal) + sizeof(int)), size));
@@ -46,7 +47,9 @@ static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatr
     *V = *U + m * (size_t)nsv;
   }
   PetscCall(MuonSVDSetWorkspace(lmo->svd, lmo->work));
-  PetscCall(MuonSVDCompute(lmo->svd, G, nsv, sigma, U != NULL ? *U : NULL, U != NULL ? *V : NULL, count, &lmo->status));
+  PetscCall(MuonArrayOnHost(&G->here, PETSC_TRUE, &host.here));
+  PetscCall(MuonSVDCompute(lmo->svd, &host, nsv, sigma, U != NULL ? *U : NULL, U != NULL ? *V : NULL, count, &lmo->status));
+  PetscCall(MuonArrayOffHost(&G->here, PETSC_FALSE, &host.here));
   for (PetscInt k = 0; k < *count; k++) (*size)[k] = frexp((double)sigma[k], *exponent + k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

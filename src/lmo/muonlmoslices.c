@@ -232,16 +232,19 @@ PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *norm, PetscInt m, Pets
 
 PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *X, double *value)
 {
-  Slices s;
-  double size;
-  int    exponent;
+  Slices         s;
+  double         size;
+  int            exponent;
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(X->here.memory, &flops));
   PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
   PetscCall(MuonLMOSliceNorms_Private(lmo, &s, norm->p));
   PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, norm->q, &size, &exponent));
   *value = ldexp(size, exponent);
   PetscCall(PetscLogFlops(NormFlops(norm->p, norm->q, (PetscLogDouble)MuonArrayEntries(&X->here), (PetscLogDouble)s.count)));
+  PetscCall(MuonLogDeviceEnd(X->here.memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,8 +292,10 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
   Slices             s;
   double             size;
   int                exponent;
+  PetscLogDouble     flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, G, &s));
   PetscCall(MuonLMOSliceNorms_Private(lmo, &s, MuonLMOConjugate(p)));
   PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, MuonLMOConjugate(q), &size, &exponent));
@@ -319,6 +324,7 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
     }
   }
   PetscCall(PetscLogFlops(ApplyFlops(p, q, (PetscLogDouble)MuonArrayEntries(g), (PetscLogDouble)s.count)));
+  PetscCall(MuonLogDeviceEnd(g->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -73,6 +73,20 @@ static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows in the memory of the devices of many ranks go to the first rank's host, where the decomposition is */
+static PetscErrorCode MuonPolarExactRows_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+{
+  MuonMatrix g = *G, q = *Q;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(&G->here, PETSC_TRUE, &g.here));
+  PetscCall(MuonArrayOnHost(&Q->here, PETSC_FALSE, &q.here));
+  PetscCall(MuonPolarExact_Private(polar, &g, &q));
+  PetscCall(MuonArrayOffHost(&Q->here, polar->status == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE, &q.here));
+  PetscCall(MuonArrayOffHost(&G->here, PETSC_FALSE, &g.here));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   MuonArray      whole = G->here;
@@ -81,7 +95,7 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
 
   PetscFunctionBegin;
   if (G->here.memory == MUON_DEVICE) {
-    PetscCall(MuonPolarExactDevice_Private(polar, G, Q));
+    PetscCall((G->size > 1 ? MuonPolarExactRows_Private : MuonPolarExactDevice_Private)(polar, G, Q));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (polar->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &polar->svd));

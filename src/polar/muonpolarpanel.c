@@ -123,17 +123,23 @@ static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in the other slot */
+/* Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in the other slot. What is in the memory of a device goes through the host's */
 static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards)
 {
-  const PetscBool cut = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
-  void           *blocks;
+  const PetscBool cut  = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
+  const size_t    rows = MuonArrayEntries(&p->G->here), columns = p->s * p->local, size = p->real->size;
+  void           *blocks, *Y = p->Y;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, (p->G->here.rowmajor ? MuonArrayEntries(&p->G->here) : p->s * p->local) * p->real->size, &blocks));
-  if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)p->Y, (char *)blocks));
-  PetscCall(MuonPolarPanelExchange(p, forwards, cut == PETSC_TRUE ? blocks : p->Y, cut == PETSC_TRUE ? p->Y : blocks));
-  if (cut == PETSC_FALSE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)p->Y, (char *)blocks));
+  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, (p->G->here.rowmajor ? rows : columns) * size, &blocks));
+  if (p->real->memory == MUON_DEVICE) {
+    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_A, PetscMax(rows, columns) * size, &Y));
+    MuonDeviceGet()->copy((forwards ? rows : columns) * size, p->Y, Y);
+  }
+  if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
+  PetscCall(MuonPolarPanelExchange(p, forwards, cut == PETSC_TRUE ? blocks : Y, cut == PETSC_TRUE ? Y : blocks));
+  if (cut == PETSC_FALSE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
+  if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy((forwards ? columns : rows) * size, Y, p->Y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,25 +193,36 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, const MuonMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
+/* The triangle moves together in its own place, column j to where the j columns before it end, and back, so that half of the square is sent and nothing allocated */
+static PetscErrorCode MuonPolarPanelSumTriangle(const MuonPolarPanel *p, char *a)
 {
-  const size_t s = p->s, size = p->real->size;
-  char        *a = (char *)A;
+  const size_t s = p->s, size = p->real->size, entries = s * (s + 1) / 2, chunk = (size_t)1 << 30;
 
   PetscFunctionBegin;
-  p->real->gram(p->left, s, p->local, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
-  PetscCall(PetscLogFlops((PetscLogDouble)s * (s + 1) * p->local));
-  if (p->size > 1) {
-    const size_t entries = s * (s + 1) / 2, chunk = (size_t)1 << 30;
+  for (size_t j = 1; j < s; j++) memmove(a + (j * s - j * (j - 1) / 2) * size, a + j * (s + 1) * size, (s - j) * size);
+  for (size_t done = 0; done < entries; done += chunk) {
+    const size_t count = PetscMin(chunk, entries - done);
 
-    /* The triangle moves together in its own place, column j to where the j columns before it end, and back, so that half of the square is sent and nothing allocated */
-    for (size_t j = 1; j < s; j++) memmove(a + (j * s - j * (j - 1) / 2) * size, a + j * (s + 1) * size, (s - j) * size);
-    for (size_t done = 0; done < entries; done += chunk) {
-      const size_t count = PetscMin(chunk, entries - done);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)count, size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
+  }
+  for (size_t j = s - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)count, size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
-    }
-    for (size_t j = s - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
+PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
+{
+  const size_t bytes = p->s * p->s * p->real->size;
+  void        *host;
+
+  PetscFunctionBegin;
+  p->real->gram(p->left, p->s, p->local, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
+  PetscCall(PetscLogFlops((PetscLogDouble)p->s * (p->s + 1) * p->local));
+  if (p->size > 1 && p->real->memory == MUON_HOST) PetscCall(MuonPolarPanelSumTriangle(p, (char *)A));
+  else if (p->size > 1) {
+    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_F, bytes, &host));
+    MuonDeviceGet()->copy(bytes, A, host);
+    PetscCall(MuonPolarPanelSumTriangle(p, (char *)host));
+    MuonDeviceGet()->copy(bytes, host, A);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,10 +62,10 @@ PetscErrorCode MuonArrayZero(const MuonArray *array)
 PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
-  *host = *array;
-  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  *host        = MuonArrayLike(array, array->precision, NULL);
+  *host        = *array;
   host->memory = MUON_HOST;
+  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  host->ld = array->m;
   PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
   if (read) MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host->data);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -115,19 +115,21 @@ PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   const PetscScalar *read;
   PetscScalar       *data;
   MuonArray          here;
+  PetscMemType       memtype;
   PetscMPIInt        size;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &rows, NULL));
   PetscCall(MatGetSize(A, NULL, &columns));
   PetscCall(MatDenseGetLDA(A, &ld));
-  if (write) PetscCall(MatDenseGetArray(A, &data));
+  if (write) PetscCall(MatDenseGetArrayAndMemType(A, &data, &memtype));
   else {
-    PetscCall(MatDenseGetArrayRead(A, &read));
+    PetscCall(MatDenseGetArrayReadAndMemType(A, &read, &memtype));
     data = (PetscScalar *)read;
   }
-  here    = MuonArrayOfScalars(rows, columns, data, ld);
-  *matrix = MuonMatrixOfArray(&here);
+  here        = MuonArrayOfScalars(rows, columns, data, ld);
+  here.memory = PetscMemTypeDevice(memtype) ? MUON_DEVICE : MUON_HOST;
+  *matrix     = MuonMatrixOfArray(&here);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size > 1) {
     matrix->comm = PetscObjectComm((PetscObject)A);
@@ -146,8 +148,9 @@ PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   const PetscScalar *read = data;
 
   PetscFunctionBegin;
-  if (write) PetscCall(MatDenseRestoreArray(A, &data));
-  else PetscCall(MatDenseRestoreArrayRead(A, &read));
+  if (write && matrix->here.memory == MUON_DEVICE) PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* not every release does */
+  if (write) PetscCall(MatDenseRestoreArrayAndMemType(A, &data));
+  else PetscCall(MatDenseRestoreArrayReadAndMemType(A, &read));
   matrix->here.data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,6 +186,7 @@ PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
   PetscInt       rows, columns;
   PetscBool      seqdense;
   MuonMatrix     matrix;
+  MuonArray      host;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
@@ -190,7 +194,9 @@ PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
   PetscCall(MatGetSize(A, &rows, &columns));
   PetscCheck(rows == m && columns == n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "Matrix of %" PetscInt_FMT " x %" PetscInt_FMT " entries for a copy, expected %" PetscInt_FMT " x %" PetscInt_FMT, rows, columns, m, n);
   PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
-  MuonArrayCopyMatrix(array, &matrix.here);
+  PetscCall(MuonArrayOnHost(array, PETSC_TRUE, &host));
+  MuonArrayCopyMatrix(&host, &matrix.here);
+  PetscCall(MuonArrayOffHost(array, PETSC_FALSE, &host));
   PetscCall(MuonMatRestoreMatrix(A, PETSC_TRUE, &matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

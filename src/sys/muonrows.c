@@ -49,7 +49,7 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
+static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
 {
   const PetscBool direct = MuonRowsArePacked(whole);
   void *const     data   = direct ? whole->data : packed->data;
@@ -75,5 +75,20 @@ PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const Muon
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
   if (direct == PETSC_FALSE) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
+{
+  MuonArray r, w, p;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(rows, PETSC_TRUE, &r));
+  PetscCall(MuonArrayOnHost(whole, PETSC_FALSE, &w));
+  PetscCall(MuonArrayOnHost(packed, PETSC_FALSE, &p));
+  PetscCall(MuonRowsGatherHost_Private(comm, ranges, &r, &w, &p, bytes));
+  PetscCall(MuonArrayOffHost(packed, PETSC_FALSE, &p));
+  PetscCall(MuonArrayOffHost(whole, PETSC_TRUE, &w));
+  PetscCall(MuonArrayOffHost(rows, PETSC_FALSE, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,10 +1,16 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
+/* Beside the memories MUON_HOST and MUON_DEVICE: what a device copies is in pages of the host that stay where they are */
+enum {
+  PINNED   = MUON_DEVICE + 1,
+  MEMORIES = PINNED + 1
+};
+
 /* By memory: a slot has a buffer in each that was asked for */
 struct _n_MuonWorkspace {
   PetscInt refct;
-  size_t   bytes[2][MUON_WORK_MAX];
-  void    *buffer[2][MUON_WORK_MAX];
+  size_t   bytes[MEMORIES][MUON_WORK_MAX];
+  void    *buffer[MEMORIES][MUON_WORK_MAX];
   size_t   batch;
 
   PetscObjectList kept;
@@ -26,21 +32,47 @@ PetscErrorCode MuonWorkspaceReference(MuonWorkspace work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonWorkspaceFree_Private(int memory, void **buffer)
+{
+  PetscFunctionBegin;
+  if (memory != PINNED) PetscCall(MuonMemoryFree((MuonMemory)memory, *buffer));
+  else if (*buffer != NULL) MuonDeviceGet()->unpin(*buffer);
+  *buffer = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The contents of a slot that has to grow are lost: a slot is scratch, not state. pointer is the address of a pointer to any type */
-PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
+static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
 {
   size_t *has    = &work->bytes[memory][slot];
   void  **buffer = &work->buffer[memory][slot];
 
   PetscFunctionBegin;
   if (*has < bytes) {
-    PetscCall(MuonMemoryFree(memory, *buffer));
-    *buffer = NULL;
-    *has    = 0;
-    PetscCall(MuonMemoryAllocate(memory, bytes, buffer));
+    PetscCall(MuonWorkspaceFree_Private(memory, buffer));
+    *has = 0;
+    if (memory != PINNED) PetscCall(MuonMemoryAllocate((MuonMemory)memory, bytes, buffer));
+    else {
+      *buffer = MuonDeviceGet()->pin(bytes);
+      PetscCheck(*buffer != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "The host has no room for %zu bytes more that a device copies", bytes);
+    }
     *has = bytes;
   }
   *(void **)pointer = *buffer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet_Private(work, (int)memory, slot, bytes, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet_Private(work, memory == MUON_HOST ? (int)MUON_HOST : PINNED, slot, bytes, pointer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +108,9 @@ PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;
   *bytes = 0;
-  for (int slot = 0; slot < MUON_WORK_MAX; slot++) *bytes += work->bytes[MUON_HOST][slot] + work->bytes[MUON_DEVICE][slot];
+  for (int memory = 0; memory < MEMORIES; memory++) {
+    for (int slot = 0; slot < MUON_WORK_MAX; slot++) *bytes += work->bytes[memory][slot];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,9 +122,8 @@ PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *work)
     *work = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int slot = 0; slot < MUON_WORK_MAX; slot++) {
-    PetscCall(MuonMemoryFree(MUON_HOST, (*work)->buffer[MUON_HOST][slot]));
-    PetscCall(MuonMemoryFree(MUON_DEVICE, (*work)->buffer[MUON_DEVICE][slot]));
+  for (int memory = 0; memory < MEMORIES; memory++) {
+    for (int slot = 0; slot < MUON_WORK_MAX; slot++) PetscCall(MuonWorkspaceFree_Private(memory, &(*work)->buffer[memory][slot]));
   }
   PetscCall(PetscObjectListDestroy(&(*work)->kept));
   PetscCall(PetscFree(*work));

@@ -1,5 +1,6 @@
 /*
-   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz on matrices of one shape at a time. tests/device_order.c compares the order.
+   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz on matrices of one shape at a time; layers that AdamW moves send all they have. tests/device_order.c
+   compares the order.
 */
 #pragma once
 
@@ -116,39 +117,74 @@ static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_
 typedef struct {
   size_t         m, n, count;
   void          *W, *G, *M, *T, *Gj, *Gs, *sum, *X, *Xnew;
+  void          *mean, *square, *newmean, *newsquare; /* where AdamW moves it, else NULL */
   unsigned char *bits, *down;
   float         *values, *kept;
 } StepLayer;
 
-static inline void StepLayerCreate(size_t m, size_t n, double ratio, StepLayer *layer)
+static inline void StepLayerCreate(size_t m, size_t n, double ratio, int adamw, StepLayer *layer)
 {
   const MuonKernelReal *single = MuonKernelRealOfDevice("single");
   const size_t          d      = m * n;
-  void                **all[]  = {&layer->M, &layer->T, &layer->Gj, &layer->Gs, &layer->sum, &layer->X, &layer->Xnew};
+  void                **all[] = {&layer->sum, &layer->X, &layer->Xnew, &layer->M, &layer->T, &layer->Gj, &layer->Gs}, **moments[] = {&layer->mean, &layer->square, &layer->newmean, &layer->newsquare};
 
+  memset(layer, 0, sizeof(*layer));
   layer->m     = m;
   layer->n     = n;
   layer->count = (size_t)(ratio * (double)d) + 1;
   layer->W     = Uniform(single, d, 1);
   layer->G     = Uniform(single, d, 2);
-  for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
-    *all[k] = Allocated(d * sizeof(float));
-    device->zero(d * sizeof(float), *all[k]);
+  for (size_t k = 0; k < 7; k++) {
+    void **array = k < 3 || !adamw ? all[k] : moments[k - 3];
+
+    *array = Allocated(d * sizeof(float));
+    device->zero(d * sizeof(float), *array);
   }
   device->copy(d * sizeof(float), layer->W, layer->X);
-  layer->bits   = (unsigned char *)malloc(2 * ((d + 63) / 64 * 8));
+  layer->bits   = (unsigned char *)device->pin(2 * ((d + 63) / 64 * 8));
   layer->down   = layer->bits + (d + 63) / 64 * 8;
-  layer->values = (float *)malloc(2 * (layer->count + d) * sizeof(float));
+  layer->values = (float *)device->pin(2 * (layer->count + d) * sizeof(float));
   layer->kept   = layer->values + layer->count + d;
 }
 
 static inline void StepLayerDestroy(StepLayer *layer)
 {
-  void *all[] = {layer->W, layer->G, layer->M, layer->T, layer->Gj, layer->Gs, layer->sum, layer->X, layer->Xnew};
+  void *all[] = {layer->W, layer->G, layer->M, layer->T, layer->Gj, layer->Gs, layer->sum, layer->X, layer->Xnew, layer->mean, layer->square, layer->newmean, layer->newsquare};
 
   for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) device->release(all[k]);
-  free(layer->bits);
-  free(layer->values);
+  device->unpin(layer->bits);
+  device->unpin(layer->values);
+}
+
+/* The entries of a message that is on the host */
+static inline void Scatter(const StepLayer *x, const unsigned char *bits, const float *values, int add, void *Y)
+{
+  float *there = (float *)Room(0, x->count * sizeof(float));
+
+  device->copy(x->count * sizeof(float), values, there);
+  MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Scatter(x->m, x->n, bits, 0, x->m * x->n, there, add, 1, Y, x->m);
+}
+
+/* All entries as they are, in the strips of the driver: to a message, or from it */
+static inline void StepWhole(const StepLayer *x, int encode, void *array, float *message)
+{
+  const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
+  const size_t       d = x->m * x->n, strip = (size_t)1 << 20;
+
+  for (size_t first = 0; first < d; first += strip) {
+    const size_t some = d - first < strip ? d - first : strip;
+
+    if (encode) kernels->Residual(x->m, x->n, array, x->m, NULL, 0, first, some, message + first);
+    else kernels->Spread(x->m, x->n, first, some, message + first, 0, 1, array, x->m);
+  }
+}
+
+static inline void StepSwap(void **a, void **b)
+{
+  void *swap = *a;
+
+  *a = *b;
+  *b = swap;
 }
 
 static inline size_t Least(size_t a, size_t b)
@@ -173,6 +209,7 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
   void       **Q    = (void **)calloc((size_t)layers, sizeof(*Q));
   char        *done = (char *)calloc((size_t)layers, 1);
 
+  for (int l = 0; l < layers; l++) done[l] = layer[l].mean != NULL;
   for (;;) {
     const StepLayer *first = NULL;
     size_t           count = 0, s, most, size;
@@ -203,6 +240,29 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
   free(G);
 }
 
+/* The steps of all layers that AdamW does not move: the driver takes them when it comes to the first */
+static inline void StepMuon(const MuonKernelReal *real, int layers, StepLayer *layer)
+{
+  const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
+
+  for (int l = 0; l < layers; l++) {
+    if (layer[l].mean == NULL) (void)kernels->IsOrdinary(layer[l].m, layer[l].n, layer[l].sum, layer[l].m);
+  }
+  Factors(real, layers, layer);
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean != NULL) continue;
+    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
+    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, 0.02, x->Xnew, x->m, x->Xnew, x->m);
+  }
+}
+
 static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer)
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
@@ -210,48 +270,51 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
+    if (x->mean != NULL) continue;
     (void)kernels->Momentum(x->m, x->n, 0.9, x->M, x->m, 0.1, x->G, x->m, x->T, x->m);
   }
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
-    (void)kernels->Top(x->m, x->n, x->T, x->m, x->Gj, x->m, x->count, x->bits, x->values, NULL);
+    if (x->mean != NULL) StepWhole(x, 1, x->G, x->values);
+    else (void)kernels->Top(x->m, x->n, x->T, x->m, x->Gj, x->m, x->count, x->bits, x->values, NULL);
   }
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
+    if (x->mean != NULL) {
+      StepWhole(x, 0, x->sum, x->values);
+      continue;
+    }
     device->zero(x->m * x->n * sizeof(float), x->sum);
-    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 0, 1, x->sum, x->m);
+    Scatter(x, x->bits, x->values, 0, x->sum);
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
   }
-  for (int l = 0; l < layers; l++) (void)kernels->IsOrdinary(layer[l].m, layer[l].n, layer[l].sum, layer[l].m);
-  Factors(real, layers, layer);
+  StepMuon(real, layers, layer);
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
-    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
-    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
-  }
-  for (int l = 0; l < layers; l++) (void)kernels->Momentum(layer[l].m, layer[l].n, 1, layer[l].X, layer[l].m, 0.02, layer[l].Xnew, layer[l].m, layer[l].Xnew, layer[l].m);
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
-    (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
+    if (x->mean != NULL) (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
   }
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
-    void      *swap;
 
-    kernels->Scatter(x->m, x->n, x->bits, 0, x->m * x->n, x->values, 1, 1, x->Gj, x->m);
-    kernels->Scatter(x->m, x->n, x->down, 0, x->m * x->n, x->kept, 1, 1, x->W, x->m);
-    swap    = x->Gs;
-    x->Gs   = x->sum;
-    x->sum  = swap;
-    swap    = x->M;
-    x->M    = x->T;
-    x->T    = swap;
-    swap    = x->X;
-    x->X    = x->Xnew;
-    x->Xnew = swap;
+    if (x->mean != NULL) StepWhole(x, 1, x->Xnew, x->kept);
+    else (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    StepSwap(&x->X, &x->Xnew);
+    if (x->mean != NULL) {
+      StepWhole(x, 0, x->W, x->kept);
+      StepSwap(&x->mean, &x->newmean);
+      StepSwap(&x->square, &x->newsquare);
+      continue;
+    }
+    Scatter(x, x->bits, x->values, 1, x->Gj);
+    Scatter(x, x->down, x->kept, 1, x->W);
+    StepSwap(&x->Gs, &x->sum);
+    StepSwap(&x->M, &x->T);
   }
 }

@@ -107,8 +107,9 @@ class Pages(unittest.TestCase):
       self.assertIn(part, text)
 
   def test_roff(self):
-    text = manual.page_roff(self.references["MuonXSetNumber"], {}, "1.2.3")
-    for part in ('.TH "MuonXSetNumber" 3 "" "PetscMuon 1.2.3"', "MuonXSetNumber \\- Sets the number, see \\fBMuonX\\fP", ".TP\n\\fB\\-muon_x_number n\\fP\nthe number, 7 by default", "the number sigma_(ij)^2", "\n    .c\n"):
+    text = manual.page_roff(self.references["MuonXSetNumber"], manual.uses_of(self.sources, self.references), "1.2.3")
+    for part in ('.TH "MuonXSetNumber" 3 "" "PetscMuon 1.2.3"', "MuonXSetNumber \\- Sets the number, see \\fBMuonX\\fP", ".TP\n\\fB\\-muon_x_number n\\fP\nthe number, 7 by default", "the number sigma_(ij)^2", "\n    .c\n",
+                 ".SH EXAMPLES\ntutorials/u.c, in share/petscmuon", ".SH TESTS\ntests/t.c, in the source"):
       self.assertIn(part, text)
     self.assertFalse(re.search(r"^\.(?!TH|SH|PP|TP|nf|fi)", text, re.M))
 

@@ -12,6 +12,7 @@ typedef struct {
   PetscInt         rows, columns; /* of the whole matrix */
   const PetscInt  *ranges;        /* size + 1 of them: rank r has rows ranges[r]..ranges[r+1], which may be none */
   MuonPrecision    precision;     /* of the rows in memory, */
+  MuonMemory       memory;        /* which memory that is, */
   int              rowmajor;      /* and whether they are its lines */
   MuonAssemblyKind kind;
   PetscLogDouble   flops; /* of the oracle on the whole */

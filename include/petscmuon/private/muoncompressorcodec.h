@@ -31,9 +31,9 @@ PETSC_EXTERN double MuonCompressorCodecLimit_Private(MuonWireValues, MuonPrecisi
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, PetscInt64 count, const void *x, PetscInt64 first, unsigned char to[]);
 /* Values first ... first + count - 1 of a section; first is a multiple of 8 */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x);
-/* A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones are rounded. Uses MUON_WORK_COMPRESSOR_C */
+/* A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones are rounded; they are on the host. Uses MUON_WORK_COMPRESSOR_C */
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
-/* Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else. Uses MUON_WORK_COMPRESSOR_A */
+/* Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else. Uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device */
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
 /* Whether entries of a precision can be the values of a section that is valid otherwise: no sender of floats writes numbers in double that are none */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscBool *);
@@ -46,6 +46,13 @@ typedef enum {
   MUON_COMPRESSOR_ROUND_NEAREST,
   MUON_COMPRESSOR_ROUND_DOWN
 } MuonCompressorRounding;
+/*
+   Values in the memory of a device, as ValuesEncode and ValuesDecode have those on the host; natural codes are rounded as told. Fetch brings values to the host in the precision from which the codec goes on, which it tells. They use
+   MUON_WORK_COMPRESSOR_D of the device and of what it copies
+*/
+PETSC_EXTERN PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorFarDecode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
+PETSC_EXTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWireValues, size_t count, const void *x, MuonPrecision *, void **near);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
 /* Sets the status where an entry of T - R cannot be written */

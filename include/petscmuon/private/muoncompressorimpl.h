@@ -128,6 +128,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompres
 PETSC_EXTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
+/* Whether one of the numbers of all types, ratio, rank or bits, changes anything for the type that it has */
+PETSC_INTERN PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor, const char number[], PetscBool *does);
 /* For types whose data is one allocation */
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroyData(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);

@@ -20,7 +20,7 @@ typedef struct {
   double status, nans, loss, dual, up, down;
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
-  double asked;   /* this rank has a gradient of some layer, or the caller said that it has none */
+  double asked;   /* the first active layer that this rank has no gradient of, where the caller did not say so; their number where there is none, -1 where it has no gradient at all */
   double save;    /* this rank was asked for a checkpoint */
   double votes;   /* sum of |votes| over the entries on which this rank counted them, over workers and entries of all layers that vote */
 } MuonRecord;
@@ -222,9 +222,15 @@ struct _p_Muon {
   PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
   MuonConvergedReason reason;
   MuonLayer           drifted; /* with MUON_DIVERGED_WEIGHTS, else NULL */
-  MuonTraffic         traffic;
-  PetscObjectState    chosen;  /* the sum of the states of all objects that have options, when texts was computed */
-  unsigned int        choices; /* hash of what these say */
+  struct {
+    PetscInt    phase, at; /* of the round: that at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for none. What failed in one phase makes others fail in later ones */
+    MuonLayer   layer;     /* at which, of this rank, and then of rank; NULL where it was none */
+    PetscMPIInt rank;      /* the first that failed, -1 for none */
+    const char *what;
+  } failed;
+  MuonTraffic      traffic;
+  PetscObjectState chosen;  /* the sum of the states of all objects that have options, when texts was computed */
+  unsigned int     choices; /* hash of what these say */
 
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
@@ -275,6 +281,21 @@ static inline size_t MuonScratchBytes(const MuonArray *shape)
   const size_t unit = 256;
 
   return (MuonArrayBytes(shape) + unit - 1) / unit * unit;
+}
+
+/* Where this rank's status ceased to be MUON_STATUS_OK */
+static inline void MuonNoteStatus(Muon muon, MuonLayer layer, MuonStatus status)
+{
+  if (status == MUON_STATUS_OK || muon->failed.at >= 0) return;
+  muon->failed.at    = muon->failed.phase;
+  muon->failed.layer = layer;
+}
+
+/* On all ranks alike */
+static inline void MuonNextPhase(Muon muon, MuonStatus status)
+{
+  MuonNoteStatus(muon, NULL, status);
+  muon->failed.phase++;
 }
 
 /* The rows of the piece out of an array of those rows of the layer that are here in memory */
@@ -334,6 +355,8 @@ PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[]
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* The key without prefix that is most like this one; for Python */
+PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], size_t, char text[]);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 /* Tells -info what was decided at the set-up */
@@ -344,13 +367,14 @@ PETSC_EXTERN PetscErrorCode MuonGetStepInfo(Muon, MuonLayer, MuonLayerStepInfo *
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
 /* Weights that differ where they must not: looked for in the round of each step; the first layer where a slice of them does. Collective */
 PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonDescribeDrifted_Private(Muon, size_t, char[]);
 PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
 PETSC_INTERN PetscErrorCode MuonFindDrifted_Private(Muon, PetscInt slice, MuonLayer *);
 /* What a layer takes over from the optimizer where it has no choice of its own */
 PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
+/* The first choice that differs between the ranks, in words; collective */
+PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
 PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
 /* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
@@ -394,6 +418,8 @@ PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
+/* What a reason below zero has to say beside its name: what failed, and where */
+PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
 /* All state of an optimizer, piece by piece, in one order */
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 /* Votes: what the rest of the driver does of a group by messages of each piece */

@@ -27,6 +27,35 @@ static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes,
 }
 
 /*
+   What is done between Begin and End in the memory of a device is in the GPU columns of -log_view: the flops that were logged meanwhile and, with -log_view_gpu_time, the time. PETSc has one clock for it: phases do not nest. Work on
+   the host, and a PETSc that was built without devices, has no such columns
+*/
+static inline PetscErrorCode MuonLogDeviceBegin(MuonMemory memory, PetscLogDouble *flops)
+{
+  PetscFunctionBegin;
+  *flops = 0;
+  if (memory != MUON_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetFlops(flops));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MuonLogDeviceEnd(MuonMemory memory, PetscLogDouble flops)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBegin;
+  if (memory != MUON_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscGetFlops(&now));
+  flops = now - flops;
+#if PetscDefined(USE_LOG) && PetscDefined(HAVE_DEVICE)
+  MuonAddLogDouble(petsc_gflops, flops);
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    Scratch memory that the objects working on the layers one after the other share: there is one such arena in an optimizer, not one for each layer.
    A slot holds one buffer that only grows. Whoever takes a slot may use it until control returns to its caller; the slots of different floors differ,
    so that a caller's buffer survives the calls that it makes.
@@ -50,6 +79,7 @@ typedef enum {
   MUON_WORK_COMPRESSOR_C,
   MUON_WORK_COMPRESSOR_D,
   MUON_WORK_COMPRESSOR_E, /* a message in plain codecs */
+  MUON_WORK_COMPRESSOR_F,
   MUON_WORK_LMO_A,
   MUON_WORK_LMO_B,
   MUON_WORK_LMO_C,
@@ -70,6 +100,8 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
 /* The same in a memory: the slots of host and device are two */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
+/* On the host: what is copied from a memory and to it, in pages that stay where they are where that is the memory of a device; such a slot is a third one */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
 /* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
@@ -103,8 +135,8 @@ typedef struct {
 /* An array of PETSc's scalars that somebody else owns: m x n, column-major */
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
-   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory. Get and Restore stand in pairs; a matrix that is only read keeps its state. Nothing behind the border asks a
-   Mat for its entries
+   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory, that of a device where their type has it. Get and Restore stand in pairs; a matrix that is only read keeps its
+   state. Nothing behind the border asks a Mat for its entries
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
@@ -312,3 +344,8 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
+
+/* An object of a class of the library says when it has its header, and when it is about to lose it. Any address may be asked about */
+PETSC_INTERN PetscErrorCode MuonObjectBegins_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectEnds_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectLives_Private(const void *, PetscBool *);

@@ -27,6 +27,7 @@ PetscErrorCode MuonAssemblyCreate(MPI_Comm comm, MuonAssembly *assembly)
   *assembly = NULL;
   PetscCall(MuonAssemblyInitializePackage());
   PetscCall(PetscHeaderCreate(a, MUONASSEMBLY_CLASSID, "MuonAssembly", "Assembly of matrices from their rows", "MuonAssembly", comm, MuonAssemblyDestroy, MuonAssemblyView));
+  PetscCall(MuonObjectBegins_Private((PetscObject)a));
   a->precision  = MUON_ASSEMBLY_PRECISION_NATIVE;
   a->assignment = MUON_EXCHANGE_ASSIGNMENT_LPT;
   a->warmup     = 5;
@@ -156,7 +157,8 @@ PetscErrorCode MuonAssemblyIsFixed_Private(MuonAssembly assembly, PetscBool *flg
 PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly assembly, size_t length, char text[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "%s %s %" PetscInt_FMT " %" PetscInt_FMT, MuonAssemblyPrecisions[assembly->precision], MuonExchangeAssignments[assembly->assignment], assembly->chunk, assembly->warmup));
+  PetscCall(PetscSNPrintf(text, length, "-muon_assembly_precision %s -muon_assembly_assignment %s -muon_assembly_chunk %" PetscInt_FMT " -muon_assembly_warmup %" PetscInt_FMT, MuonAssemblyPrecisions[assembly->precision],
+                          MuonExchangeAssignments[assembly->assignment], assembly->chunk, assembly->warmup));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -669,6 +671,7 @@ PetscErrorCode MuonAssemblyDestroy(MuonAssembly *assembly)
   PetscCall(MuonWorkspaceDestroy(&(*assembly)->work));
   MuonTransportFree(&(*assembly)->transport);
   PetscCallMPI(MPI_Comm_free(&(*assembly)->comm));
+  PetscCall(MuonObjectEnds_Private((PetscObject)*assembly));
   PetscCall(PetscHeaderDestroy(assembly));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

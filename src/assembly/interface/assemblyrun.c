@@ -24,7 +24,7 @@ static uint64_t MuonAssemblyRowBytes_Private(MuonAssembly assembly, const MuonAs
   return (entries * MuonAssemblyEntryBytes_Private(assembly, item, back) + 7) / 8 * 8;
 }
 
-/* The rows of an item that a rank has, without gaps, in memory or in none */
+/* The rows of an item that a rank has, without gaps, in memory of the host or in none */
 static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, PetscInt rows, MuonPrecision precision, void *data)
 {
   MuonArray array;
@@ -39,7 +39,7 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   return array;
 }
 
-static void MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
+static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
 {
   const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, back), bytes = entry * MuonArrayEntries(X);
 
@@ -66,7 +66,19 @@ static void MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyIt
   }
 }
 
-static void MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
+/* What is in the memory of a device passes through the host's, where messages are */
+static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
+{
+  MuonArray host;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(X, PETSC_TRUE, &host));
+  MuonAssemblyPackHost_Private(assembly, item, &host, back, to);
+  PetscCall(MuonArrayOffHost(X, PETSC_FALSE, &host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
 {
   const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, PETSC_FALSE);
 
@@ -91,6 +103,17 @@ static void MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssembly
       from += 2 * to.m;
     }
   }
+}
+
+static PetscErrorCode MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
+{
+  MuonArray host;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(Y, PETSC_FALSE, &host));
+  MuonAssemblyUnpackHost_Private(assembly, item, from, &host);
+  PetscCall(MuonArrayOffHost(Y, PETSC_TRUE, &host));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Regions one after the other, in the order of ranks; returns their bytes */
@@ -272,7 +295,7 @@ static PetscErrorCode MuonAssemblyGather_Private(MuonAssembly assembly, const Mu
     PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER) to = MuonAssemblyTake_Private(assembly, item, all, me, me, PETSC_FALSE);
     else to = MuonAssemblyTake_Private(assembly, item, owner == me ? in : out, owner, me, PETSC_FALSE);
-    MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, to);
+    PetscCall(MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, to));
     PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   }
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
@@ -338,12 +361,13 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+  G.memory = item->memory;
   PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_A, &G, item->precision, &G));
   PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_B, &G, item->precision, &D));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
     const MuonArray part = MuonArrayPart(&G, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
 
-    MuonAssemblyUnpack_Private(assembly, item, MuonAssemblyTake_Private(assembly, item, from, r, r, PETSC_FALSE), &part);
+    PetscCall(MuonAssemblyUnpack_Private(assembly, item, MuonAssemblyTake_Private(assembly, item, from, r, r, PETSC_FALSE), &part));
   }
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   wholeG = MuonMatrixOfArray(&G);
@@ -354,7 +378,7 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
     const MuonArray part = MuonArrayPart(&D, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
 
     if (r != me && item->kind == MUON_ASSEMBLY_ALLGATHER) continue;
-    MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, r == me ? &flight->in : &flight->out, r, r, PETSC_TRUE));
+    PetscCall(MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, r == me ? &flight->in : &flight->out, r, r, PETSC_TRUE)));
   }
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -425,12 +449,19 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
   PetscCall(MuonAssemblyWait_Private(assembly, scatter));
   for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
     const MuonAssemblyItem *item = &assembly->item[k];
-    MuonArray               D;
+    MuonArray               D, there;
 
     if (item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER) {
       unsigned char *from = MuonAssemblyTake_Private(assembly, item, &scatter->in, item->kind == MUON_ASSEMBLY_OWNER ? assembly->owner[k] : me, me, PETSC_TRUE);
 
       D = MuonAssemblyRowsArray_Private(item, item->ranges[me + 1] - item->ranges[me], item->precision, from);
+      if (item->memory == MUON_DEVICE) {
+        there        = D;
+        there.memory = MUON_DEVICE;
+        PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_B, &there, item->precision, &there));
+        MuonDeviceGet()->copy(MuonArrayBytes(&D), from, there.data);
+        D = there;
+      }
       PetscCall((*client->output)(client->ctx, k, &D));
     } else PetscCall(MuonAssemblyPass_Private(assembly, client, k));
   }

@@ -30,6 +30,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscAssertPointer(newc, 2);
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
+  PetscCall(MuonObjectBegins_Private((PetscObject)c));
   c->ratio     = 0.1;
   c->rank      = PETSC_DETERMINE;
   c->bits      = 4;
@@ -614,6 +615,31 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a type says of itself changes with the numbers that it goes by */
+PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char number[], PetscBool *does)
+{
+  const PetscReal ratio = c->ratio;
+  const PetscInt  rank = c->rank, bits = c->bits;
+  char            before[256], after[256];
+  PetscBool       same, is;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorDescribe_Private(c, sizeof(before), before));
+  PetscCall(PetscStrcmp(number, "ratio", &is));
+  if (is) c->ratio = ratio / 2;
+  PetscCall(PetscStrcmp(number, "rank", &is));
+  if (is) c->rank = rank == 1 ? 2 : 1;
+  PetscCall(PetscStrcmp(number, "bits", &is));
+  if (is) c->bits = bits == 2 ? 3 : 2;
+  PetscCall(MuonCompressorDescribe_Private(c, sizeof(after), after));
+  c->ratio = ratio;
+  c->rank  = rank;
+  c->bits  = bits;
+  PetscCall(PetscStrcmp(before, after, &same));
+  *does = PetscNot(same);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
    MuonCompressorSetStream - Sets whose messages a compressor writes or reads
 
@@ -806,6 +832,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
+  PetscCall(MuonObjectEnds_Private((PetscObject)*c));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -190,6 +190,7 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
     PetscInt64           things = 0;
     unsigned             before, after;
     unsigned char       *plain;
+    PetscLogDouble       flops;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, T, &block));
     tb = MuonCompressorBlock_Private(T, &block);
@@ -205,7 +206,9 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
       plain = opened->room + (own != NULL ? plainbytes : 0);
     }
     before = MuonWireMessageHeaderBytes(&header);
+    PetscCall(MuonLogDeviceBegin(T->memory, &flops));
     PetscUseTypeMethod(c, encode, &tb, R != NULL ? &rb : NULL, &things, plain + before);
+    PetscCall(MuonLogDeviceEnd(T->memory, flops));
     if (c->status != MUON_STATUS_OK) break;
     /* How long the header is, is known now: a message of less than all may have a shorter one */
     PetscCall(MuonCompressorHeader_Private(c, &layout, things, &header));
@@ -306,11 +309,14 @@ PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor c, const MuonOpened *op
     MuonArray       array;
     MuonBlock       block;
     MuonWireMessage header;
+    PetscLogDouble  flops;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, Y, &block));
     array = MuonCompressorBlock_Private(Y, &block);
     (void)MuonWireMessageRead(at, opened->bytes - (size_t)(at - opened->data), &header);
+    PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
     PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
+    PetscCall(MuonLogDeviceEnd(Y->memory, flops));
     at += MuonWireMessageBytes(&header);
   }
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));

@@ -613,5 +613,6 @@ PetscErrorCode MuonExchangeGetMemory(MuonExchange exchange, PetscLogDouble *byte
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   *bytes = 0;
   for (int d = 0; d < 2; d++) *bytes += (PetscLogDouble)exchange->link->way[d].out.capacity + (PetscLogDouble)exchange->link->way[d].in.capacity;
+  for (PetscInt i = 0; i < exchange->nstaged; i++) *bytes += 2.0 * (PetscLogDouble)exchange->staged[i].bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -106,29 +106,80 @@ void FlattenPair(size_t *m, size_t *n, size_t ldt, const void *REAL, size_t ldr)
 constexpr int    DigitBits = 12;
 constexpr size_t Digits = (size_t)1 << DigitBits, Stretch = 16384;
 
-/* How often each digit occurs among the keys that begin with prefix; a team has a stretch of the entries */
+/* Of an absolute value */
+template <class K> KOKKOS_INLINE_FUNCTION constexpr int KeyBits()
+{
+  return 8 * (int)sizeof(K) - 1;
+}
+
+/* How far a radix selection is: with what bits keys begin, how many of those that begin so are wanted, 0 where all of them are, how many bits are not known; whether a key is that of a number */
+struct Search {
+  uint64_t                   prefix, wanted;
+  int                        above, infinite;
+  KOKKOS_INLINE_FUNCTION int shift() const
+  {
+    return above > DigitBits ? above - DigitBits : 0;
+  }
+  KOKKOS_INLINE_FUNCTION bool over() const
+  {
+    return above == 0 || wanted == 0;
+  }
+};
+
+/* How often each digit occurs among the keys that begin with the prefix; a team has a stretch of the entries */
 template <class K, class REAL> struct Histogram {
   Difference<REAL>    of;
   size_t              entries;
-  int                 shift, above; /* of the digit, and of what is known */
-  uint64_t            prefix;
+  const Search       *search;
   unsigned long long *count;
   using Local = Kokkos::View<unsigned *, Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   KOKKOS_INLINE_FUNCTION void operator()(const Team &team) const
   {
-    const size_t first = (size_t)team.league_rank() * Stretch, end = first + Stretch < entries ? first + Stretch : entries;
-    Local        local(team.team_scratch(0), Digits);
+    const Search   known = *search;
+    const int      shift = known.shift();
+    const size_t   first = (size_t)team.league_rank() * Stretch, end = first + Stretch < entries ? first + Stretch : entries;
+    const uint64_t digits = ((uint64_t)1 << (known.above - shift)) - 1;
+    Local          local(team.team_scratch(0), Digits);
 
+    if (known.over()) return;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)Digits), [&](const int d) { local(d) = 0; });
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)(end - first)), [&](const int i) {
       const uint64_t key = (uint64_t)Magnitude((K)of(first + (size_t)i));
 
-      if (key >> above == prefix) Kokkos::atomic_fetch_add(&local((int)(key >> shift & (((uint64_t)1 << (above - shift)) - 1))), 1u);
+      if (key >> known.above == known.prefix) Kokkos::atomic_fetch_add(&local((int)(key >> shift & digits)), 1u);
     });
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (int)Digits), [&](const int d) {
       if (local(d) != 0) Kokkos::atomic_fetch_add(&count[d], (unsigned long long)local(d));
+    });
+  }
+};
+
+/* The digit with which the last wanted keys go on, by one team: that alone at which the counts from the highest digit on come to what is wanted */
+template <class K> struct Narrow {
+  Search                     *search;
+  const unsigned long long   *count;
+  KOKKOS_INLINE_FUNCTION void operator()(const Team &team) const
+  {
+    const Search known = *search;
+    const int    shift = known.shift(), most = 1 << (known.above - shift);
+    /* Exponents of ones, which the first digit has whole */
+    const int none = known.above == KeyBits<K>() ? ((1 << Bits<K>::exponent) - 1) << (DigitBits - Bits<K>::exponent) : most;
+
+    team.team_barrier();
+    if (known.over()) return;
+    Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, most), [&](const int i, uint64_t &sum, const bool last) {
+      const int      digit = most - 1 - i;
+      const uint64_t here = (uint64_t)count[digit], before = sum;
+
+      sum += here;
+      if (!last || here == 0) return;
+      if (digit >= none) search->infinite = 1;
+      if (before >= known.wanted || sum < known.wanted) return;
+      search->prefix = known.prefix << (known.above - shift) | (uint64_t)digit;
+      search->wanted = sum == known.wanted ? 0 : known.wanted - before;
+      search->above  = shift;
     });
   }
 };
@@ -156,41 +207,33 @@ struct Settle {
 /* Radix selection, from the highest digit: the largest count entries as K compares them */
 template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept)
 {
-  constexpr int keybits = 8 * (int)sizeof(K) - 1;
-  const size_t  entries = m * n, words = Words(entries);
-  uint64_t      prefix = 0, wanted = count;
-  int           above = keybits;
+  const size_t entries = m * n, words = Words(entries);
+  Search       known = {0, count, KeyBits<K>(), 0};
 
   if (entries == 0) return 0;
   FlattenPair(&m, &n, ldt, S, ldr);
   const Pair<REAL>       pair(kernel, m, n, T, ldt, S, ldr);
   Staged<unsigned char>  sb(Writes, bitmap, words * 8);
   Staged<K>              sk(Writes, kept, count);
-  Scratch                histogram(Digits * sizeof(unsigned long long)), scratch(words * 8), offsets(words * sizeof(uint64_t));
+  Scratch                histogram(Digits * sizeof(unsigned long long)), progress(sizeof(known)), scratch(words * 8), offsets(words * sizeof(uint64_t));
   const Difference<REAL> of   = pair.of;
   unsigned char         *bits = sb.get(), *ties = (unsigned char *)Raw((char *)scratch.data());
   uint64_t              *before = (uint64_t *)Raw((char *)offsets.data());
-  unsigned long long     found[Digits];
+  unsigned long long    *found  = (unsigned long long *)Raw((char *)histogram.data());
+  Search                *search = (Search *)Raw((char *)progress.data());
   Teams                  policy(Instance(), (int)((entries + Stretch - 1) / Stretch), Kokkos::AUTO);
 
-  while (above > 0 && wanted > 0) {
-    const int shift = above > DigitBits ? above - DigitBits : 0;
-    size_t    digit = ((size_t)1 << (above - shift)) - 1;
-
-    Kokkos::deep_copy(Instance(), Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(Raw((char *)histogram.data()), sizeof(found)), (char)0);
-    Kokkos::parallel_for(kernel, policy.set_scratch_size(0, Kokkos::PerTeam(Histogram<K, REAL>::Local::shmem_size(Digits))), Histogram<K, REAL>{of, entries, shift, above, prefix, (unsigned long long *)Raw((char *)histogram.data())});
-    Copy(sizeof(found), histogram.data(), found);
-    /* An exponent of ones is in the first digit */
-    for (size_t d = (((size_t)1 << Bits<K>::exponent) - 1) << (DigitBits - Bits<K>::exponent); above == keybits && d < Digits; d++) {
-      if (found[d] != 0) return 1;
-    }
-    for (; found[digit] < wanted; digit--) wanted -= found[digit];
-    prefix = prefix << (above - shift) | digit;
-    above  = shift;
-    if (found[digit] == wanted) wanted = 0; /* all that begin like this */
+  /* The host looks at the end alone; what has nothing left to do returns at once */
+  Copy(sizeof(known), &known, progress.data());
+  for (int bit = 0; bit < KeyBits<K>(); bit += DigitBits) {
+    Kokkos::deep_copy(Instance(), Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>((char *)found, Digits * sizeof(*found)), (char)0);
+    Kokkos::parallel_for(kernel, policy.set_scratch_size(0, Kokkos::PerTeam(Histogram<K, REAL>::Local::shmem_size(Digits))), Histogram<K, REAL>{of, entries, search, found});
+    Kokkos::parallel_for(kernel, Teams(Instance(), 1, Kokkos::AUTO), Narrow<K>{search, found});
   }
-  const uint64_t least = prefix << above;
-  const bool     all   = wanted == 0;
+  Copy(sizeof(known), progress.data(), &known);
+  if (known.infinite) return 1;
+  const uint64_t least = known.prefix << known.above, wanted = known.wanted;
+  const bool     all = wanted == 0;
 
   Each(
     kernel, words, KOKKOS_LAMBDA(const int64_t w) {

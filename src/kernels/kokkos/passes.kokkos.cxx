@@ -74,6 +74,40 @@ bool InRange(double sum)
   return sum > 1e-200 && sum < 1e300;
 }
 
+/* The largest entry of a line, by a team, and the first place where it is; NaN is none */
+template <class REAL> struct LineArgMax {
+  const REAL                 *x;
+  size_t                      m, ldx;
+  double                     *most;
+  int64_t                    *place;
+  KOKKOS_INLINE_FUNCTION void operator()(const Team &team) const
+  {
+    const size_t k     = (size_t)team.league_rank();
+    const REAL  *line  = x + k * ldx;
+    uint64_t     top   = 0;
+    int64_t      first = (int64_t)m;
+
+    Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, (int64_t)m),
+      [&](const int64_t i, uint64_t &best) {
+        const uint64_t key = (uint64_t)Magnitude(line[i]);
+
+        if (key > best && line[i] == line[i]) best = key;
+      },
+      Kokkos::Max<uint64_t>(top));
+    Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, (int64_t)m),
+      [&](const int64_t i, int64_t &at) {
+        if (i < at && (uint64_t)Magnitude(line[i]) == top) at = i;
+      },
+      Kokkos::Min<int64_t>(first));
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      most[k]  = (double)Number<REAL>((typename Bits<REAL>::type)top);
+      place[k] = top == 0 ? -1 : first;
+    });
+  }
+};
+
 /* Numbers of slices, which are on the host or not */
 template <class T> using Slices = Staged<T>;
 
@@ -308,7 +342,7 @@ template <class REAL> void SlicePowers(size_t m, size_t n, const void *X, size_t
 
 template <class REAL> void SliceArgMax(size_t m, size_t n, const void *X, size_t ldx, int across, double *most, int64_t *place)
 {
-  const size_t            slices = across ? m : n, length = across ? n : m;
+  const size_t            slices = across ? m : n;
   const Lines<const REAL> sx("SliceArgMax", Reads, X, m, n, ldx);
   const Slices<double>    sm(Writes, most, slices);
   const Slices<int64_t>   sp(Writes, place, slices);
@@ -316,13 +350,19 @@ template <class REAL> void SliceArgMax(size_t m, size_t n, const void *X, size_t
   double                 *top   = sm.get();
   int64_t                *where = sp.get();
 
+  /* Lines are read by neighbours together; across them neighbours have lines of their own */
+  if (!across) {
+    Tell("SliceArgMax");
+    if (n > 0) Kokkos::parallel_for("SliceArgMax", Teams(Instance(), (int)n, IsHost ? 1 : m <= 1024 ? 32 : 256), LineArgMax<REAL>{x, m, ldx, top, where});
+    return;
+  }
   Each(
     "SliceArgMax", slices, KOKKOS_LAMBDA(const int64_t k) {
       double  best  = 0;
       int64_t first = -1;
 
-      for (size_t q = 0; q < length; q++) {
-        const double a = fabs((double)x[across ? q * ldx + k : k * ldx + q]);
+      for (size_t q = 0; q < n; q++) {
+        const double a = fabs((double)x[q * ldx + k]);
 
         if (a > best) {
           best  = a;

@@ -353,7 +353,7 @@ PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer layer, MuonWorkspace work
 
   Input Parameters:
 + layer  - the layer
-- viewer - where to
+- viewer - where to, `NULL` for standard output
 
   Level: beginner
 
@@ -451,6 +451,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MatDestroy(&(*layer)->W));
   PetscCall(VecDestroy(&(*layer)->w));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
+  PetscCall(MuonObjectEnds_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,11 +41,35 @@ static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix in the memory of a device has a gradient of its own type, whose memory is PETSc's; a step reads it as it reads the caller's own */
+static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
+{
+  MuonMatrix matrix;
+
+  PetscFunctionBegin;
+  if (layer->gradientmat != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &layer->gradientmat));
+  PetscCall(MuonMatGetMatrix(layer->gradientmat, PETSC_TRUE, &matrix));
+  PetscCall(MuonArrayZero(&matrix.here));
+  PetscCall(MuonMatRestoreMatrix(layer->gradientmat, PETSC_TRUE, &matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the gradient of a step is a matrix and not our buffer */
+static Mat MuonLayerGradientMat_Private(MuonLayer layer)
+{
+  return layer->usermat != NULL || layer->gradient.data != NULL ? layer->usermat : layer->gradientmat;
+}
+
 static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
 {
   MuonArray shape;
 
   PetscFunctionBegin;
+  if (layer->W != NULL && layer->shape.memory == MUON_DEVICE) {
+    PetscCall(MuonLayerMakeDeviceGradient_Private(layer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonLayerGetGradientShape_Private(layer, &shape));
   if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +176,7 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
   The buffer is the step's: after `MuonStep()`, with any type of optimizer, its entries are undefined (NaN in debug builds), so that a gradient has to be written whole for each step. The matrix stays the same object until
   `MuonReset()`, but its memory changes: a pointer of `MatDenseGetArray()` is good for one step.
 
-  It holds zeros before the first step.
+  It holds zeros before the first step. Of weights in the memory of a device it is a matrix of their type, and in that memory.
 
   Of weights whose rows are spread over the ranks of a worker it has the same rows, or all of them after `MuonLayerSetWholeGradient()`.
 
@@ -277,7 +301,7 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
 
   Input Parameters:
 + layer - the layer
-- G     - the worker's mean gradient, of the type, shape and rows of the weights; or `NULL` for none, whatever holds the weights
+- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, whatever holds the weights
 
   Level: intermediate
 
@@ -292,6 +316,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
   PetscInt    m, n, rows;
   PetscMPIInt ranks;
   PetscBool   dense;
+  MuonMatrix  matrix;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -300,13 +325,16 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &ranks));
     if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)G, &dense, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, layer->ranks == 1 ? MATMPIDENSE : "", ""));
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)G, &dense, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, layer->ranks == 1 ? MATMPIDENSE : "", ""));
     PetscCheck(dense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE);
     PetscCall(MatGetSize(G, &m, &n));
     PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
                m, n, layer->m, layer->n);
     PetscCall(MatGetLocalSize(G, &rows, NULL));
     PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows, layer->rows, layer->m));
+    PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &matrix));
+    PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", matrix.here.data));
+    PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &matrix));
     PetscCall(PetscObjectReference((PetscObject)G));
   }
   PetscCall(MuonLayerDropGradient_Private(layer, G == NULL ? PETSC_TRUE : PETSC_FALSE));
@@ -421,8 +449,9 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
   *ours = PETSC_FALSE;
   PetscCall(MuonLayerGetGradientShape_Private(layer, G));
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->usermat != NULL) {
-    PetscCall(MuonMatGetMatrix(layer->usermat, PETSC_FALSE, &matrix));
+  if (layer->usermat == NULL && layer->uservec == NULL && layer->userarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
+  if (MuonLayerGradientMat_Private(layer) != NULL) {
+    PetscCall(MuonMatGetMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
     *G = matrix.here;
   } else if (layer->uservec != NULL) {
     PetscCall(VecGetArrayRead(layer->uservec, &read));
@@ -431,7 +460,6 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
     if (layer->wholegradient) G->data = (void *)layer->userarray;
     else PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
   } else {
-    PetscCall(MuonLayerMakeGradient_Private(layer));
     *G    = layer->gradient;
     *ours = PETSC_TRUE;
   }
@@ -444,7 +472,7 @@ PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer layer, MuonArray *G)
   const PetscScalar *read   = NULL;
 
   PetscFunctionBegin;
-  if (G->data != NULL && layer->usermat != NULL) PetscCall(MuonMatRestoreMatrix(layer->usermat, PETSC_FALSE, &matrix));
+  if (G->data != NULL && MuonLayerGradientMat_Private(layer) != NULL) PetscCall(MuonMatRestoreMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
   else if (G->data != NULL && layer->uservec != NULL) {
     read = (const PetscScalar *)G->data - layer->skip;
     PetscCall(VecRestoreArrayRead(layer->uservec, &read));
@@ -481,8 +509,16 @@ static PetscErrorCode MuonLayerGradientState_Private(MuonLayer layer, PetscObjec
 
 PetscErrorCode MuonLayerSpoilGradient(MuonLayer layer)
 {
+  const Mat  own = layer->gradient.data == NULL ? layer->gradientmat : NULL;
+  MuonMatrix matrix;
+
   PetscFunctionBegin;
   if (PetscDefined(USE_DEBUG) && layer->gradient.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient, 0, &layer->gradient);
+  if (PetscDefined(USE_DEBUG) && own != NULL) {
+    PetscCall(MuonMatGetMatrix(own, PETSC_TRUE, &matrix));
+    MuonArrayAxpby((double)NAN, &matrix.here, 0, &matrix.here);
+    PetscCall(MuonMatRestoreMatrix(own, PETSC_TRUE, &matrix));
+  }
   if (layer->gradientmat != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientmat));
   if (layer->gradientvec != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientvec));
   PetscCall(MuonLayerGradientState_Private(layer, &layer->seen));

@@ -42,6 +42,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonLayerCheckName_Private(name));
   PetscCall(PetscHeaderCreate(layer, MUONLAYER_CLASSID, "MuonLayer", "Layer of an optimizer", "MuonLayer", PETSC_COMM_SELF, MuonLayerDestroy, MuonLayerView));
+  PetscCall(MuonObjectBegins_Private((PetscObject)layer));
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
   PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));
@@ -65,6 +66,33 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory, const char what[], const void *data)
+{
+  const MuonDevice *device = MuonDeviceGet();
+  const int         there  = device != NULL && data != NULL && device->owns(data);
+
+  PetscFunctionBegin;
+  PetscCheck(data == NULL || there == (memory == MUON_DEVICE), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": %s in the memory of the %s, expected that of the %s", name, what, there ? "device" : "host",
+             memory == MUON_DEVICE ? "device" : "host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there are kernels for where the weights are, which are what the caller says, a matrix or an array */
+static PetscErrorCode MuonLayerStartMemory_Private(const char name[], const char what[], MuonMemory memory, const void *data)
+{
+  const MuonDevice *device = MuonDeviceGet();
+  const char       *reason;
+
+  PetscFunctionBegin;
+  if (memory == MUON_DEVICE) {
+    PetscCheck(device != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": %s in the memory of a device, and this PetscMuon was built without Kokkos, expected that of the host", name, what);
+    reason = device->start();
+    PetscCheck(reason == NULL, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Layer \"%s\": %s in the memory of a device, and %s", name, what, reason);
+  }
+  PetscCall(MuonLayerCheckMemory_Private(name, memory, "weights", data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonLayerCreate - Makes a layer of a matrix of weights
 
@@ -72,7 +100,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 
   Input Parameters:
 + name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- W    - the weights, a `MATSEQDENSE`, or a `MATMPIDENSE` whose ranks are one worker; rows are outputs and columns inputs; the layer keeps a reference
+- W    - the weights, a `MATSEQDENSE`, or a `MATMPIDENSE` whose ranks are one worker, or one of these in the memory of a device; rows are outputs and columns inputs; the layer keeps a reference
 
   Output Parameter:
 . layer - the layer
@@ -86,19 +114,24 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
 @*/
 PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 {
-  PetscInt  m, n, first, last;
-  PetscBool dense;
-  MuonArray shape;
+  PetscInt   m, n, first, last;
+  PetscBool  dense;
+  MuonMatrix matrix;
+  MuonArray  shape;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
   PetscAssertPointer(layer, 3);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)W, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix in the memory of the host, %s or %s", name, ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set",
-             MATSEQDENSE, MATMPIDENSE);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)W, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix, %s or %s, or one of these in the memory of a device", name,
+             ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set", MATSEQDENSE, MATMPIDENSE);
   PetscCall(MatGetSize(W, &m, &n));
   PetscCall(MatGetOwnershipRange(W, &first, &last));
   shape = MuonArrayOfScalars(last - first, n, NULL, last - first);
+  PetscCall(MuonMatGetMatrix(W, PETSC_FALSE, &matrix));
+  shape.memory = matrix.here.memory;
+  PetscCall(MuonLayerStartMemory_Private(name, "a matrix", shape.memory, matrix.here.data));
+  PetscCall(MuonMatRestoreMatrix(W, PETSC_FALSE, &matrix));
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_MAT, PetscObjectComm((PetscObject)W), m, first, &shape, layer));
   PetscCall(PetscObjectReference((PetscObject)W));
   (*layer)->W = W;
@@ -238,35 +271,6 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory, const char what[], const void *data)
-{
-  const MuonDevice *device = MuonDeviceGet();
-  const int         there  = device != NULL && data != NULL && device->owns(data);
-
-  PetscFunctionBegin;
-  PetscCheck(data == NULL || there == (memory == MUON_DEVICE), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": %s in the memory of the %s, expected that of the %s", name, what, there ? "device" : "host",
-             memory == MUON_DEVICE ? "device" : "host");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where the weights are, as the caller says or as their pointer tells, and whether there are kernels for it */
-static PetscErrorCode MuonLayerFindMemory_Private(const char name[], MuonLayerArray *a)
-{
-  const MuonDevice *device = MuonDeviceGet();
-  const char       *reason;
-
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(a->memtype) && device != NULL && a->w != NULL && device->owns(a->w)) a->memtype = PETSC_MEMTYPE_DEVICE;
-  if (PetscMemTypeDevice(a->memtype)) {
-    PetscCheck(device != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array in the memory of a device, and this PetscMuon was built without Kokkos, expected PETSC_MEMTYPE_HOST", name);
-    reason = device->start();
-    PetscCheck(reason == NULL, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Layer \"%s\": an array in the memory of a device, and %s", name, reason);
-  }
-  PetscCall(MuonLayerCheckMemory_Private(name, PetscMemTypeDevice(a->memtype) ? MUON_DEVICE : MUON_HOST, "weights", a->w));
-  PetscCall(MuonLayerCheckMemory_Private(name, PetscMemTypeDevice(a->memtype) ? MUON_DEVICE : MUON_HOST, "a gradient", a->g));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
 
@@ -301,7 +305,10 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   a = *array;
   PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
   PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
-  PetscCall(MuonLayerFindMemory_Private(name, &a));
+  if (PetscMemTypeHost(a.memtype) && MuonDeviceGet() != NULL && a.w != NULL && MuonDeviceGet()->owns(a.w)) a.memtype = PETSC_MEMTYPE_DEVICE;
+  shape.memory = PetscMemTypeHost(a.memtype) ? MUON_HOST : MUON_DEVICE;
+  PetscCall(MuonLayerStartMemory_Private(name, "an array", shape.memory, a.w));
+  PetscCall(MuonLayerCheckMemory_Private(name, shape.memory, "a gradient", a.g));
   PetscCheck(a.M >= 0 && a.N >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": an array of %" PetscInt_FMT " x %" PetscInt_FMT " entries, expected sizes of at least 0", name, a.M, a.N);
   if (a.rows == PETSC_DECIDE) a.rows = a.M;
   PetscCallMPI(MPI_Comm_size(a.comm, &size));
@@ -317,7 +324,6 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.n         = (size_t)(a.rowmajor ? a.rows : a.N);
   shape.ld        = (size_t)a.ld;
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
-  shape.memory    = PetscMemTypeHost(a.memtype) ? MUON_HOST : MUON_DEVICE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
   (*layer)->array     = a;
@@ -597,7 +603,8 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   else {
     if (layer->ranges == NULL) PetscCall(MuonLayerSetUpRows_Private(layer));
     PetscCall(MuonLayerGetWholeShape(layer, &shape));
-    other = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
+    shape.memory = MUON_HOST;
+    other        = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;

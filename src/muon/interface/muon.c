@@ -51,6 +51,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
+  PetscCall(MuonObjectBegins_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -501,6 +502,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
   muon->drifted        = NULL;
+  muon->failed.rank    = -1;
   muon->setupcalled    = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
   muon->continues      = PETSC_FALSE;
@@ -547,6 +549,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
+  PetscCall(MuonObjectEnds_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

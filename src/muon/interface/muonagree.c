@@ -1,5 +1,60 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
+/* On every rank: what failed first, and where. Who has no gradient that is a number is told before those that its messages made fail */
+static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
+{
+  const char *const whats[] = {"", "the step of", "a message of", "the oracle of"};
+  enum {
+    NOWHERE,
+    LOSS,
+    LAYERS
+  };
+  const PetscInt64 places = LAYERS + muon->nactive, none = (PetscInt64)1 << 62;
+  PetscInt64       at = record->status == (double)worst ? 1 + (PetscInt64)muon->failed.at : -1, place = NOWHERE, first;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l] == muon->failed.layer) place = LAYERS + l;
+  }
+  for (PetscInt l = 0; l < muon->nactive && worst == MUON_STATUS_NANORINF && muon->nan != MUON_NAN_ZERO && at != 0; l++) {
+    MuonArray G;
+    PetscBool ours;
+
+    PetscCall(MuonLayerGetGradientMemory(muon->active[l], &G, &ours));
+    if (G.data != NULL && MuonArrayIsFinite(&G) == 0) {
+      at    = 0;
+      place = LAYERS + l;
+    }
+    PetscCall(MuonLayerRestoreGradientMemory(muon->active[l], &G));
+  }
+  if (worst == MUON_STATUS_NANORINF && PetscIsInfOrNanReal((PetscReal)record->loss)) {
+    at    = 0;
+    place = LOSS;
+  }
+  first = at < 0 ? none : (at * muon->size + muon->rank) * places + place;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  muon->group[0]->bytes += sizeof(first);
+  if (first == none) PetscFunctionReturn(PETSC_SUCCESS);
+  place              = first % places;
+  muon->failed.rank  = (PetscMPIInt)(first / places % muon->size);
+  muon->failed.layer = place < LAYERS ? NULL : muon->active[place - LAYERS];
+  muon->failed.what  = place == LOSS ? "the loss" : first / places < muon->size ? "the gradient of" : whats[worst];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDescribeReason_Private(Muon muon, size_t length, char text[])
+{
+  char layer[PETSC_MAX_OPTION_NAME] = "";
+
+  PetscFunctionBegin;
+  text[0] = '\0';
+  if (muon->drifted != NULL) PetscCall(PetscSNPrintf(text, length, " (layer \"%s\" has other weights on some ranks)", ((PetscObject)muon->drifted)->name));
+  if (muon->drifted != NULL || muon->failed.rank < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->failed.layer != NULL) PetscCall(PetscSNPrintf(layer, sizeof(layer), " layer \"%s\"", ((PetscObject)muon->failed.layer)->name));
+  PetscCall(PetscSNPrintf(text, length, " (%s%s on rank %d)", muon->failed.what, layer, muon->failed.rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every rank has the same bits. Where each rank serves, the checksums of
    what they are about to apply are compared: ranks whose arithmetic differs would drift apart unseen. So are those of weights that several ranks have.
@@ -10,7 +65,9 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   double        *mine, *theirs;
   MuonStatus     worst = MUON_STATUS_OK;
   PetscReal      loss = 0, dual = 0;
-  double         nans = 0;
+  double         nans    = 0;
+  PetscMPIInt    missing = -1;
+  PetscInt       naked   = 0;
   PetscBool      intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -45,7 +102,9 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     muon->meandown += other->down / muon->size;
     if (other->choices != first->choices) chosen = PETSC_FALSE;
     if (other->measure != first->measure) together = PETSC_FALSE;
-    if (other->asked != 0) asked = PETSC_TRUE;
+    if (other->asked >= 0) asked = PETSC_TRUE;
+    if (other->asked < muon->nactive && missing < 0) missing = r;
+    if (missing == r) naked = PetscMax((PetscInt)other->asked, 0);
     if (other->save != 0) muon->save = PETSC_TRUE;
     /* Of ranks at one position in their workers, those that follow are compared with this one. Weights of layers that are cut are whole on every rank */
     for (PetscInt g = 0; g < muon->ngroups; g++) {
@@ -69,10 +128,18 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   /* In the first step, which would be one of nothing */
   PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
   PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient() for each, in Python the program set_gradient()");
+  PetscCheck(muon->step == 0 || missing < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER,
+             "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
+             ((PetscObject)muon->active[naked])->name, missing);
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
-  PetscCheck(chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-             "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step; each setter must be called with the same values on every rank", muon->step);
+  if (chosen == PETSC_FALSE) {
+    char what[512];
+
+    PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+            "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
+  }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonVotesCheck_Private(muon));
   *ok = PETSC_FALSE;
@@ -86,6 +153,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
   PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
              "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or layerwise, and no -ef21_downlink step", muon->step);
   *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
+  if (worst != MUON_STATUS_OK) PetscCall(MuonFindFailed_Private(muon, record, worst));
   switch (worst) {
   case MUON_STATUS_NANORINF:
     muon->reason = MUON_DIVERGED_NANORINF;

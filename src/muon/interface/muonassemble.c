@@ -38,6 +38,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
 
   PetscFunctionBegin;
   if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->piece, 0, &item->piece->seen, serving->status));
+  MuonNoteStatus(serving->muon, item->piece->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->piece->seen));
   *G = MuonItemPart(item, &item->piece->seen);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,6 +55,7 @@ static PetscErrorCode MuonServeOracle_Private(void *ctx, PetscInt i, const MuonM
   PetscFunctionBegin;
   PetscUseTypeMethod(item->piece->layer, oracle, &from, &to, &dual, &applied);
   MuonStatusMerge(applied, serving->status);
+  MuonNoteStatus(serving->muon, item->piece->layer, *serving->status);
   if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
   else if (MuonPieceCounts_Private(item->piece) && (item->kind == MUON_ASSEMBLY_OWNER || serving->group->partition->position == 0)) serving->record->dual += dual;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,6 +92,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   }
   MuonStatusMerge(moved, serving->status);
   if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(serving->muon, piece, &Xnew, &W, serving->status));
+  MuonNoteStatus(serving->muon, piece->layer, *serving->status);
   PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,6 +132,7 @@ static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMa
   PetscFunctionBegin;
   PetscUseTypeMethod(muon, direction, 1, &item->piece, &from, &to, &applied);
   MuonStatusMerge(applied, serving->status);
+  MuonNoteStatus(serving->muon, item->piece->layer, *serving->status);
   if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -306,6 +310,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonPiece *piece, MuonItem
     with->rows      = one->block.m;
     with->columns   = one->block.n;
     with->precision = state.precision;
+    with->memory    = state.memory;
     with->rowmajor  = state.rowmajor;
     with->kind      = one->kind;
   }

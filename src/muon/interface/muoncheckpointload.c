@@ -234,6 +234,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
     shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     PetscCall(MuonPieceGetStateShape(walk->muon, piece, &own));
     if (walk->muon->restart_convert) shape.precision = own.precision;
+    shape.memory = own.memory;
     if (entrywise) shape = own;
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));
     PetscCall(MuonCheckpointAddMade_Private(walk, array, PETSC_TRUE));

@@ -21,85 +21,200 @@ PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define MUON_CHOICES_LENGTH 8192
+
+/* What is compared: the hash of all values, and where there is a text, they in words. Choices that are one of a few have names */
+typedef struct {
+  unsigned int hash;
+  char        *text; /* MUON_CHOICES_LENGTH, or NULL */
+} MuonChoices;
+
+static PetscErrorCode MuonChoicesAddWord_Private(MuonChoices *choices, const char name[], const char word[])
+{
+  size_t used;
+
+  PetscFunctionBegin;
+  choices->hash = (unsigned int)MuonWireCRC32C((uint32_t)choices->hash, (const unsigned char *)word, strlen(word) + 1);
+  if (choices->text == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  used = strlen(choices->text);
+  PetscCall(PetscSNPrintf(choices->text + used, MUON_CHOICES_LENGTH - used, "%s %s ", name, word));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonChoicesAdd_Private(MuonChoices *choices, const char name[], double value, const char *const names[])
+{
+  const unsigned int hash = (unsigned int)MuonWireCRC32C((uint32_t)choices->hash, (const unsigned char *)&value, sizeof(value));
+  char               number[32];
+
+  PetscFunctionBegin;
+  if (choices->text != NULL) {
+    PetscCall(PetscSNPrintf(number, sizeof(number), "%.15g", value));
+    PetscCall(MuonChoicesAddWord_Private(choices, name, names == NULL ? number : value < 0 ? "default" : names[(int)value]));
+  }
+  choices->hash = hash;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Everything about a layer that is not a number of its own: rule, norm and polar factor, compressors, downlink */
-static PetscErrorCode MuonLayerHashText_Private(Muon muon, MuonLayer layer, unsigned int *hash)
+static PetscErrorCode MuonLayerWords_Private(Muon muon, MuonLayer layer, MuonChoices *choices)
 {
   char     text[4096];
-  size_t   length;
   PetscInt kind;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerChoices(layer, sizeof(text), text));
+  PetscCall(MuonChoicesAddWord_Private(choices, "", text));
   PetscCall(MuonGetLayerAssemblyKind(muon, layer, &kind));
-  PetscCall(PetscStrlen(text, &length));
-  PetscCall(PetscSNPrintf(text + length, sizeof(text) - length, " assembly %" PetscInt_FMT, kind));
+  PetscCall(MuonChoicesAdd_Private(choices, "assembly", (double)kind, MuonAssemblyKinds));
   for (PetscInt p = 0; p < muon->npieces; p++) {
     MuonPiece *piece = &muon->piece[p];
 
     if (piece->layer != layer) continue;
-    PetscCall(PetscStrlcat(text, " up ", sizeof(text)));
-    PetscCall(PetscStrlen(text, &length));
-    PetscCall(MuonCompressorChoices_Private(piece->up, sizeof(text) - length, text + length));
-    PetscCall(PetscStrlcat(text, piece->downlink == MUON_DOWNLINK_STEP ? " down step " : " down ", sizeof(text)));
-    PetscCall(PetscStrlen(text, &length));
-    PetscCall(MuonCompressorChoices_Private(piece->down, sizeof(text) - length, text + length));
+    PetscCall(MuonCompressorChoices_Private(piece->up, sizeof(text), text));
+    PetscCall(MuonChoicesAddWord_Private(choices, "ef21_compressor", text));
+    PetscCall(MuonCompressorChoices_Private(piece->down, sizeof(text), text));
+    PetscCall(MuonChoicesAddWord_Private(choices, "ef21_server_compressor", text));
+    PetscCall(MuonChoicesAdd_Private(choices, "ef21_downlink", (double)piece->downlink, MuonDownlinks));
   }
-  PetscCall(PetscStrlen(text, &length));
-  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)text, length);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonHashText_Private(Muon muon, unsigned int *hash)
+static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
 {
   MuonExchange exchange;
   MuonAssembly assembly;
-  char         text[1024], own[512] = "";
-  size_t       length;
+  char         text[1024] = "";
 
   PetscFunctionBegin;
   PetscCall(MuonGetExchange(muon, &exchange));
-  PetscTryTypeMethod(muon, choices, sizeof(own), own);
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %s ", ((PetscObject)muon)->type_name, own, ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : ""));
-  PetscCall(PetscStrlen(text, &length));
-  PetscCall(PetscSNPrintf(text + length, sizeof(text) - length, "%d %d ", exchange->modeset ? (int)exchange->mode : -1, (int)exchange->assignment));
+  PetscTryTypeMethod(muon, choices, sizeof(text), text);
+  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_type", ((PetscObject)muon)->type_name));
+  PetscCall(MuonChoicesAddWord_Private(choices, ((PetscObject)muon)->type_name, text));
+  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_exchange_type", ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : "default"));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_mode", exchange->modeset ? (double)exchange->mode : -1, MuonExchangeModes));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_assignment", (double)exchange->assignment, MuonExchangeAssignments));
   PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(PetscStrlen(text, &length));
-  PetscCall(MuonAssemblyChoices_Private(assembly, sizeof(text) - length, text + length));
-  PetscCall(PetscStrlen(text, &length));
-  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)text, length);
+  PetscCall(MuonAssemblyChoices_Private(assembly, sizeof(text), text));
+  PetscCall(MuonChoicesAddWord_Private(choices, "assembly:", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void MuonHashNumbers_Private(size_t count, const double numbers[], unsigned int *hash)
+static PetscErrorCode MuonOwnNumbers_Private(Muon muon, MuonChoices *choices)
 {
-  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)numbers, count * sizeof(*numbers));
+  const struct {
+    const char        *name;
+    double             value;
+    const char *const *names;
+  } numbers[] = {{"-muon_learning_rate", (double)muon->learning_rate, NULL},
+                 {"-muon_dampening", (double)muon->dampening, NULL},
+                 {"-muon_schedule", (double)muon->schedule, MuonScheduleTypes},
+                 {"-muon_schedule_constant", (double)muon->schedule_constant, NULL},
+                 {"-muon_schedule_warmup", (double)muon->schedule_warmup, NULL},
+                 {"-muon_schedule_minimum", (double)muon->schedule_minimum, NULL},
+                 {"-muon_max_steps", (double)muon->max_steps, NULL},
+                 {"-muon_momentum_style", (double)muon->momentum_style, MuonMomentumStyles},
+                 {"-muon_nesterov", (double)muon->nesterov, MuonNesterovTypes},
+                 {"-muon_momentum_at", (double)muon->momentum_at, MuonMomentumAts},
+                 {"-muon_momentum_warmup", (double)muon->momentum_warmup, NULL},
+                 {"-muon_momentum_warmup_start", (double)muon->momentum_warmup_start, NULL},
+                 {"-muon_weight_decay_style", (double)muon->weight_decay_style, MuonWeightDecayStyles},
+                 {"-muon_clip", (double)muon->clip, NULL},
+                 {"-muon_clip_layers", (double)muon->clip_layers, MuonClipLayersTypes},
+                 {"-muon_nan", (double)muon->nan, MuonNaNPolicies},
+                 {"-muon_seed", (double)muon->seed, NULL},
+                 {"step", (double)muon->step, NULL},
+                 {"-muon_state_precision", (double)muon->state_precision, MuonStatePrecisions},
+                 {"-muon_monitor_interval", (double)muon->monitorinterval, NULL},
+                 {"-muon_error_if_not_converged", (double)muon->error_if_not_converged, PetscBools},
+                 {"-muon_count_entropy", (double)muon->count_entropy, PetscBools},
+                 {"-muon_measure_update_rms", (double)muon->measure_update_rms, PetscBools},
+                 {"-muon_test_gradient", (double)muon->test_gradient, PetscBools},
+                 {"-muon_check_weights", (double)muon->check_weights, PetscBools},
+                 {"validation", (double)(muon->validation != NULL), PetscBools},
+                 {"validation interval", (double)muon->validationinterval, NULL},
+                 {"-muon_checkpoint_interval", (double)muon->checkpoint_interval, NULL},
+                 {"-muon_checkpoint_keep", (double)muon->checkpoint_keep, NULL},
+                 {"-muon_checkpoint_seconds", (double)muon->checkpoint_seconds, NULL},
+                 {"-muon_restart_if_present", (double)muon->restart_if_present, PetscBools},
+                 {"-muon_restart_state", (double)muon->restart_state, MuonRestartStates},
+                 {"-muon_restart_convert", (double)muon->restart_convert, PetscBools}};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) PetscCall(MuonChoicesAdd_Private(choices, numbers[k].name, numbers[k].value, numbers[k].names));
+  if (muon->schedulefn != NULL && muon->scheduled.valid) {
+    PetscCall(MuonChoicesAdd_Private(choices, "scheduled factor", (double)muon->scheduled.factor, NULL));
+    PetscCall(MuonChoicesAdd_Private(choices, "scheduled momentum", (double)muon->scheduled.momentum, NULL));
+    PetscCall(MuonChoicesAdd_Private(choices, "scheduled decay", (double)muon->scheduled.decay, NULL));
+  }
+  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_checkpoint", muon->checkpoint != NULL ? muon->checkpoint : ""));
+  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_checkpoint_weights", muon->checkpoint_weights != NULL ? muon->checkpoint_weights : ""));
+  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_restart", muon->restart != NULL ? muon->restart : ""));
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(MuonChoicesAddWord_Private(choices, "program", muon->programs->program[k].name));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void MuonHashOwnNumbers_Private(Muon muon, unsigned int *hash)
+static PetscErrorCode MuonLayerNumbers_Private(MuonLayer layer, MuonChoices *choices)
 {
-  const double numbers[] = {(double)muon->learning_rate, (double)muon->dampening,      (double)muon->schedule_constant, (double)muon->schedule,        (double)muon->schedule_warmup,
-                            (double)muon->max_steps,     (double)muon->momentum_style, (double)muon->nesterov,          (double)muon->momentum_at,     (double)muon->nan,
-                            (double)muon->seed,          (double)muon->step,           (double)muon->state_precision,   (double)muon->monitorinterval, (double)muon->error_if_not_converged,
-                            (double)muon->count_entropy};
-  const double more[]    = {(double)muon->schedule_minimum,   (double)muon->momentum_warmup, (double)muon->momentum_warmup_start, (double)muon->weight_decay_style, (double)muon->clip,          (double)muon->clip_layers,
-                            (double)muon->measure_update_rms, (double)muon->test_gradient,   (double)(muon->validation != NULL),  (double)muon->validationinterval, (double)muon->check_weights, (double)muon->device_batch};
-  const double saves[]   = {(double)muon->checkpoint_interval, (double)muon->checkpoint_keep, (double)muon->checkpoint_seconds, (double)muon->restart_if_present, (double)muon->restart_state, (double)muon->restart_convert};
-  const char  *folder[]  = {muon->checkpoint, muon->checkpoint_weights, muon->restart};
-  const double given[]   = {(double)muon->scheduled.factor, (double)muon->scheduled.momentum, (double)muon->scheduled.decay};
-
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(folder); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)(folder[k] != NULL ? folder[k] : ""), folder[k] != NULL ? strlen(folder[k]) + 1 : 1);
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
-  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(saves), saves, hash);
-  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(more), more, hash);
-  if (muon->schedulefn != NULL && muon->scheduled.valid) MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(given), given, hash);
-  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
+  PetscFunctionBegin;
+  PetscCall(MuonChoicesAdd_Private(choices, "scale", (double)layer->scale, NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "learning_rate", (double)layer->learning_rate, NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "momentum", (double)layer->momentum, NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "weight_decay", (double)layer->weight_decay, NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "shape_factor", (double)layer->shapefactor, MuonShapeFactors));
+  PetscCall(MuonChoicesAdd_Private(choices, "whole_gradient", (double)layer->wholegradient, PetscBools));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void MuonLayerHashNumbers_Private(MuonLayer layer, unsigned int *hash)
+/* All of a layer's, or where that is NULL of the optimizer's own, in words: the first that differs, and where; "" where none does */
+static PetscErrorCode MuonCompareChoices_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  const double numbers[] = {(double)layer->scale, (double)layer->learning_rate, (double)layer->momentum, (double)layer->weight_decay, (double)layer->shapefactor, (double)layer->wholegradient};
+  MPI_Comm    comm    = PetscObjectComm((PetscObject)muon);
+  MuonChoices choices = {0, NULL};
+  char       *first;
+  size_t      at, name = 0, before = 0;
+  PetscMPIInt differs, least;
 
-  MuonHashNumbers_Private(PETSC_STATIC_ARRAY_LENGTH(numbers), numbers, hash);
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(MUON_CHOICES_LENGTH, &choices.text, MUON_CHOICES_LENGTH, &first));
+  if (layer == NULL) {
+    PetscCall(MuonOwnWords_Private(muon, &choices));
+    PetscCall(MuonOwnNumbers_Private(muon, &choices));
+  } else {
+    PetscCall(MuonLayerWords_Private(muon, layer, &choices));
+    PetscCall(MuonLayerNumbers_Private(layer, &choices));
+  }
+  PetscCall(PetscMemcpy(first, choices.text, MUON_CHOICES_LENGTH));
+  PetscCallMPI(MPI_Bcast(first, MUON_CHOICES_LENGTH, MPI_CHAR, 0, comm));
+  /* With the word before the one that differs */
+  for (at = 0; first[at] != '\0' && first[at] == choices.text[at]; at++) {
+    if (first[at] != ' ') continue;
+    name   = before;
+    before = at + 1;
+  }
+  differs = first[at] == choices.text[at] ? muon->size : muon->rank;
+  PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPI_INT, MPI_MIN, comm));
+  text[0] = '\0';
+  if (least < muon->size) {
+    PetscCall(PetscSNPrintf(text, length, "%.*s on rank 0 and %.*s on rank %d", (int)(before - name + strcspn(first + before, " ")), first + name, (int)strcspn(choices.text + before, " "), choices.text + before, least));
+    PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, least, comm));
+  }
+  PetscCall(PetscFree2(choices.text, first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFindChoice_Private(Muon muon, size_t length, char text[])
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompareChoices_Private(muon, NULL, length, text));
+  for (PetscInt l = 0; l < muon->nactive && text[0] == '\0'; l++) {
+    char name[128];
+
+    PetscCall(MuonCompareChoices_Private(muon, muon->active[l], length, text));
+    if (text[0] == '\0') continue;
+    PetscCall(PetscSNPrintf(name, sizeof(name), ", of layer \"%s\"", ((PetscObject)muon->active[l])->name));
+    PetscCall(PetscStrlcat(text, name, length));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Changes whenever a setter of something that has choices was called */
@@ -121,18 +236,20 @@ static PetscErrorCode MuonGetChosen_Private(Muon muon, PetscObjectState *chosen)
 PetscErrorCode MuonHashChoices_Private(Muon muon, unsigned int *hash)
 {
   PetscObjectState chosen;
+  MuonChoices      choices = {0, NULL};
 
   PetscFunctionBegin;
   PetscCall(MuonGetChosen_Private(muon, &chosen));
   if (chosen != muon->chosen) {
+    PetscCall(MuonOwnWords_Private(muon, &choices));
+    for (PetscInt l = 0; l < muon->nactive; l++) PetscCall(MuonLayerWords_Private(muon, muon->active[l], &choices));
     muon->chosen  = chosen;
-    muon->choices = 0;
-    PetscCall(MuonHashText_Private(muon, &muon->choices));
-    for (PetscInt l = 0; l < muon->nactive; l++) PetscCall(MuonLayerHashText_Private(muon, muon->active[l], &muon->choices));
+    muon->choices = choices.hash;
   }
-  *hash = muon->choices;
-  MuonHashOwnNumbers_Private(muon, hash);
-  for (PetscInt l = 0; l < muon->nactive; l++) MuonLayerHashNumbers_Private(muon->active[l], hash);
+  choices.hash = muon->choices;
+  PetscCall(MuonOwnNumbers_Private(muon, &choices));
+  for (PetscInt l = 0; l < muon->nactive; l++) PetscCall(MuonLayerNumbers_Private(muon->active[l], &choices));
+  *hash = choices.hash;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,14 +293,16 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {
-  const char *const what[] = {"name", "shape", "precision or order in memory", "cut into blocks", "options", "rows on the ranks of a worker", "weights"};
+  const char *const what[] = {"name differs", "shape differs", "precision, memory or order in it differs", "cut into blocks differs", "options differ", "rows on the ranks of a worker differ", "weights differ"};
   enum {
-    WHATS = PETSC_STATIC_ARRAY_LENGTH(what)
+    OPTIONS = 4,
+    WHATS   = PETSC_STATIC_ARRAY_LENGTH(what)
   };
-  char          here[128];
+  char          here[512];
   unsigned int *mine, *first;
-  PetscInt      n    = WHATS * muon->nlayers + 1, differs, least;
-  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  MuonChoices   choices = {0, NULL};
+  PetscInt      n       = WHATS * muon->nlayers + 1, differs, least;
+  MPI_Comm      comm    = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc2(n, &mine, n, &first));
@@ -195,29 +314,37 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     PetscCall(MuonLayerGetShape(layer, &shape));
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
+    own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
-    PetscCall(MuonLayerHashText_Private(muon, layer, &own[4]));
-    MuonLayerHashNumbers_Private(layer, &own[4]);
-    own[5] = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
+    choices.hash = 0;
+    PetscCall(MuonLayerWords_Private(muon, layer, &choices));
+    PetscCall(MuonLayerNumbers_Private(layer, &choices));
+    own[OPTIONS] = choices.hash;
+    own[5]       = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
     PetscCall(MuonLayerHashWeights(layer, -1, &own[6]));
   }
-  PetscCall(MuonHashText_Private(muon, &mine[n - 1]));
-  MuonHashOwnNumbers_Private(muon, &mine[n - 1]);
+  choices.hash = 0;
+  PetscCall(MuonOwnWords_Private(muon, &choices));
+  PetscCall(MuonOwnNumbers_Private(muon, &choices));
+  mine[n - 1] = choices.hash;
   PetscCall(PetscArraycpy(first, mine, n));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
   PetscCall(MuonCompareRows_Private(muon, WHATS, WHATS - 1, mine, first));
   for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) {}
-  if (differs < n && differs % WHATS == 4 && mine[n - 1] != first[n - 1]) differs = n - 1; /* layers take over numbers of the optimizer's */
+  if (differs < n && differs % WHATS == OPTIONS && mine[n - 1] != first[n - 1]) differs = n - 1; /* layers take over numbers of the optimizer's */
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));
-  PetscCheck(least != n - 1, comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
+  if (least == n - 1) {
+    PetscCall(MuonCompareChoices_Private(muon, NULL, sizeof(here), here));
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: %s", here);
+  }
   if (least < n) {
     MuonLayer layer = muon->layer[least / WHATS];
 
-    PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT, layer->m, layer->n));
-    if (least % WHATS == 3) PetscCall(PetscSNPrintf(here, sizeof(here), "%" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
-    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s differs between the ranks (here %s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
+    PetscCall(PetscSNPrintf(here, sizeof(here), "here %" PetscInt_FMT " x %" PetscInt_FMT, layer->m, layer->n));
+    if (least % WHATS == 3) PetscCall(PetscSNPrintf(here, sizeof(here), "here %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
+    if (least % WHATS == OPTIONS) PetscCall(MuonCompareChoices_Private(muon, layer, sizeof(here), here));
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s between the ranks (%s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,7 +58,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
 
     if (piece->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
-    PetscCheck(piece->layer->ranks == 1 && piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device whose rows, or those of their state, are spread over ranks, expected all on one", name);
+    PetscCheck(piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%smuon_exchange_type rows, expected star, replicated or layerwise", name, MuonPrefix(muon));
+    PetscCheck(piece->layer->wholegradient == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of devices whose rows are spread over ranks, and whole gradients, expected their rows", name);
     PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));

@@ -72,6 +72,8 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
 
   Layers of different workers may live in one optimizer.
 
+  Matrices of the same kinds in the memory of a device, such as `MATSEQDENSECUDA`, are used where they are (`MatDenseGetArrayAndMemType()`): their gradients are matrices of that memory too.
+
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`, `MuonLayerSetBlocks()`
 @*/
 PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newlayer)

@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuonkeys.h>
 #include <ctype.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static size_t MuonKeyWord_Private(const char key[], size_t i)
   return length;
 }
 
-/* Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do */
+/* Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do, and another first word, the family of a key, as three */
 static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], PetscInt *distance)
 {
   size_t    na, nb, word;
@@ -36,6 +37,7 @@ static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], Pe
       if (i > 0 && j > 0) *at = PetscMin(*at, *(at - nb - 2) + (tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]) ? 0 : 1));
       word = MuonKeyWord_Private(a, i);
       if (word > 0) *at = PetscMin(*at, *(at - word * (nb + 1)) + 2);
+      if (word == i && word > 0 && MuonKeyWord_Private(b, j) == j) *at = PetscMin(*at, 3);
       word = MuonKeyWord_Private(b, j);
       if (word > 0) *at = PetscMin(*at, *(at - word) + 2);
     }
@@ -45,10 +47,24 @@ static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a key, as the sources have it, is read behind a layer's name, or else by this type of optimizer */
-static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], PetscBool layer, PetscBool *read)
+/* The type of optimizer whose name a key begins with, where that is not this one's; "" else */
+static PetscErrorCode MuonKeyOtherType_Private(Muon muon, const char key[], char type[64])
 {
-  char type[64];
+  PetscErrorCode (*create)(Muon) = NULL;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(type, 64, "%.*s", (int)strcspn(key, "_"), key));
+  PetscCall(PetscFunctionListFind(MuonList, type, &create));
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, type, &same));
+  if (create == NULL || same) type[0] = '\0';
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a key, as the sources have it, is read behind a layer's name, or else by the type of optimizer that the key asked for begins with, or by this one */
+static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], const char asked[], PetscBool layer, PetscBool *read)
+{
+  char type[64], other[64];
   PetscErrorCode (*create)(Muon) = NULL;
   PetscBool own, same;
 
@@ -61,8 +77,9 @@ static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], PetscBo
   PetscCall(PetscStrcmp(type, "muon", &own));
   PetscCall(PetscStrcmp(key, "ef21_downlink", &same));
   if (layer && (own || create != NULL) && same == PETSC_FALSE) *read = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare((PetscObject)muon, type, &same));
-  if (create != NULL && same == PETSC_FALSE) *read = PETSC_FALSE;
+  PetscCall(MuonKeyOtherType_Private(muon, key, other));
+  PetscCall(PetscStrncmp(asked, other, strlen(other), &same));
+  if (same == PETSC_FALSE) *read = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +118,7 @@ static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscI
     for (PetscInt k = 0; MuonOptionKeys[k] != NULL; k++) {
       PetscBool whole = l >= 0 ? PETSC_TRUE : PETSC_FALSE, behind = PETSC_FALSE, read;
 
-      PetscCall(MuonKeyIsRead_Private(muon, MuonOptionKeys[k], whole, &read));
+      PetscCall(MuonKeyIsRead_Private(muon, MuonOptionKeys[k], key, whole, &read));
       if (read == PETSC_FALSE) continue;
       for (PetscInt f = 0; f < n; f++) {
         const size_t length = strlen(families[f]);
@@ -139,6 +156,18 @@ static PetscErrorCode MuonKeyLengthen_Private(const char key[], char whole[MUON_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], size_t length, char text[])
+{
+  char     whole[MUON_KEY_LENGTH], nearest[MUON_KEY_LENGTH] = "";
+  PetscInt best;
+
+  PetscFunctionBegin;
+  PetscCall(MuonKeyLengthen_Private(key, whole));
+  PetscCall(MuonKeyNearest_Private(muon, whole, &best, nearest));
+  PetscCall(PetscStrncpy(text, nearest, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 {
   MuonLayerRule rule;
@@ -156,17 +185,128 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What pieces have of the class that a key speaks to, as keys and types; of one layer where the key is behind its name */
+static PetscErrorCode MuonKeyChosen_Private(Muon muon, const char key[], size_t length, char chosen[])
+{
+  PetscFunctionBegin;
+  chosen[0] = '\0';
+  for (PetscInt p = 0; p < muon->npieces; p++) {
+    const MuonPiece *piece  = &muon->piece[p];
+    const MuonLayer  layer  = piece->layer;
+    PetscObject      object = (PetscObject)layer;
+    const char      *choice = "muon_layer_rule", *rest = key;
+    char             text[MUON_KEY_LENGTH];
+    PetscBool        is, lmo;
+    char            *found;
+
+    PetscCall(PetscStrncmp(key, "muon_layer_", 11, &is));
+    if (is) {
+      PetscCall(PetscSNPrintf(text, sizeof(text), "muon_layer_%s_", ((PetscObject)layer)->name));
+      PetscCall(PetscStrncmp(key, text, strlen(text), &is));
+      if (is == PETSC_FALSE) continue;
+      rest = key + strlen(text);
+    }
+    PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
+    PetscCall(PetscStrncmp(rest, "lmo_", 4, &is));
+    if (is && lmo && layer->lmo != NULL) {
+      object = (PetscObject)layer->lmo;
+      choice = "lmo_type";
+      PetscCall(PetscStrncmp(rest, "lmo_polar_", 10, &is));
+      PetscCall(PetscObjectTypeCompare(object, MUONLMOSPECTRAL, &lmo));
+      if (is && lmo && layer->lmo->polar != NULL) {
+        object = (PetscObject)layer->lmo->polar;
+        choice = "lmo_polar_type";
+      }
+    }
+    for (int down = 0; down < 2; down++) {
+      const char *const family = down ? "ef21_server_compressor" : "ef21_compressor";
+
+      PetscCall(PetscStrncmp(rest, family, strlen(family), &is));
+      if (is == PETSC_FALSE) continue;
+      object = (PetscObject)(down ? piece->down : piece->up);
+      choice = family;
+    }
+    PetscCall(PetscSNPrintf(text, sizeof(text), "-%s%s %s, ", MuonPrefix(muon), choice, object->type_name));
+    PetscCall(PetscStrstr(chosen, text, &found));
+    if (found == NULL) PetscCall(PetscStrlcat(chosen, text, length));
+  }
+  if (chosen[0] != '\0') chosen[strlen(chosen) - 2] = '\0';
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A key that is known and changes nothing, where it is given: which choice it goes with, or which one it does not go with */
+static PetscErrorCode MuonWarnIdle_Private(Muon muon, const char key[], const char with[])
+{
+  char      type[64], chosen[MUON_KEY_LENGTH];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(chosen, sizeof(chosen), "-%s", key));
+  PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, chosen, &given));
+  if (given == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonKeyOtherType_Private(muon, key, type));
+  PetscCall(MuonKeyChosen_Private(muon, key, sizeof(chosen), chosen));
+  if (with != NULL) PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s%s takes effect with -%s%s\n", MuonPrefix(muon), key, MuonPrefix(muon), with));
+  else if (type[0] != '\0')
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s%s takes effect with -%smuon_type %s, and the type is %s\n", MuonPrefix(muon), key, MuonPrefix(muon), type, ((PetscObject)muon)->type_name));
+  else if (chosen[0] != '\0') PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s%s takes no effect with %s\n", MuonPrefix(muon), key, chosen));
+  else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s%s is read by no object of this optimizer\n", MuonPrefix(muon), key));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keys that are read whatever was chosen, and change nothing without another choice */
+static PetscErrorCode MuonCheckIdle_Private(Muon muon)
+{
+  const char *const rules[][2] = {{"adamw_learning_rate", MUONLAYERADAMW}, {"adamw_weight_decay", MUONLAYERADAMW}, {"adamw_beta1", MUONLAYERADAMW},   {"adamw_beta2", MUONLAYERADAMW},
+                                  {"adamw_epsilon", MUONLAYERADAMW},       {"sgd_learning_rate", MUONLAYERSGD},    {"sgd_weight_decay", MUONLAYERSGD}};
+  const struct {
+    const char *key, *with;
+    PetscBool   acts;
+  } needs[]                   = {{"muon_dampening", "muon_momentum_style sgd", muon->momentum_style == MUON_MOMENTUM_SGD ? PETSC_TRUE : PETSC_FALSE},
+                                 {"muon_schedule_constant", "muon_schedule trapezoid", muon->schedule == MUON_SCHEDULE_TRAPEZOID ? PETSC_TRUE : PETSC_FALSE},
+                                 {"muon_clip_layers", "muon_clip", muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE},
+                                 {"muon_momentum_warmup_start", "muon_momentum_warmup", muon->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE}};
+  const char *const numbers[] = {"ratio", "rank", "bits"};
+  char              key[PETSC_MAX_OPTION_NAME], with[64];
+  PetscBool         acts, is;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(needs); k++) {
+    if (needs[k].acts == PETSC_FALSE) PetscCall(MuonWarnIdle_Private(muon, needs[k].key, needs[k].with));
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rules); k++) {
+    acts = PETSC_FALSE;
+    for (PetscInt l = 0; l < muon->nactive; l++) {
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &is, rules[k][1], k < 5 ? MUONLAYERNADAMW : "", ""));
+      if (is) acts = PETSC_TRUE;
+    }
+    PetscCall(PetscSNPrintf(key, sizeof(key), "muon_%s", rules[k][0]));
+    PetscCall(PetscSNPrintf(with, sizeof(with), "muon_layer_rule %s", rules[k][1]));
+    if (acts == PETSC_FALSE) PetscCall(MuonWarnIdle_Private(muon, key, with));
+  }
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &is));
+  for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(numbers) && is; k++) {
+    const char *const number = numbers[k / 2];
+
+    acts = PETSC_FALSE;
+    for (PetscInt p = 0; p < muon->npieces && acts == PETSC_FALSE; p++) PetscCall(MuonCompressorGoesBy_Private(k % 2 ? muon->piece[p].down : muon->piece[p].up, number, &acts));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "ef21_%scompressor_%s", k % 2 ? "server_" : "", number));
+    if (acts == PETSC_FALSE) PetscCall(MuonWarnIdle_Private(muon, key, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed. This tells before the first step, once, and only of keys that
    begin as ours do behind this optimizer's prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
-  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH] = "", whole[MUON_KEY_LENGTH];
+  char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH];
   const char        *prefix = ((PetscObject)muon)->prefix;
   const char *const *families;
   size_t             skip = 0;
-  PetscInt           n, nfamilies, best;
+  PetscInt           n, nfamilies;
 
   PetscFunctionBegin;
   if (muon->optionschecked) PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,12 +326,12 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     if (svd != NULL) continue;
     for (PetscInt f = 0; f < nfamilies && family == PETSC_FALSE; f++) PetscCall(PetscStrncmp(names[i] + skip, families[f], strlen(families[f]), &family));
     if (family == PETSC_FALSE) continue;
-    PetscCall(MuonKeyLengthen_Private(names[i] + skip, whole));
-    PetscCall(MuonKeyNearest_Private(muon, whole, &best, nearest));
+    PetscCall(MuonGetNearestOption_Private(muon, names[i] + skip, sizeof(nearest), nearest));
     PetscCall(PetscStrcasecmp(names[i] + skip, nearest, &same));
-    if (same) PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is read by no object of this optimizer\n", names[i]));
+    if (same) PetscCall(MuonWarnIdle_Private(muon, names[i] + skip, NULL));
     else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is unknown; the nearest that exists is -%s%s\n", names[i], prefix ? prefix : "", nearest));
   }
   PetscCall(PetscOptionsLeftRestore(((PetscObject)muon)->options, &n, &names, &values));
+  PetscCall(MuonCheckIdle_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -216,7 +216,7 @@ PetscErrorCode MuonFindPartitions_Private(Muon muon, PetscBool rows)
   for (PetscInt l = 0; l < muon->nlayers; l++) mine[0] = PetscMax(mine[0], muon->layer[l]->ranks);
   PetscCallMPI(MPI_Allreduce(mine, most, 5, MPIU_INT, MPI_MAX, comm));
   PetscCheck(most[1] == -most[2], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[2], most[1]);
-  PetscCheck(most[3] == -most[4], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks");
+  PetscCheck(most[3] == -most[4], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: -%smuon_exchange_type rows on some and another type on others", MuonPrefix(muon));
   PetscCheck(rows == PETSC_FALSE || most[0] == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
              MuonPrefix(muon), most[0]);
   PetscCall(PetscCalloc1(muon->nlayers, &muon->partition_of));

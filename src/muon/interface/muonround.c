@@ -198,17 +198,26 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonPiece *piece)
 static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
   group->replica = 0;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
-  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(MuonLogDeviceBegin(group->piece[k].layer->shape.memory, &flops));
+    PetscCall(MuonWorkerMomentum_Private(muon, &group->piece[k], record, status));
+    PetscCall(MuonLogDeviceEnd(group->piece[k].layer->shape.memory, flops));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
+  }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
   PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step));
   if (group->votes != NULL) PetscCall(MuonVotesWorkers_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_GATHER) {
     PetscCall(MuonExchangeGetOrder(group->exchange, &order));
-    for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
+    for (PetscInt k = 0; k < group->npieces; k++) {
+      PetscCall(MuonWorkerEncode_Private(muon, &group->piece[order[k]], status));
+      MuonNoteStatus(muon, group->piece[order[k]].layer, *status);
+    }
     PetscCall(MuonExchangeUp(group->exchange, *status));
     for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonFollowOwn_Private(&group->piece[k]));
   } else PetscCall(MuonWorkersSum_Private(muon, group));
@@ -244,9 +253,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
 {
   const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
   if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, piece, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, piece->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
@@ -259,6 +270,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscIn
   } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && piece->fresh != 1) MuonArrayAxpby(piece->fresh, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
+  PetscCall(MuonLogDeviceEnd(sum->memory, flops));
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -429,7 +441,10 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const 
   PetscFunctionBegin;
   PetscCall(PetscCalloc2(n, &task, n, &served));
   if (n > 1) PetscCall(MuonServedPlace_Private(muon, n, piece, served));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonServerSees_Private(muon, piece[k], served[k].sum, &task[k].G, status));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonServerSees_Private(muon, piece[k], served[k].sum, &task[k].G, status));
+    MuonNoteStatus(muon, piece[k]->layer, *status);
+  }
   if (*status == MUON_STATUS_OK) {
     for (PetscInt k = 0; k < n; k++) {
       PetscCall(MuonLayerGetWeightsMemory(piece[k]->layer, PETSC_FALSE, &served[k].whole));
@@ -439,6 +454,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const 
     if (piece[0]->downlink == MUON_DOWNLINK_STEP && piece[0]->group->direct == PETSC_FALSE) { /* which is alone */
       PetscCall(MuonGetStepInfo(muon, piece[0]->layer, &task[0].info));
       PetscCall(MuonServeStep_Private(muon, piece[0], &task[0].info, &task[0].G, &served[0].W, status));
+      MuonNoteStatus(muon, piece[0]->layer, *status);
       if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece[0])) record->dual += task[0].info.dual;
       piece[0]->squares = task[0].info.squares;
     } else {
@@ -447,6 +463,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const 
       for (PetscInt k = 0; k < n; k++) {
         MuonStatusMerge(task[k].status, status);
         if (*status == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece[k], &task[k].Xnew, &served[k].W, status));
+        MuonNoteStatus(muon, piece[k]->layer, *status);
       }
     }
     for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(piece[k]->layer, PETSC_FALSE, &served[k].whole));
@@ -537,7 +554,11 @@ static PetscErrorCode MuonServers_Private(Muon muon, MuonGroup group, MuonRecord
   if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
   if (group->direct) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeDown(group->exchange, *status));
-  for (PetscInt k = 0; k < group->npieces; k++) PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
+  MuonNextPhase(muon, *status);
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    PetscCall(MuonReceive_Private(muon, &group->piece[k], record, status));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -607,13 +628,22 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   MuonRecord   record;
   MuonStatus   status = PetscIsInfOrNanReal(loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
   unsigned int choices;
-  PetscBool    ok, asked = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscInt     first = muon->nactive, naked = 0;
+  PetscBool    ok, asked;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
+  muon->failed.phase = 0;
+  muon->failed.at = muon->failed.rank = -1;
+  muon->failed.layer                  = NULL;
   PetscCall(MuonDeviceBegin_Private(muon));
-  for (PetscInt l = 0; l < muon->nactive && asked == PETSC_FALSE; l++) PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
-  record.asked = (double)asked;
+  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
+    PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
+    if (asked) continue;
+    first = l;
+    naked++;
+  }
+  record.asked = naked > 0 && naked == muon->nactive ? -1 : (double)first;
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   PetscCall(MuonWatchWeights_Private(muon));
@@ -621,8 +651,13 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceAverage_Private(muon, &muon->piece[p]));
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
+  MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
-  for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    MuonNextPhase(muon, status);
+    PetscCall(MuonServers_Private(muon, muon->group[g], &record, &status));
+  }
+  MuonNoteStatus(muon, NULL, status);
   PetscCall(MuonHashChoices_Private(muon, &choices));
   record.status  = (double)status;
   record.up      = muon->traffic.up[1];

@@ -99,16 +99,19 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
 
 PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
 {
-  PetscBool reads = muon->learning_rateset && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw;
+  PetscBool reads                       = muon->learning_rateset && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw, given;
+  char      what[PETSC_MAX_OPTION_NAME] = "MuonSetLearningRate()";
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nactive && reads == PETSC_FALSE; l++) {
     PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
     if (adamw == PETSC_FALSE || muon->adamw_learning_rate == PETSC_DETERMINE) reads = PETSC_TRUE;
   }
-  if (reads == PETSC_FALSE)
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_learning_rate is the rate of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", MuonPrefix(muon), MuonPrefix(muon),
-                          (double)muon->adamw_learning_rate));
+  if (reads) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_learning_rate", &given));
+  if (given) PetscCall(PetscSNPrintf(what, sizeof(what), "-%smuon_learning_rate", MuonPrefix(muon)));
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: learning rate %g of %s is that of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", (double)muon->learning_rate, what, MuonPrefix(muon),
+                        (double)muon->adamw_learning_rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

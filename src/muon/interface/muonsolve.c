@@ -141,6 +141,7 @@ PetscErrorCode MuonStep(Muon muon)
 {
   const PetscInt step = muon->step;
   PetscReal      loss = 0;
+  char           where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -153,8 +154,9 @@ PetscErrorCode MuonStep(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
-  muon->reason  = MUON_CONVERGED_ITERATING;
-  muon->drifted = NULL;
+  muon->reason      = MUON_CONVERGED_ITERATING;
+  muon->drifted     = NULL;
+  muon->failed.rank = -1;
   if (muon->objective != NULL) {
     /* Sums that a routine began which then failed are of no use */
     for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceDropSum_Private(&muon->piece[p]));
@@ -173,7 +175,8 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason == MUON_DIVERGED_NANORINF && muon->nan == MUON_NAN_SKIP) {
     muon->nancount++;
     muon->reason = MUON_CONVERGED_ITERATING;
-    PetscCall(PetscInfo(muon, "Step %" PetscInt_FMT " left out because of NaN or Inf\n", muon->step));
+    PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
+    PetscCall(PetscInfo(muon, "Step %" PetscInt_FMT " left out because of NaN or Inf%s\n", muon->step, where));
   }
   /* A monitor that fails must not leave a step that was taken uncounted */
   PetscCall(MuonGetRate(muon, &muon->rate));
@@ -184,10 +187,8 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointAfterStep_Private(muon));
   if (muon->reason < 0 && muon->error_if_not_converged) {
-    char drifted[256];
-
-    PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
-    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], drifted);
+    PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

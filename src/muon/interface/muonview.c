@@ -238,7 +238,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 
   Input Parameters:
 + muon   - the optimizer
-- viewer - where to
+- viewer - where to, `NULL` for standard output
 
   Options Database Key:
 . -muon_converged_reason - prints the reason at the end of `MuonSolve()`
@@ -250,7 +250,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 {
   const char *prefix = MuonPrefix(muon);
-  char        drifted[256];
+  char        where[256];
   PetscBool   ascii;
 
   PetscFunctionBegin;
@@ -259,9 +259,9 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonDescribeDrifted_Private(muon, sizeof(drifted), drifted));
+  PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, steps %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], drifted, muon->step));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, %s %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], where, muon->reason < 0 ? "in step" : "steps", muon->step));
   PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -492,7 +492,7 @@ static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, 
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer           layer     = muon->layer[l];
     const MuonPartition partition = muon->partition[muon->partition_of[l]];
-    MuonArray           W;
+    MuonArray           W, host;
     MuonMatrix          matrix;
     Mat                 full;
 
@@ -505,7 +505,9 @@ static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, 
       PetscCall(MatDestroy(&full));
     } else if (layer->ranks == 1 && files->rank == 0) {
       PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-      PetscCall(MuonFilesPutMatrix_Private(files, &W, result));
+      PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
+      PetscCall(MuonFilesPutMatrix_Private(files, &host, result));
+      PetscCall(MuonArrayOffHost(&W, PETSC_FALSE, &host));
       PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
     }
   }

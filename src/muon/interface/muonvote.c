@@ -325,6 +325,7 @@ static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, Muo
   for (PetscInt k = 0; k < run->n; k++) {
     MuonStatusMerge(run->status[k], status);
     if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, run->piece[k], run->number[k], &run->U[k].here, status));
+    MuonNoteStatus(muon, run->piece[k]->layer, *status);
   }
   run->n     = 0;
   run->bytes = 0;
@@ -351,6 +352,7 @@ static PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonS
 
       if (piece->whole_vote == PETSC_FALSE) {
         PetscCall(MuonVotesFill_Private(muon, piece, one->number, &part, status));
+        MuonNoteStatus(muon, piece->layer, *status);
         continue;
       }
       if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
@@ -567,12 +569,15 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
 static PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double by, const MuonArray *Y)
 {
   const unsigned char *bits, *ties;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
   MuonArrayKernels(Y)->SignsMove(Y->m, Y->n, bits, ties, keep, X->data, X->ld, by, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
+  PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -707,6 +712,7 @@ PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *
     }
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  MuonNextPhase(muon, *status);
   if (everywhere == PETSC_FALSE) {
     PetscCall(MuonExchangeDown(group->exchange, *status));
     for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
@@ -714,6 +720,7 @@ PetscErrorCode MuonVotesServers_Private(Muon muon, MuonGroup group, MuonRecord *
   if (group->assembly != NULL && group->piece[0].whole_majority) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
   for (PetscInt k = 0; k < group->npieces && *status == MUON_STATUS_OK; k++) {
     if (group->assembly == NULL || group->piece[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->piece[k], status));
+    MuonNoteStatus(muon, group->piece[k].layer, *status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -87,15 +87,6 @@ PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a reason has to say beside its name */
-PetscErrorCode MuonDescribeDrifted_Private(Muon muon, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  text[0] = '\0';
-  if (muon->drifted != NULL) PetscCall(PetscSNPrintf(text, length, " (layer \"%s\" has other weights on some ranks)", ((PetscObject)muon->drifted)->name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether there are ranks with the same rows of a group's layers, which they compare */
 PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
 {

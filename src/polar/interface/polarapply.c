@@ -121,18 +121,25 @@ static PetscErrorCode MuonPolarAreAlike_Private(MuonPolar a, MuonPolar b, PetscB
 
 static PetscErrorCode MuonPolarComputeMany_Private(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
-  MuonMatrix *from, *to;
-  MuonStatus *ended;
-  PetscInt   *many;
-  int        *input;
+  MuonMatrix    *from, *to;
+  MuonStatus    *ended;
+  PetscInt      *many;
+  int           *input;
+  MuonMemory     memory;
+  PetscLogDouble flops;
   enum {
     DONE = -1
   };
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarSetUp(polar[k]));
+  memory = G[0].here.memory; /* of all; that of some would count the others */
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonPolarSetUp(polar[k]));
+    if (G[k].here.memory == MUON_HOST) memory = MUON_HOST;
+  }
   PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(memory, &flops));
   PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &many, n, &input));
   PetscCall(MuonPolarInspect_Private(n, G, input));
   for (PetscInt k = 0; k < n; k++) {
@@ -159,6 +166,7 @@ static PetscErrorCode MuonPolarComputeMany_Private(PetscInt n, const MuonPolar p
     for (PetscInt i = 0; i < count; i++) status[many[i]] = ended[i];
   }
   PetscCall(PetscFree5(from, to, ended, many, input));
+  PetscCall(MuonLogDeviceEnd(memory, flops));
   PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

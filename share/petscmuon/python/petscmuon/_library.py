@@ -174,4 +174,5 @@ def communicator(comm):
   _check_one(r"libmpi\.so[.\d]*", "MPI")
   if mpi._sizeof(mpi.Comm) != ctypes.sizeof(c.Comm):
     raise Error("mpi4py and PetscMuon were built with different MPIs")
-  return c.Comm.from_address(mpi._addressof(comm))
+  # The handle and not where it is: what petsc4py makes of its own is gone when this returns
+  return c.Comm(c.Comm.from_address(mpi._addressof(comm)).value)

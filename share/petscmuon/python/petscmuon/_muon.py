@@ -11,6 +11,8 @@ from ._memory import KINDS, address_of, memory_of
 
 # Structs of C may have grown since this was written
 MORE = 256
+# What the keys of viewers end in: PETSc has no value that switches one off
+SHOW = ("_monitor", "_view", "_view_cost", "_converged_reason")
 
 Bits = collections.namedtuple("Bits", "paper encoded entropy")
 # What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each
@@ -67,8 +69,8 @@ def _lines(memory):
 class Muon:
   """An optimizer on the ranks of a communicator: None for all, or one of mpi4py or petsc4py. Collective, as are all methods but those that only tell something.
 
-  options is a string as on a command line, or a dictionary: {"muon_type": "ef21", "ef21_compressor_ratio": 0.1, "muon_monitor": None}. They go to PETSc's one database, behind the prefix where one is given; two optimizers
-  with different options have two prefixes. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
+  options is a string as on a command line, or a dictionary: {"muon_type": "ef21", "ef21_compressor_ratio": 0.1, "muon_monitor": True}. True is a key alone, False switches off; a key that nothing reads is an error, with the
+  nearest that exists. They go to PETSc's one database, behind the prefix where one is given; two optimizers with different options have two prefixes. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
   """
 
   def __init__(self, comm=None, options=None, prefix=None):
@@ -77,7 +79,7 @@ class Muon:
     self._handle, self._layers, self._ready = ctypes.c_void_p(), [], False
     self._comm, self._closure, self._failed = communicator(comm), None, None
     self._keep = comm
-    _insert(c, options, prefix)
+    self._asked, self._prefix = _insert(c, options, prefix or ""), prefix or ""
     c.call("MuonCreate", self._comm, ctypes.byref(self._handle))
     _library._open.append(self)
     if prefix is not None:
@@ -140,7 +142,28 @@ class Muon:
     if not self._ready:
       library().call("MuonSetFromOptions", self._handle)
       library().call("MuonSetUp", self._handle)
+      self._check_asked()
       self._ready = True
+
+  def _check_asked(self):
+    """A key of a dictionary that no rank has read is misspelt, or belongs to what this optimizer does not have."""
+    c, used, text, unread = library(), ctypes.c_int(), ctypes.create_string_buffer(512), []
+    for key in self._asked:
+      c.call("PetscOptionsUsed", None, (self._prefix + key).encode(), ctypes.byref(used))
+      # The solvers of SLEPc read theirs when they are first used
+      if not used.value and "svd_" not in key:
+        c.call("MuonGetNearestOption_Private", self._handle, key.encode(), ctypes.c_size_t(len(text)), text)
+        nearest = text.value.decode()
+        unread.append("nothing reads '%s', expected %s" % (key, "an option of what this optimizer has" if nearest == key.lower() else "'%s', the nearest that exists" % nearest))
+    if all(self._min_max(len(unread))):
+      raise Error("options: %s; those of PETSc itself go to petscmuon.init()" % ", ".join(unread))
+
+  def _min_max(self, number):
+    """The least and the greatest over the ranks."""
+    c = library()
+    mine, of_all = (c.Int * 2)(number, number), (c.Int * 2)()
+    c.call("PetscGlobalMinMaxInt", self._comm, mine, of_all)
+    return list(of_all)
 
   def _compute(self, muon, loss, ctx):
     """What C calls for loss and gradients. An exception must not leave the step, which other ranks are in: a loss that is no number ends it everywhere."""
@@ -174,13 +197,11 @@ class Muon:
     more = self._count("MuonGetNaNCount", ctypes.c_int64)
     # All ranks know of a step that was not taken; which one raised an exception they tell each other then alone
     if self.reason.startswith("DIVERGED") or more != nans:
-      mine, all_ranks = (c.Int * 2)(), (c.Int * 2)()
-      mine[0] = mine[1] = 0 if self._failed is None else 1
-      c.call("PetscGlobalMinMaxInt", self._comm, mine, all_ranks)
+      anywhere = self._min_max(int(self._failed is not None))[1]
       failed, self._failed = self._failed, None
       if failed is not None:
         raise failed
-      if all_ranks[1] != 0:
+      if anywhere:
         raise Error("step %d was not taken: another rank raised an exception" % self.step_number)
     torch = sys.modules.get("torch")
     bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
@@ -268,26 +289,33 @@ class Muon:
 
 
 def _insert(c, options, prefix):
+  """Puts options into the database; returns the keys of a dictionary that are set there."""
   if options is None:
-    return
-  if prefix:
-    c.call("PetscOptionsPrefixPush", None, prefix.encode())
-  try:
-    if isinstance(options, str):
-      c.call("PetscOptionsInsertString", None, options.encode())
-    else:
-      for key, value in options.items():
-        if not isinstance(key, str):
-          raise TypeError("options: the key %r, expected a string" % (key,))
-        c.call("PetscOptionsSetValue", None, ("-" + key.lstrip("-")).encode(), _text(key, value))
-  finally:
+    return []
+  if isinstance(options, str):
     if prefix:
-      c.call("PetscOptionsPrefixPop", None)
+      c.call("PetscOptionsPrefixPush", None, prefix.encode())
+    try:
+      c.call("PetscOptionsInsertString", None, options.encode())
+    finally:
+      if prefix:
+        c.call("PetscOptionsPrefixPop", None)
+    return []
+  keys = []
+  for key, value in options.items():
+    if not isinstance(key, str):
+      raise TypeError("options: the key %r, expected a string" % (key,))
+    bare = key.lstrip("-")
+    name = ("-" + prefix + bare).encode()
+    if value is False and bare.endswith(SHOW):
+      c.call("PetscOptionsClearValue", None, name)
+    else:
+      c.call("PetscOptionsSetValue", None, name, None if value is None or value is True else _text(key, value))
+      keys.append(bare)
+  return keys
 
 
 def _text(key, value):
-  if value is None:
-    return None
   if isinstance(value, bool):
     return b"true" if value else b"false"
   if isinstance(value, (list, tuple)):

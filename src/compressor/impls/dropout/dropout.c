@@ -76,6 +76,7 @@ M*/
 PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Dropout;
   c->ops->encode   = MuonCompressorEncode_Dropout;
   c->ops->decode   = MuonCompressorDecode_Dropout;

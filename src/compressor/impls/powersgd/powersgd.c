@@ -18,16 +18,17 @@ typedef struct {
   Warm    *block;
 } MuonCompressor_PowerSGD;
 
-/* Many columns of so many entries each, for kernels of their precision */
+/* Many columns of so many entries each, for kernels of their precision and memory */
 typedef struct {
   const MuonKernels *kernels;
+  MuonMemory         memory;
   size_t             rows;
   char              *data;
 } Columns;
 
 static PetscBool IsLike(const MuonArray *A, const MuonArray *B)
 {
-  return A->data != NULL && A->m == B->m && A->n == B->n && A->precision == B->precision ? PETSC_TRUE : PETSC_FALSE;
+  return A->data != NULL && A->m == B->m && A->n == B->n && A->precision == B->precision && A->memory == B->memory ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static void *Column(const Columns *X, size_t k)
@@ -35,9 +36,11 @@ static void *Column(const Columns *X, size_t k)
   return X->data + k * X->rows * X->kernels->size;
 }
 
-static double Norm(const Columns *X, size_t k)
+/* The Euclidean norms of the first count columns, on the host */
+static void Norms(const Columns *X, size_t count, double norms[])
 {
-  return sqrt(X->kernels->SumSquares(X->rows, 1, Column(X, k), X->rows));
+  X->kernels->SliceSums(X->rows, count, X->data, X->rows, 0, 2, norms);
+  for (size_t k = 0; k < count; k++) norms[k] = sqrt(norms[k]);
 }
 
 static void Copy(const Columns *X, size_t from, size_t count, const Columns *Y, size_t to)
@@ -45,26 +48,48 @@ static void Copy(const Columns *X, size_t from, size_t count, const Columns *Y, 
   X->kernels->Axpby(X->rows * count, 1, 1.0, Column(X, from), X->rows * count, 0.0, Column(Y, to), X->rows * count);
 }
 
-/*
-   Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value
-*/
-static void Gaussian(MuonCompressor c, size_t first, size_t count, const Columns *X)
+/* Those of the first count columns of X whose norm exceeds least become the first of Y; returns how many there are */
+static size_t CopyLarger(const Columns *X, size_t count, const double norms[], double least, const Columns *Y)
 {
-  MuonKernelStream stream = MuonCompressorStream_Private(c);
+  size_t kept = 0;
 
+  for (size_t k = 0; k < count; k++) {
+    size_t run = 0;
+
+    while (k + run < count && norms[k + run] > least) run++;
+    if (run > 0) Copy(X, k, run, Y, kept);
+    kept += run;
+    k += run;
+  }
+  return kept;
+}
+
+/*
+   Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value. A device gets what the host drew
+*/
+static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t count, const Columns *X)
+{
+  const size_t     begin = first * X->rows, entries = count * X->rows, size = X->kernels->size;
+  MuonKernelStream stream = MuonCompressorStream_Private(c);
+  void            *to     = Column(X, first);
+
+  PetscFunctionBegin;
+  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_A, entries * size, &to));
   stream.step = UINT32_MAX;
-  for (size_t k = first * X->rows; k < (first + count) * X->rows; k += CHUNK / 2) {
-    const size_t some = PetscMin((first + count) * X->rows - k, CHUNK / 2);
+  for (size_t k = 0; k < entries; k += CHUNK / 2) {
+    const size_t some = PetscMin(entries - k, CHUNK / 2);
     uint32_t     words[CHUNK];
 
-    MuonKernelStreamWords(&stream, 2 * (uint64_t)k, 2 * some, words);
+    MuonKernelStreamWords(&stream, 2 * (uint64_t)(begin + k), 2 * some, words);
     for (size_t i = 0; i < some; i++) {
       const double x = sqrt(-2.0 * log(((double)words[2 * i] + 1.0) / 4294967296.0)) * cos(6.283185307179586 * (double)words[2 * i + 1] / 4294967296.0);
 
-      if (X->kernels->size == sizeof(float)) ((float *)X->data)[k + i] = (float)x;
-      else ((double *)X->data)[k + i] = x;
+      if (size == sizeof(float)) ((float *)to)[k + i] = (float)x;
+      else ((double *)to)[k + i] = x;
     }
   }
+  if (X->memory != MUON_HOST) MuonDeviceGet()->copy(entries * size, to, Column(X, first));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The state of the block at work */
@@ -124,7 +149,7 @@ static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const C
 
   PetscFunctionBegin;
   (void)P->kernels->Orthonormalize(P->rows, l, P->data, &entries, NULL);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, entries * P->kernels->size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, MUON_WORK_COMPRESSOR_C, entries * P->kernels->size, &work));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = P->kernels->Orthonormalize(P->rows, l, P->data, &entries, work);
   PetscCall(PetscFPTrapPop());
@@ -133,7 +158,7 @@ static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S. Both are in MUON_WORK_COMPRESSOR_C */
+/* W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are in MUON_WORK_COMPRESSOR_C */
 static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
 {
   const size_t size    = V->kernels->size;
@@ -143,7 +168,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
 
   PetscFunctionBegin;
   (void)V->kernels->Rotation(V->rows, l, V->data, NULL, NULL, &entries, NULL);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (l * (l + 1) + entries) * size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, MUON_WORK_COMPRESSOR_C, (l * (l + 1) + entries) * size, &work));
   *WT = work;
   *S  = work + l * l * size;
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
@@ -151,6 +176,10 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
   PetscCall(PetscFPTrapPop());
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %d", info);
   if (info > 0) c->status = MUON_STATUS_LMO;
+  if (V->memory != MUON_HOST) {
+    PetscCall(MuonWorkspaceGetNear(c->work, V->memory, MUON_WORK_COMPRESSOR_C, l * size, S));
+    MuonDeviceGet()->copy(l * size, work + l * l * size, *S);
+  }
   PetscCall(PetscLogFlops(2.0 * (double)V->rows * (double)l * (double)l + 12.0 * (double)l * (double)l * (double)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,18 +195,22 @@ static PetscErrorCode Multiply_Private(const MuonArray *X, int transposed, size_
 
 /*
    P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger than least times a column has vanished beside it, being no more than the rounding of a product: a column of start that the rows
-   of X are orthogonal to is of no use, and the Gaussian one takes its place
+   of X are orthogonal to is of no use, and the Gaussian one takes its place. norms is scratch for 2 l numbers
 */
-static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const Columns *start, double least, const Columns *P, const Columns *V)
+static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const Columns *start, double least, const Columns *P, const Columns *V, double norms[])
 {
   const PetscInt sweeps = ((MuonCompressor_PowerSGD *)c->data)->sweeps;
 
   PetscFunctionBegin;
-  if (start == NULL) Gaussian(c, 0, l, V);
+  if (start == NULL) PetscCall(Gaussian_Private(c, 0, l, V));
   PetscCall(Multiply_Private(X, 0, 0, l, start != NULL ? start : V, P));
+  if (start != NULL) {
+    Norms(P, l, norms);
+    Norms(start, l, norms + l);
+  }
   for (size_t k = 0; k < l && start != NULL; k++) {
-    if (Norm(P, k) > least * Norm(start, k)) continue;
-    Gaussian(c, k, 1, V);
+    if (norms[k] > least * norms[l + k]) continue;
+    PetscCall(Gaussian_Private(c, k, 1, V));
     PetscCall(Multiply_Private(X, 0, k, 1, V, P));
   }
   for (PetscInt sweep = 0; sweep < sweeps; sweep++) {
@@ -193,10 +226,12 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
   const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
-  const double       unit = 2.0 * kernels->unit;
-  Columns            P = {kernels, m, NULL}, V = {kernels, n, NULL}, start = {kernels, n, NULL}, first = {kernels, n, NULL}, second = {kernels, m, NULL};
+  const double       unit   = 2.0 * kernels->unit;
+  const MuonMemory   memory = T->memory;
+  Columns            P = {kernels, memory, m, NULL}, V = {kernels, memory, n, NULL}, start = {kernels, memory, n, NULL}, first = {kernels, memory, n, NULL}, second = {kernels, memory, m, NULL};
   MuonArray          X, basis;
-  double             norm, least;
+  double             norm, least, *norms, *ones;
+  int64_t           *place;
   Warm              *warm;
   size_t             kept = 0;
   int                exponent;
@@ -217,21 +252,20 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));
   }
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
+  PetscCall(MuonWorkspaceGetNear(c->work, memory, MUON_WORK_COMPRESSOR_F, l * (2 * sizeof(double) + sizeof(int64_t)), &norms));
+  ones       = norms + l;
+  place      = (int64_t *)(ones + l);
   V.data     = (char *)warm->pending.data;
   start.data = (char *)warm->state.data;
   first.data = P.data + m * l * kernels->size;
   least      = (double)PetscMax(m, n) * unit * norm;
-  PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) == PETSC_TRUE ? &start : NULL, least, &P, &V));
+  PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) == PETSC_TRUE ? &start : NULL, least, &P, &V, norms));
+  Norms(&V, l, norms);
   if (l == rank) {
-    for (size_t k = 0; k < l; k++) {
-      if (Norm(&V, k) > least) Copy(&V, k, 1, &first, kept++);
-    }
+    kept        = CopyLarger(&V, l, norms, least, &first);
     second.data = (char *)Column(&first, kept);
-    kept        = 0;
-    for (size_t k = 0; k < l; k++) {
-      if (Norm(&V, k) > least) Copy(&P, k, 1, &second, kept++);
-    }
+    (void)CopyLarger(&P, l, norms, least, &second);
   } else {
     void *WT = NULL, *S = NULL;
 
@@ -251,13 +285,17 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* The next start: where a column vanished its first start takes its place, which is not orthogonal to everything that may come */
   for (size_t k = 0; k < l; k++) {
-    void *v = Column(&V, k);
-    int   scale;
-
-    if (Norm(&V, k) <= least) Gaussian(c, k, 1, &V);
-    (void)frexp(kernels->MaxAbs(n, 1, v, n), &scale);
-    kernels->Divide(n, 1, v, n, 1.0, scale, v, n);
+    if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, &V));
   }
+  kernels->SliceArgMax(n, l, V.data, n, 0, norms, place);
+  for (size_t k = 0; k < l; k++) {
+    int scale;
+
+    (void)frexp(norms[k], &scale);
+    norms[k] = ldexp(1.0, -scale);
+    ones[k]  = 1.0;
+  }
+  kernels->SliceScale(n, l, V.data, n, 0, norms, ones, V.data, n);
   PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, first.data, payload));
   warm->pends = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -540,6 +578,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   powersgd->sweeps       = 1;
   c->ops->setfromoptions = MuonCompressorSetFromOptions_PowerSGD;
   c->factors             = PETSC_TRUE;
+  c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_Factors;
   c->ops->encode         = MuonCompressorEncode_PowerSGD;
   c->ops->decode         = MuonCompressorDecode_Factors;

@@ -64,44 +64,78 @@ static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision preci
   return (double)single;
 }
 
+/* The norms of the blocks of a strip. Sets the status, or gives infinite ones, where an entry is not finite */
+static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKernels *kernels, MuonMemory memory, size_t entries, const char *x, double norms[])
+{
+  const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
+  const size_t               length = (size_t)qsgd->length, whole = entries / length;
+  const PetscBool            max  = qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? PETSC_TRUE : PETSC_FALSE;
+  size_t                     done = 0;
+  double                    *sums;
+  int64_t                   *place;
+
+  PetscFunctionBegin;
+  /* A device has all blocks looked at together, as lines: a call for each would take longer than it works */
+  if (memory != MUON_HOST && whole > 0) {
+    if (kernels->IsBelow(entries, 1, x, entries, HUGE_VAL) == 0) {
+      c->status = MUON_STATUS_NANORINF;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, whole * sizeof(*place), &place));
+    kernels->SliceArgMax(length, whole, x, length, 0, norms, place);
+    done = whole;
+    if (max == PETSC_FALSE) {
+      PetscCall(MuonWorkspaceGetNear(c->work, memory, MUON_WORK_COMPRESSOR_D, whole * sizeof(*sums), &sums));
+      kernels->SliceSums(length, whole, x, length, 0, 2, sums);
+      for (size_t k = 0; k < whole; k++) {
+        /* Squares that neither overflow nor vanish */
+        if (sums[k] > 1e-250 && sums[k] < 1e250) norms[k] = sqrt(sums[k]);
+        else if (norms[k] > 0.0) norms[k] = kernels->Euclidean(length, x + k * length * kernels->size);
+      }
+    }
+  }
+  for (size_t first = done * length; first < entries; first += length, done++) {
+    const size_t some  = PetscMin(length, entries - first);
+    const void  *block = x + first * kernels->size;
+
+    norms[done] = max == PETSC_TRUE ? kernels->Largest(some, block) : kernels->Euclidean(some, block);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const MuonCompressor_QSGD *qsgd    = (const MuonCompressor_QSGD *)c->data;
-  const MuonKernels         *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
-  const size_t               strip  = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
-  const MuonWireValues       codec  = MuonCompressorCodec_Private(c->values, T);
-  const MuonKernelStream     stream = MuonCompressorStream_Private(c);
-  const unsigned             bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
-  const size_t               d = MuonArrayEntries(T), length = (size_t)qsgd->length;
-  const PetscInt64           blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
-  char                      *x;
-  double                    *scales;
-  unsigned char             *codes;
-  PetscBool                  zero = PETSC_TRUE;
+  const MuonKernels     *kernels = MuonArrayKernels(T);
+  const size_t           strip   = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
+  const MuonWireValues   codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const unsigned         bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
+  const size_t           d = MuonArrayEntries(T), length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
+  const PetscInt64       blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
+  char                  *x;
+  double                *scales;
+  unsigned char         *codes;
+  PetscBool              zero = PETSC_TRUE;
 
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), &scales));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), &scales));
+  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
   for (size_t first = 0; first < d; first += strip) {
     const size_t some = PetscMin(strip, d - first);
+    double      *here = scales + first / length;
 
     kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, some, x);
-    for (size_t k = 0; k < some; k += length) {
-      const size_t entries = PetscMin(length, some - k);
-      const void  *block   = x + k * kernels->size;
-      const double scale   = MuonCompressorScale_QSGD(codec, T->precision, qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? host->Largest(entries, block) : host->Euclidean(entries, block));
-
-      if (scale > DBL_MAX) {
-        c->status = MUON_STATUS_NANORINF;
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
-      scales[(first + k) / length] = scale;
-      if (scale > 0.0) zero = PETSC_FALSE;
+    PetscCall(MuonCompressorNorms_QSGD(c, kernels, T->memory, some, x, here));
+    for (size_t k = 0; k * length < some && c->status == MUON_STATUS_OK; k++) {
+      here[k] = MuonCompressorScale_QSGD(codec, T->precision, here[k]);
+      if (here[k] > DBL_MAX) c->status = MUON_STATUS_NANORINF;
+      if (here[k] > 0.0) zero = PETSC_FALSE;
     }
-    host->Quantize(some, x, lengthlog, scales + first / length, MuonCompressorLevels_QSGD(c), &stream, first, codes);
+    if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    kernels->Quantize(some, x, lengthlog, here, MuonCompressorLevels_QSGD(c), &stream, first, codes);
     MuonWireCodesEncode(bits, some, codes, payload + first / 8 * bits);
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
@@ -118,17 +152,39 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
   const PetscInt64 blocks = MuonCompressorBlocks_QSGD(c, count);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), scales));
+  PetscCall(MuonWorkspaceGetNear(c->work, shape->memory, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), scales));
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, shape), MUON_DOUBLE, blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = the levels of a strip times the steps of its blocks. On a device all at once: levels are small integers, so that the product is rounded once, as on the host */
+static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const MuonKernels *kernels, const MuonArray *Y, size_t entries, const unsigned char codes[], double steps[], char *x)
+{
+  const size_t length = (size_t)((MuonCompressor_QSGD *)c->data)->length, whole = entries / length, rest = entries - whole * length;
+  double      *ones;
+
+  PetscFunctionBegin;
+  if (Y->memory == MUON_HOST) {
+    for (size_t k = 0; k * length < entries; k++) kernels->Dequantize(PetscMin(length, entries - k * length), codes + k * length, steps[k], x + k * length * kernels->size);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_D, whole * sizeof(*ones), &ones));
+  for (size_t k = 0; k < whole; k++) {
+    ones[k] = 1.0;
+    if (Y->precision == MUON_SINGLE) steps[k] = (double)(float)steps[k];
+  }
+  kernels->Dequantize(whole * length, codes, 1.0, x);
+  kernels->SliceScale(length, whole, x, length, 0, steps, ones, x, length);
+  if (rest > 0) kernels->Dequantize(rest, codes + whole * length, steps[whole], x + whole * length * kernels->size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonKernels *kernels = MuonArrayKernels(Y), *host = MuonKernelsGet(Y->precision, MUON_HOST);
+  const MuonKernels *kernels = MuonArrayKernels(Y);
   const size_t       strip = Y->memory == MUON_HOST ? STRIP : FAR_STRIP, d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
   char              *x;
-  double            *scales;
+  double            *steps;
   unsigned char     *codes;
 
   PetscFunctionBegin;
@@ -136,14 +192,15 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
     if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
-  PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &scales));
+  PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
+  PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &steps));
+  for (size_t k = 0; k * length < d; k++) steps[k] /= (double)MuonCompressorLevels_QSGD(c);
   for (size_t first = 0; first < d; first += strip) {
     const size_t some = PetscMin(strip, d - first);
 
     MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
-    for (size_t k = 0; k < some; k += length) host->Dequantize(PetscMin(length, some - k), codes + k, scales[(first + k) / length] / (double)MuonCompressorLevels_QSGD(c), x + k * kernels->size);
+    PetscCall(MuonCompressorDequantize_QSGD(c, kernels, Y, some, codes, steps + first / length, x));
     kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));

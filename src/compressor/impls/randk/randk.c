@@ -18,9 +18,10 @@ static PetscErrorCode MuonCompressorLayout_RandK(MuonCompressor c, const MuonArr
 
 static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const size_t         d     = MuonArrayEntries(T);
-  const PetscInt64     kept  = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, T);
+  const size_t         d         = MuonArrayEntries(T);
+  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec     = MuonCompressorCodec_Private(c->values, T);
+  MuonPrecision        precision = T->precision;
   uint32_t             words[4];
   uint64_t             seed;
   void                *values;
@@ -28,8 +29,8 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)kept * MuonArrayEntryBytes(T), &values));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, (size_t)kept * MuonArrayEntryBytes(T), &values));
+  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
@@ -38,7 +39,10 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
   if (MuonArrayKernels(T)->Gather(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
-  else PetscCall(MuonCompressorKeptEncode_Private(c, codec, T->precision, d, bitmap, kept, values, payload));
+  else {
+    if (T->memory != MUON_HOST) PetscCall(MuonCompressorFetch_Private(c, codec, (size_t)kept, values, &precision, &values));
+    PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +56,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 co
 
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   MuonKernelSubset(d, (size_t)count, seed, bitmap);
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
   PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), count, &reader, payload + SEED, add, scale, Y));

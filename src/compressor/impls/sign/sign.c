@@ -13,18 +13,18 @@ static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArra
 /* The mean of absolute values whose sum is not finite, where these are: from a fraction of each */
 static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
-  const MuonKernels *kernels = MuonArrayKernels(T), *host = MuonKernelsGet(T->precision, MUON_HOST);
+  const MuonKernels *kernels = MuonArrayKernels(T);
   void              *line;
   double             sum = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
   for (size_t j = 0; j < T->n; j++) {
     kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->m, T->m, line);
-    host->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
-    sum += host->SumAbs(T->m, 1, line, T->m);
+    kernels->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
+    sum += kernels->SumAbs(T->m, 1, line, T->m);
   }
   *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -35,18 +35,20 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
   const MuonWireValues codec   = MuonCompressorCodec_Private(c->values, T);
-  unsigned char       *value   = payload + MuonWireEntriesBytes(1, d);
+  unsigned char       *value = payload + MuonWireEntriesBytes(1, d), *bits = payload;
   float                rounded;
   double               sum, mean = 0;
 
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kernels->Signs(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, payload, &sum) == 0) mean = sum / (double)d;
+  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bits));
+  if (kernels->Signs(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
   else {
     PetscCall(MuonCompressorHugeMean_Sign(c, T, R, &mean));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (bits != payload) PetscCall(PetscMemcpy(payload, bits, (d + 7) / 8));
   PetscCall(PetscLogFlops((R != NULL ? 2.0 : 1.0) * (PetscLogDouble)d));
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   /* A magnitude that the array can hold */
@@ -60,6 +62,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
 static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
+  unsigned char     *bits    = (unsigned char *)payload;
   double             magnitude;
 
   PetscFunctionBegin;
@@ -68,7 +71,11 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, Y), MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
-  kernels->SignsAxpby(Y->m, Y->n, payload, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
+  if (Y->memory != MUON_HOST) {
+    PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, ((size_t)count + 7) / 8, &bits));
+    PetscCall(PetscMemcpy(bits, payload, ((size_t)count + 7) / 8));
+  }
+  kernels->SignsAxpby(Y->m, Y->n, bits, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,8 +29,8 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = kept;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
+  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, MuonKernelTopScratch(d, size), &work));
   if (precision == T->precision) infinite = kernels->Top(T->m, T->n, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
   else infinite = kernels->TopRounded(T->m, T->n, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);

@@ -33,9 +33,11 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   MuonLayerStepInfo own = *info;
   MuonArray         to  = *Xnew;
   int               finite;
+  PetscLogDouble    flops;
 
   PetscFunctionBegin;
   own.rate *= layer->scale;
+  PetscCall(MuonLogDeviceBegin(X->memory, &flops));
   if (adamw->mean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
@@ -55,6 +57,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(&own, X, 1, &to, Xnew);
   PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
+  PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

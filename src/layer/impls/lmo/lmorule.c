@@ -19,11 +19,13 @@ static PetscErrorCode MuonLayerOracle_LMO(MuonLayer layer, const MuonMatrix *G, 
 
 static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonArray d = *D;
-  MuonBlock block;
-  PetscReal factor;
+  MuonArray      d = *D;
+  MuonBlock      block;
+  PetscReal      factor;
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(X->memory, &flops));
   PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
   PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
   /* As who decodes a message: D is rounded to single before anything else */
@@ -34,6 +36,7 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
   if (info->measure) info->squares += (double)(factor * factor) * MuonLayerSumSquares(&d);
   *status = MuonLayerMove(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
+  PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

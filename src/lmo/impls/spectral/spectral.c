@@ -7,12 +7,15 @@ static PetscErrorCode MuonLMOFinish_Spectral(MuonLMO lmo, const MuonMatrix *G, c
 {
   const MuonArray   *g = &G->here, *d = &D->here;
   const MuonKernels *kernels = MuonArrayKernels(g);
+  PetscLogDouble     flops;
 
   PetscFunctionBegin;
+  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   *dual = kernels->Dot(g->m, g->n, g->data, g->ld, d->data, d->ld);
   kernels->Axpby(d->m, d->n, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
   PetscCall(MuonLMOSum(lmo, G, 1, dual));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
+  PetscCall(MuonLogDeviceEnd(g->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -52,8 +52,6 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
     MuonLayerCheck(piece->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
-    MuonLayerCheck(piece->layer, sign->update != MUON_SIGN_UPDATE_SPECTRAL || piece->layer->shape.memory == MUON_HOST, PETSC_ERR_SUP,
-                   "weights in the memory of a device, for which -%ssign_update spectral has no kernels, expected none, frobenius or polar", MuonPrefix(muon));
     piece->no_momentum    = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
     piece->whole_vote     = sign->direction == MUON_SIGN_DIRECTION_POLAR ? PETSC_TRUE : PETSC_FALSE;
     piece->whole_majority = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
@@ -234,7 +232,7 @@ PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
   Notes:
   It is fixed at `MuonSetUp()`, and takes no message: every worker computes it. With polar a worker keeps the new weights until the step is agreed on, once more the memory of the layers that vote.
 
-  Of a layer with blocks each is scaled by itself. Layers in the memory of a device have no kernels for spectral.
+  Of a layer with blocks each is scaled by itself. The norm of spectral is computed on the host, also of a layer in the memory of a device.
 
 .seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignGetUpdate()`, `MuonSignSetDirection()`
 @*/

@@ -263,7 +263,7 @@ static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPol
   const MuonKernels    *kernels = MuonKernelRealArrays(real);
   const size_t          s       = panel->s;
   MuonKernelZolotarev   z;
-  double               *rows, bound = 0.0;
+  double               *rows, bound = 0.0, worst;
   void                 *R, *W;
 
   PetscFunctionBegin;
@@ -287,6 +287,9 @@ static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPol
     else kernels->Axpby(s, s, z.a[j] * bound, W, s, 1.0, *Q, s);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
   }
+  worst = *failed == PETSC_TRUE ? 1.0 : 0.0;
+  PetscCall(MuonPolarPanelAgree(panel, 1, &worst));
+  *failed = worst > 0.0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,332 @@
+static char help[] = "Messages of arrays in the memory of a device beside those of arrays on the host, and the bytes that cross between the memories: no more than what a message holds.\n\n";
+
+#include "compressor_common.h"
+#include <petscmuon/private/muonkernelsdevice.h>
+#include <petscmuon/private/muonwire.h>
+#include <float.h>
+
+/* What an array holds */
+enum {
+  ORDINARY,
+  HUGE_AND_TINY,
+  ZERO,
+  NOT_A_NUMBER,
+  KINDS
+};
+
+static const MuonDevice *device;
+static char              what[128]; /* is being checked */
+
+static size_t Room(const MuonArray *A)
+{
+  return A->ld * A->n * MuonArrayEntryBytes(A);
+}
+
+static void ToDevice(const MuonArray *A, const MuonArray *far)
+{
+  device->copy(Room(A), A->data, far->data);
+}
+
+static PetscErrorCode CreateOnDevice(const MuonArray *A, MuonArray *far)
+{
+  PetscFunctionBegin;
+  *far        = *A;
+  far->memory = MUON_DEVICE;
+  PetscCall(MuonMemoryAllocate(MUON_DEVICE, Room(A), &far->data));
+  ToDevice(A, far);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void SetEntry(const MuonArray *A, size_t i, size_t j, double x)
+{
+  if (A->precision == MUON_SINGLE) ((float *)A->data)[j * A->ld + i] = (float)x;
+  else ((double *)A->data)[j * A->ld + i] = x;
+}
+
+static double GetEntry(const MuonArray *A, size_t i, size_t j)
+{
+  return A->precision == MUON_SINGLE ? (double)((float *)A->data)[j * A->ld + i] : ((double *)A->data)[j * A->ld + i];
+}
+
+/*
+   Lines of cosines, which are orthonormal as long as there are fewer than entries of one. For messages that choose among lines these have lengths that differ, since in other orders of sums others would be the longest of equal ones, and
+   a few entries of the same size. Those that are huge and tiny have squares out of range, and sums of absolute values too
+*/
+static void Fill(const MuonArray *A, int kind, PetscBool graded, double scale)
+{
+  const double most = A->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX, least = A->precision == MUON_SINGLE ? 1e-42 : 1e-300;
+
+  for (size_t j = 0; j < A->n; j++) {
+    for (size_t i = 0; i < A->m; i++) {
+      double x = scale * sqrt(2.0 / (double)A->m) * cos(3.14159265358979323846 * ((double)i + 0.5) * (double)(j + 1) / (double)A->m);
+
+      if (graded) x *= (1 - (double)i / (double)(4 * A->m)) * (1 - (double)j / (double)(4 * A->n));
+      if (graded && (7 * i + j) % 11 == 0) x = 0.125 * scale;
+      if (kind == HUGE_AND_TINY) x *= j % 2 == 0 ? most : least;
+      SetEntry(A, i, j, kind == ZERO ? 0.0 : x);
+    }
+  }
+  if (kind == NOT_A_NUMBER) SetEntry(A, A->m / 2, A->n / 2, (double)NAN);
+}
+
+/*
+   What may cross to the device [0] and to the host [1] while a message is made. A value takes what its codec begins from, natural codes two bytes where positions are not chosen among all entries; kept entries a bit each as well, levels a
+   byte, lines, blocks and columns a few numbers each. Sums come by 1024 entries
+*/
+static void MostOfEncode(const MuonCompressorLayout *layout, const MuonArray *A, double most[2])
+{
+  const double d = (double)MuonArrayEntries(A), count = (double)layout->count, size = (double)MuonArrayEntryBytes(A), bits = 8.0 * ceil(d / 64), sums = 8.0 * ceil((double)A->m / 1024) * (double)A->n + 64;
+  const double blocks = ceil(d / 256), l = count + 2;
+  const double value = layout->values == MUON_WIRE_VALUES_DOUBLE ? size : layout->values == MUON_WIRE_VALUES_NATURAL ? 2 : 4;
+
+  most[0] = 64;
+  switch (layout->form) {
+  case MUON_WIRE_DENSE:
+    most[1] = value * d;
+    break;
+  case MUON_WIRE_SPARSE:
+    most[1] = bits + PetscMax(value, 4) * count + 64;
+    break;
+  case MUON_WIRE_SEEDED:
+    most[0] = bits;
+    most[1] = PetscMax(value, 4) * count;
+    break;
+  case MUON_WIRE_SIGNS:
+    most[1] = bits + 8.0 * ceil(d / 1024);
+    break;
+  case MUON_WIRE_BLOCKS:
+    most[0] = 8.0 * blocks;
+    most[1] = d + 16.0 * blocks;
+    break;
+  case MUON_WIRE_WHOLEROWS:
+    most[1] = value * count * (double)A->m + 16.0 * (double)A->n;
+    break;
+  case MUON_WIRE_WHOLECOLUMNS:
+    most[1] = value * count * (double)A->n + 16.0 * (double)A->m;
+    break;
+  default:
+    most[0] = size * l * (double)A->n + 16.0 * l;
+    most[1] = value * count * (double)(A->m + A->n) + sums + 6 * 8.0 * l;
+  }
+}
+
+/* To the device, while it is taken apart: nothing comes back */
+static double MostOfDecode(const MuonCompressorLayout *layout, const MuonArray *A)
+{
+  const double d = (double)MuonArrayEntries(A), count = (double)layout->count, bits = 8.0 * ceil(d / 64);
+  const double value = layout->values == MUON_WIRE_VALUES_DOUBLE ? (double)MuonArrayEntryBytes(A) : layout->values == MUON_WIRE_VALUES_NATURAL ? 2 : 4;
+
+  switch (layout->form) {
+  case MUON_WIRE_DENSE:
+    return value * d;
+  case MUON_WIRE_SPARSE:
+  case MUON_WIRE_SEEDED:
+    return bits + value * count;
+  case MUON_WIRE_SIGNS:
+    return bits;
+  case MUON_WIRE_BLOCKS:
+    return d + 16.0 * ceil(d / 256);
+  case MUON_WIRE_WHOLEROWS:
+    return value * count * (double)A->m;
+  case MUON_WIRE_WHOLECOLUMNS:
+    return value * count * (double)A->n;
+  default:
+    return value * count * (double)(A->m + A->n);
+  }
+}
+
+/* X += what is said, Y the same on the device; the bytes that crossed meanwhile */
+static PetscErrorCode DecodeFar(MuonCompressor c, PetscBool add, size_t bytes, const unsigned char buf[], const MuonArray *far, double moved[2])
+{
+  double    before[2], copies[2];
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  device->moved(before, copies);
+  PetscCall(MuonCompressorDecodeArray(c, add, 0.75, bytes, buf, far, &valid));
+  device->moved(moved, copies);
+  TestCheck(valid, "%s: A message is not valid on the device", what);
+  for (int k = 0; k < 2; k++) moved[k] -= before[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountOnDevice(MuonStateVisitor *visitor, const MuonState *state)
+{
+  PetscFunctionBegin;
+  if (state->array->memory == MUON_DEVICE) ++*(int *)visitor->ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Two low-rank messages of lines that are orthonormal times a scale of at most 1. The columns of P span those of A Q, whose condition is that of Q, a Gaussian with 60 rows and at most 26 columns, below 30, and then better.
+   Householder's method and the products are each off by less than 2 (m + n) l units of roundoff, the first times the condition; factors are rounded once more by their codec. In the Frobenius norm
+*/
+static PetscErrorCode CheckNear(const MuonCompressorLayout *layout, const MuonArray *X, const MuonArray *Y)
+{
+  const double unit = X->precision == MUON_SINGLE ? 1.0 / 16777216 : 1.0 / 9007199254740992.0, l = (double)layout->count + 2;
+  const double codec = layout->values == MUON_WIRE_VALUES_DOUBLE ? unit : layout->values == MUON_WIRE_VALUES_SINGLE ? 1.0 / 16777216 : 1.0 / 256, bound = sqrt(l) * (8.0 * (double)(X->m + X->n) * l * 30 * unit + 4 * codec);
+  double       sum = 0;
+
+  PetscFunctionBegin;
+  for (size_t j = 0; j < X->n; j++) {
+    for (size_t i = 0; i < X->m; i++) sum += PetscSqr(GetEntry(X, i, j) - GetEntry(Y, i, j));
+  }
+  /* Which way an entry is drawn depends on its last bit */
+  if (layout->values != MUON_WIRE_VALUES_NATURAL) TestCheck(sqrt(sum) <= bound, "%s: What a message says differs by %g, expected at most %g", what, sqrt(sum), bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where sums of squares out of range have another order, Euclidean norms differ in their last digits, a binary32 that they are rounded up to by one, and with it what the levels stand for. No random number of these lies between two levels */
+static PetscErrorCode CheckLevels(const MuonArray *X, const MuonArray *Y)
+{
+  PetscFunctionBegin;
+  for (size_t j = 0; j < X->n; j++) {
+    for (size_t i = 0; i < X->m; i++) {
+      const double x = GetEntry(X, i, j), y = GetEntry(Y, i, j);
+
+      TestCheck(fabs(x - y) <= fabs(x) / 4194304, "%s: an entry is %.17g on the host and %.17g on the device", what, x, y);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int kind, MuonPrecision precision, PetscInt m, PetscInt n)
+{
+  const int            rowmajor = precision == MUON_SINGLE;
+  MuonCompressor       c[2];
+  MuonCompressorLayout layout;
+  MuonArray            T, R, Y, back, far, base, to;
+  unsigned char       *buf[2];
+  double               before[2], after[2], copies[2], most[2], decode;
+  size_t               bytes[2];
+  int                  states = 0;
+  PetscBool            graded, exact;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s %s, ratio %g, kind %d, variant %d, %d bytes", choice->type, MuonCompressorValuesTypes[choice->values], (double)choice->ratio, kind, variant, precision == MUON_SINGLE ? 4 : 8));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(TestCreate(choice, &c[k]));
+    if (variant == 1) {
+      PetscCall(MuonCompressorQSGDSetBlockNorm(c[k], MUON_COMPRESSOR_BLOCK_NORM_L2));
+      PetscCall(MuonCompressorSetLineNorm(c[k], 1.0));
+      PetscCall(MuonCompressorPowerSGDSetOversampling(c[k], 2));
+    } else if (variant == 2) {
+      PetscCall(MuonCompressorSetLineNorm(c[k], 3.0));
+      PetscCall(MuonCompressorPowerSGDSetSweeps(c[k], 2));
+    }
+  }
+  PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, precision == MUON_DOUBLE ? 3 : 0, &T));
+  PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, precision == MUON_DOUBLE ? 5 : 0, &R));
+  PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, 1, &Y));
+  PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, 1, &back));
+  PetscCall(PetscMemzero(&layout, sizeof(layout)));
+  PetscCall((*c[0]->ops->layout)(c[0], &T, &layout));
+  exact  = layout.form == MUON_WIRE_LOWRANK || (layout.form == MUON_WIRE_BLOCKS && variant == 1 && kind == HUGE_AND_TINY) ? PETSC_FALSE : PETSC_TRUE;
+  graded = layout.form == MUON_WIRE_LOWRANK ? PETSC_FALSE : PETSC_TRUE;
+  Fill(&T, kind, graded, 1.0);
+  Fill(&R, kind == NOT_A_NUMBER ? ORDINARY : kind, graded, 0.25);
+  PetscCall(CreateOnDevice(&T, &far));
+  PetscCall(CreateOnDevice(&R, &base));
+  PetscCall(CreateOnDevice(&Y, &to));
+  /* The second message is made from what the first one left */
+  for (int step = 0; step < 2; step++) {
+    MuonStatus status[2];
+
+    Fill(&Y, ORDINARY, graded, 0.5);
+    ToDevice(&Y, &to);
+    for (int k = 0; k < 2; k++) PetscCall(MuonCompressorSetStep(c[k], 5 + step));
+    PetscCall(TestEncodeArray(c[0], &T, step == 0 ? NULL : &R, &buf[0], &bytes[0], NULL, NULL));
+    device->moved(before, copies);
+    PetscCall(TestEncodeArray(c[1], &far, step == 0 ? NULL : &base, &buf[1], &bytes[1], NULL, NULL));
+    device->moved(after, copies);
+    for (int k = 0; k < 2; k++) PetscCall(MuonCompressorGetStatus(c[k], &status[k]));
+    TestCheck(status[0] == status[1], "%s: message %d: status %s on the host, %s on the device", what, step, MuonStatuses[status[0]], MuonStatuses[status[1]]);
+    TestCheck(kind != NOT_A_NUMBER || status[0] == MUON_STATUS_NANORINF, "%s: A message with NaN: status %s", what, MuonStatuses[status[0]]);
+    if (exact) TestCheck(bytes[0] == bytes[1] && memcmp(buf[0], buf[1], bytes[0]) == 0, "%s: message %d is another on the device", what, step);
+    if (status[0] == MUON_STATUS_OK) {
+      PetscBool valid;
+
+      MostOfEncode(&layout, &T, most);
+      decode = MostOfDecode(&layout, &T);
+      for (int way = 0; way < 2 && kind == ORDINARY; way++) TestCheck(after[way] - before[way] <= most[way], "%s: To encode, %g bytes came to the %s, expected at most %g", what, after[way] - before[way], way == 0 ? "device" : "host", most[way]);
+      PetscCall(MuonCompressorDecodeArray(c[0], step == 1 ? PETSC_TRUE : PETSC_FALSE, 0.75, bytes[0], buf[0], &Y, &valid));
+      TestCheck(valid, "%s: A message is not valid on the host", what);
+      PetscCall(DecodeFar(c[1], step == 1 ? PETSC_TRUE : PETSC_FALSE, bytes[1], buf[1], &to, after));
+      TestCheck(after[0] <= decode && after[1] == 0.0, "%s: To decode, %g bytes came to the device and %g to the host, expected at most %g and none", what, after[0], after[1], decode);
+      device->copy(Room(&back), to.data, back.data);
+      if (exact) TestCheck(TestArraySame(&Y, &back), "%s: message %d says something else on the device", what, step);
+      else if (layout.form == MUON_WIRE_BLOCKS) PetscCall(CheckLevels(&Y, &back));
+      else if (kind == ORDINARY) PetscCall(CheckNear(&layout, &Y, &back));
+    }
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MuonCompressorCommit(c[k]));
+      PetscCall(PetscFree(buf[k]));
+    }
+  }
+  if (layout.form == MUON_WIRE_LOWRANK && kind == ORDINARY) {
+    MuonStateVisitor visitor;
+
+    PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+    visitor.visit = CountOnDevice;
+    visitor.ctx   = &states;
+    PetscCall(MuonCompressorVisitState(c[1], &visitor));
+    TestCheck(states == 2, "%s: %d states are on the device, expected both", what, states);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(MuonCompressorDestroy(&c[k]));
+  PetscCall(TestArrayDestroy(&T));
+  PetscCall(TestArrayDestroy(&R));
+  PetscCall(TestArrayDestroy(&Y));
+  PetscCall(TestArrayDestroy(&back));
+  PetscCall(MuonArrayDestroy(&far));
+  PetscCall(MuonArrayDestroy(&base));
+  PetscCall(MuonArrayDestroy(&to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  TestChoice      choices[TEST_MOST_CHOICES];
+  MuonCompressor  c;
+  PetscInt        count = 0;
+  const MuonArray shape = MuonArrayOfScalars(6, 4, NULL, 6);
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  device = MuonDeviceGet();
+  TestCheck(device != NULL && device->start() == NULL, "No device");
+  PetscCall(TestGetChoices(&count, choices));
+  for (PetscInt k = 0; k < count; k++) {
+    MuonCompressorLayout layout;
+    PetscBool            rankk, topsvd;
+    int                  variants;
+
+    PetscCall(TestCreate(&choices[k], &c));
+    PetscCall(TestIs(&choices[k], MUONCOMPRESSORRANKK, &rankk));
+    PetscCall(TestIs(&choices[k], MUONCOMPRESSORTOPSVD, &topsvd));
+    TestCheck(c->ondevice == (rankk || topsvd ? PETSC_FALSE : PETSC_TRUE), "Compressor %s on a device: %d", choices[k].type, (int)c->ondevice);
+    PetscCall(PetscMemzero(&layout, sizeof(layout)));
+    PetscCall((*c->ops->layout)(c, &shape, &layout));
+    variants = layout.form == MUON_WIRE_BLOCKS ? 2 : (layout.form == MUON_WIRE_LOWRANK || layout.form == MUON_WIRE_WHOLEROWS || layout.form == MUON_WIRE_WHOLECOLUMNS ? 3 : 1);
+    for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE && c->ondevice; precision++) {
+      for (int variant = 0; variant < variants; variant++) {
+        for (int kind = 0; kind < KINDS; kind++) PetscCall(CheckMessages(&choices[k], variant, kind, (MuonPrecision)precision, 150, 60));
+      }
+    }
+    /* More than crosses at once */
+    if (c->ondevice && (layout.form == MUON_WIRE_DENSE || layout.form == MUON_WIRE_BLOCKS) && k % 2 == 0) PetscCall(CheckMessages(&choices[k], 0, ORDINARY, MUON_DOUBLE, 1100, 1000));
+    PetscCall(MuonCompressorDestroy(&c));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  link: internal
+
+  test:
+    requires: kokkos
+    output_file: output/kernels_ok.out
+
+TEST*/
