@@ -524,6 +524,8 @@ PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
 PETSC_EXTERN PetscErrorCode MuonGetDeviceStream(Muon, void **);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceMPI(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetDeviceMPI(Muon, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonSetDeviceBatchBytes(Muon, PetscReal);
+PETSC_EXTERN PetscErrorCode MuonGetDeviceBatchBytes(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetCheckDevice(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonGetCheckDevice(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetStatePrecision(Muon, MuonStatePrecision);

@@ -179,6 +179,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   REAL("-muon_weight_decay", muon, MuonSetWeightDecay, MuonGetWeightDecay)
   ENUM("-muon_shape_factor", MuonShapeFactor, muon, MuonSetShapeFactor, MuonGetShapeFactor, MuonShapeFactors)
   INT("-muon_max_steps", PetscInt, muon, MuonSetMaxSteps, MuonGetMaxSteps)
+  REAL("-muon_device_batch_bytes", muon, MuonSetDeviceBatchBytes, MuonGetDeviceBatchBytes)
   INT("-muon_seed", PetscInt64, muon, MuonSetSeed, MuonGetSeed)
   ENUM("-muon_nan", MuonNaNPolicy, muon, MuonSetNaNPolicy, MuonGetNaNPolicy, MuonNaNPolicies)
   INT("-muon_error_if_not_converged", PetscBool, muon, MuonSetErrorIfNotConverged, MuonGetErrorIfNotConverged)

@@ -224,6 +224,7 @@ SETTER(CostBeta, MuonSetCostBeta(RunMuon(run), (PetscReal)1e6))
 SETTER(CostGamma, MuonSetCostGamma(RunMuon(run), (PetscReal)1e6))
 SETTER(CostMeasure, MuonSetCostMeasure(RunMuon(run), PETSC_TRUE))
 SETTER(CheckDevice, MuonSetCheckDevice(RunMuon(run), PETSC_TRUE))
+SETTER(DeviceBatch, MuonSetDeviceBatchBytes(RunMuon(run), (PetscReal)1e6))
 SETTER(DeviceMPI, MuonSetDeviceMPI(RunMuon(run), PETSC_TRUE))
 SETTER(DeviceStream, MuonSetDeviceStream(RunMuon(run), NULL))
 SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
@@ -375,6 +376,7 @@ static const Setter Setters[] = {
   {"MuonSetCostGamma", DENSE, Set_CostGamma, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCostMeasure", DENSE, Set_CostMeasure, WITHOUT_EFFECT, OF_RANK | LOGICAL},
   {"MuonSetCheckDevice", DENSE, Set_CheckDevice, WITHOUT_EFFECT, OF_RANK | LOGICAL},
+  {"MuonSetDeviceBatchBytes", DENSE, Set_DeviceBatch, WITHOUT_EFFECT, LOGICAL},
   {"MuonSetDeviceMPI", DENSE, Set_DeviceMPI, IS_REFUSED, LOGICAL},
   {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK},
   {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},

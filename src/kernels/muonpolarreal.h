@@ -51,9 +51,10 @@ typedef struct {
   void (*shift)(size_t s, double shift, void *A);
   /*
      Steps of Y <- c1 Y + (c2 A + c3 A A) Y, A being the Gram matrix of Y, for count panels of one shape, one behind the other without gaps, in as many calls as for one; c holds three numbers for each step. Z is as large as all
-     panels, A and B have s x s entries for each. Returns Y or Z, in which the result is. NULL on the host
+     panels. After a step of which last is 0 the next Gram matrix comes from this one, as MUONPOLARGRAM has it; last NULL: all are formed anew. A has 4 s x s entries for each panel, 2 where last is NULL. Returns Y or Z, in which
+     the result is. NULL on the host
   */
-  void *(*polynomials)(int left, size_t s, size_t l, size_t count, int steps, const double c[], void *Y, void *A, void *B, void *Z);
+  void *(*polynomials)(int left, size_t s, size_t l, size_t count, int steps, const double c[], const unsigned char last[], void *Y, void *Z, void *A);
   const MuonKernelFactors *factors; /* NULL on the host, and for a precision of which a device has none */
 } MuonKernelReal;
 

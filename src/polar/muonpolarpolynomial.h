@@ -18,3 +18,16 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *, const MuonKern
 PETSC_INTERN PetscLogDouble MuonPolarPanelBeginFlops(MuonPolar, const MuonKernelPolynomial *, PetscInt, PetscInt);
 /* Y = p(Y) with the Gram matrix A of the panel, which is lost; takes the slot MUON_WORK_POLAR_D where it needs the square */
 PETSC_INTERN PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *, void *A, const double c[3]);
+
+/* Of a matrix with the sides s <= l: in last whether the Gram matrix is formed anew after each step, and in anew whether it is after all */
+typedef PetscErrorCode (*MuonPolarSegmentsFn)(MuonPolar, PetscInt steps, size_t s, size_t l, unsigned char last[], PetscBool *anew);
+/*
+   The operation applymany of a type with polynomials. segments: as the type has it, NULL where all steps are anew; in a batch what is said of its longest matrix holds for all. watch: whether the iteration may diverge. What is found out
+   about each matrix first, a spectral norm or a balance, makes them go one by one
+*/
+PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
+/*
+   Of matrices with a shorter side s and longer sides in decreasing order, how many from the first on are in a batch, padded to the first one's. All that have it; and shorter ones while one of the first keeps no GPU busy alone and all
+   of the padded batch are at most 5/4 of what they were: of the work the part with the longer side grows by that, the rest does not
+*/
+PETSC_INTERN PetscInt MuonPolarPadded_Private(PetscInt n, size_t s, const size_t longer[]);

@@ -11,6 +11,7 @@ struct _n_MuonWorkspace {
   PetscInt refct;
   size_t   bytes[MEMORIES][MUON_WORK_MAX];
   void    *buffer[MEMORIES][MUON_WORK_MAX];
+  size_t   batch;
 
   PetscObjectList kept;
 };
@@ -20,6 +21,7 @@ PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
   PetscFunctionBegin;
   PetscCall(PetscNew(work));
   (*work)->refct = 1;
+  (*work)->batch = MUON_WORK_BATCH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,6 +87,20 @@ PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace work, PetscObjectList **kept)
 {
   PetscFunctionBegin;
   *kept = &work->kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace work, size_t bytes)
+{
+  PetscFunctionBegin;
+  work->batch = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace work, size_t *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = work->batch;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -190,7 +190,7 @@ static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, siz
 
     real->load(m, n, MUON_SINGLE, G + k * d, m, norm, exponent, Y + k * d * real->size, m);
   }
-  result = (char *)real->polynomials(m < n, s, l, count, STEPS, c, Y, Room(2, squares), Room(3, squares), Room(1, panels));
+  result = (char *)real->polynomials(m < n, s, l, count, STEPS, c, NULL, Y, Room(1, panels), Room(2, 2 * squares));
   for (size_t k = 0; k < count; k++) real->store(m, n, 1, result + k * d * real->size, m, MUON_SINGLE, Q + k * d, m);
 }
 

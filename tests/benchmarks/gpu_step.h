@@ -1,5 +1,6 @@
 /*
-   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz; layers that AdamW moves send all they have. tests/device_order.c compares the order.
+   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz on matrices of one shape at a time; layers that AdamW moves send all they have. tests/device_order.c
+   compares the order.
 */
 #pragma once
 
@@ -12,6 +13,10 @@
 #include <string.h>
 
 #define STEPS 5
+
+/* As src/polar/muonpolarbatch.c has them */
+#define BATCH       64
+#define BATCH_BYTES ((size_t)1 << 30)
 
 static const MuonDevice *device;
 
@@ -89,6 +94,25 @@ static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, 
   real->store(m, n, 1, Y, m, to, Q, m);
 }
 
+/* The same for several of one shape */
+static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_t n, size_t count, MuonPrecision from, const void *G[], MuonPrecision to, void *Q[])
+{
+  const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");
+  const size_t                s = m < n ? m : n, l = m < n ? n : m, bytes = m * n * real->size;
+  char                       *Y = (char *)Room(0, count * bytes), *Z = (char *)Room(1, count * bytes), *A = (char *)Room(2, 2 * count * s * s * real->size);
+  double                      c[3 * STEPS];
+
+  for (int k = 0; k < STEPS; k++) MuonKernelPolynomialRow(p, k, c + 3 * k);
+  for (size_t k = 0; k < count; k++) {
+    int          exponent;
+    const double norm = MuonKernelsGet(from, MUON_DEVICE)->Norm(m, n, G[k], m, &exponent);
+
+    real->load(m, n, from, G[k], m, norm, exponent, Y + k * bytes, m);
+  }
+  Y = (char *)real->polynomials(m < n, s, l, count, STEPS, c, NULL, Y, Z, A);
+  for (size_t k = 0; k < count; k++) real->store(m, n, 1, Y + k * bytes, m, to, Q[k], m);
+}
+
 /* What a worker that is the server too keeps of a layer, and its messages on the host */
 typedef struct {
   size_t         m, n, count;
@@ -163,6 +187,82 @@ static inline void StepSwap(void **a, void **b)
   *b = swap;
 }
 
+static inline size_t Least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Whether x comes before y: by decreasing shorter sides, what is not wide first, and by decreasing longer sides. Without padding, which shapes of one model hardly need */
+static inline int Before(const StepLayer *x, const StepLayer *y)
+{
+  const size_t sx = Least(x->m, x->n), sy = Least(y->m, y->n);
+
+  if (sx != sy) return sx > sy;
+  if ((x->m < x->n) != (y->m < y->n)) return x->m >= x->n;
+  return x->m + x->n > y->m + y->n;
+}
+
+/* Xnew of all layers becomes the factor of their sums, batch by batch */
+static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *layer)
+{
+  const void **G    = (const void **)calloc((size_t)layers, sizeof(*G));
+  void       **Q    = (void **)calloc((size_t)layers, sizeof(*Q));
+  char        *done = (char *)calloc((size_t)layers, 1);
+
+  for (int l = 0; l < layers; l++) done[l] = layer[l].mean != NULL;
+  for (;;) {
+    const StepLayer *first = NULL;
+    size_t           count = 0, s, most, size;
+
+    for (int l = 0; l < layers; l++) {
+      if (!done[l] && (first == NULL || Before(&layer[l], first))) first = &layer[l];
+    }
+    if (first == NULL) break;
+    for (int l = 0; l < layers; l++) {
+      if (done[l] || layer[l].m != first->m || layer[l].n != first->n) continue;
+      done[l]    = 1;
+      G[count]   = layer[l].sum;
+      Q[count++] = layer[l].Xnew;
+    }
+    s    = Least(first->m, first->n);
+    most = Least(BATCH, BATCH_BYTES / (2 * (first->m * first->n + s * s) * real->size));
+    if (most == 0) most = 1;
+    for (size_t at = 0; at < count; at += size) {
+      const size_t batches = (count - at + most - 1) / most;
+
+      size = (count - at + batches - 1) / batches;
+      if (size > 1) NewtonSchulzBatch(real, first->m, first->n, size, MUON_SINGLE, G + at, MUON_SINGLE, Q + at);
+      else NewtonSchulz(real, first->m, first->n, MUON_SINGLE, G[at], MUON_SINGLE, Q[at]);
+    }
+  }
+  free(done);
+  free(Q);
+  free(G);
+}
+
+/* The steps of all layers that AdamW does not move: the driver takes them when it comes to the first */
+static inline void StepMuon(const MuonKernelReal *real, int layers, StepLayer *layer)
+{
+  const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
+
+  for (int l = 0; l < layers; l++) {
+    if (layer[l].mean == NULL) (void)kernels->IsOrdinary(layer[l].m, layer[l].n, layer[l].sum, layer[l].m);
+  }
+  Factors(real, layers, layer);
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean != NULL) continue;
+    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
+    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, 0.02, x->Xnew, x->m, x->Xnew, x->m);
+  }
+}
+
 static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer)
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
@@ -184,20 +284,23 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
 
     if (x->mean != NULL) {
       StepWhole(x, 0, x->sum, x->values);
-      (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
-      StepWhole(x, 1, x->Xnew, x->kept);
       continue;
     }
     device->zero(x->m * x->n * sizeof(float), x->sum);
     Scatter(x, x->bits, x->values, 0, x->sum);
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
-    (void)kernels->IsBelow(x->m, x->n, x->sum, x->m, HUGE_VAL);
-    (void)kernels->IsOrdinary(x->m, x->n, x->sum, x->m);
-    NewtonSchulz(real, x->m, x->n, MUON_SINGLE, x->sum, MUON_SINGLE, x->Xnew);
-    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
-    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
-    (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, 0.02, x->Xnew, x->m, x->Xnew, x->m);
-    (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
+  }
+  StepMuon(real, layers, layer);
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean != NULL) (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
+  }
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean != NULL) StepWhole(x, 1, x->Xnew, x->kept);
+    else (void)kernels->Top(x->m, x->n, x->Xnew, x->m, x->W, x->m, x->count, x->down, x->kept, NULL);
   }
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];

@@ -127,13 +127,13 @@ typedef struct {
    count, into what momentum and oracle of the server see (the mean where it is NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.
 
-   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, block by block. Every worker applies the majority S. length() tells of a block the number that S is divided by
+   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, of n blocks at once. Every worker applies the majority S. length() tells of a block the number that S is divided by
    before it is multiplied with the radius, 1 where it is NULL; it gets S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient. Blocks are whole, in
    one memory or with their rows on the ranks of the worker.
 */
 struct _MuonOps {
   PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
-  PetscErrorCode (*direction)(Muon, MuonPiece *, const MuonMatrix *T, const MuonMatrix *U, MuonStatus *);
+  PetscErrorCode (*direction)(Muon, PetscInt n, MuonPiece *const piece[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
   PetscErrorCode (*length)(Muon, MuonPiece *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*setup)(Muon, MuonPiece *);
@@ -196,6 +196,7 @@ struct _p_Muon {
   PetscBool       on_device;                         /* a layer is */
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
+  PetscReal       device_batch;               /* bytes, which the scratch memory knows too */
   PetscBool       device_mpi, device_mpi_set; /* whether MPI is given the memory of a device; else what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
@@ -274,6 +275,14 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon);
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
 {
   if (*first == MUON_STATUS_OK) *first = status;
+}
+
+/* What an array of this shape takes in scratch memory among others: as a device places its arrays */
+static inline size_t MuonScratchBytes(const MuonArray *shape)
+{
+  const size_t unit = 256;
+
+  return (MuonArrayBytes(shape) + unit - 1) / unit * unit;
 }
 
 /* Where this rank's status ceased to be MUON_STATUS_OK */
@@ -385,10 +394,11 @@ PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
 PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
-/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message */
-PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, MuonArray *seen, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, const MuonArray *W, MuonArray *Xnew);
-PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, MuonPiece *, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonRecord *, MuonStatus *);
+/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message. What has no memory of its own is in scratch, at so many bytes */
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, size_t at, MuonArray *seen, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, size_t at, const MuonArray *W, MuonArray *Xnew);
+/* Steps of n pieces: G, X and Xnew of their tasks are given, the rest is filled */
+PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonPiece *const piece[], MuonLayerTask task[], MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonPiece *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
 PETSC_INTERN PetscBool      MuonPieceCounts_Private(const MuonPiece *);
 /* Servers that are workers of several ranks */

@@ -17,6 +17,14 @@ typedef struct {
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
 } MuonLayerStepInfo;
 
+/* A step of one layer among those of several: what MuonLayerStep() gets, and its status */
+typedef struct {
+  MuonLayer         layer;
+  MuonLayerStepInfo info;
+  MuonArray         G, X, Xnew;
+  MuonStatus        status;
+} MuonLayerTask;
+
 /*
    The operations of a rule. G has the precision of the state and may be only read, X and Xnew that of the weights; all have the layer's shape, order of memory and any distance of lines. Nothing of the rule's own state changes
    before commit.
@@ -26,6 +34,7 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]); /* step, for layers of the same rule in the memory of a device; NULL where nothing is gained by several at a time */
   PetscErrorCode (*oracle)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*move)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   /* The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks what came, decode turns X into what step would make of it, bit for bit */
@@ -199,6 +208,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
 
 /* Xnew from X and G, as the operations of a rule have it. Weights that would not be finite are MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth */
 PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
+/* The same for several layers, each a part of whose rule's work may be done together with that of others */
+PETSC_EXTERN PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[]);
 /*
    What a rule ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay where it is cautious; whatever the precision of D, which may be Xnew where it is the same; MUON_STATUS_NANORINF where not all
    of Xnew is finite

@@ -13,6 +13,7 @@ PETSC_INTERN PetscBool     MuonLMORegisterAllCalled;
    Operations get finite matrices of either precision and order of memory, whole or with their rows on many ranks, and then end with the same numbers on all of these. A type may do without those behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the other sign; it leaves D alone where it sets the status.
+   applymany() does that for matrices that are all here, each of its own object of the type, and finds out itself which are not finite; NULL where nothing is gained.
    factors() is for messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to its precision, the dual norm, and 1, or 0 for D = 0.
    shapefactor() is what the radius of a layer with rows and columns is multiplied with, 1 where it says nothing.
    setup() raises, on every rank alike, what a step would refuse of a user's choices.
@@ -20,6 +21,7 @@ PETSC_INTERN PetscBool     MuonLMORegisterAllCalled;
 */
 struct _MuonLMOOps {
   PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *G, const MuonMatrix *D, double *dual);
+  PetscErrorCode (*applymany)(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[]);
   PetscErrorCode (*norm)(MuonLMO, const MuonMatrix *, double *);
   PetscErrorCode (*dualnorm)(MuonLMO, const MuonMatrix *, double *);
   PetscErrorCode (*getflops)(MuonLMO, PetscInt, PetscInt, PetscLogDouble *);
@@ -66,6 +68,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO);
 
 /* MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order and distribution of G and is not G */
 PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrix(MuonLMO, const MuonMatrix *G, const MuonMatrix *D);
+/* The same for several that are all here, each with its own oracle: those of one type in one call of it where it takes several. dual is that of MuonLMOGetLastDual(), status that of MuonLMOGetStatus() */
+PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[]);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);
 /* -<G, D> of the last step with status OK, applied or encoded: the dual norm as the oracle sees it, at no cost */

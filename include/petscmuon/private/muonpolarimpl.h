@@ -27,7 +27,7 @@ struct _MuonPolarOps {
   PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
-  /* n matrices of one shape and precision in the memory of a device, finite and not zero, and how each ended; NULL where they are computed one by one */
+  /* n matrices in the memory of a device, of any shapes, finite and not zero, and how each ended; NULL where they are computed one by one */
   PetscErrorCode (*applymany)(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
@@ -59,9 +59,11 @@ struct _p_MuonPolar {
   MuonPolarMonitorFn    *monitor[MAXMUONPOLARMONITORS];
   void                  *monitorctx[MAXMUONPOLARMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONPOLARMONITORS])(void **);
-  MuonWorkspace work;
-  MuonSVD       svd; /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
-  void         *data;
+  char            *choices; /* the words of MuonPolarChoices() when the state of the object was chosen; NULL before somebody asked */
+  PetscObjectState chosen;
+  MuonWorkspace    work;
+  MuonSVD          svd; /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
+  void            *data;
 };
 
 /* For messages */
@@ -80,8 +82,11 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
    Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
-/* The same for several, whose looks for NaN, Inf and zero share a message; matrices of one shape on a device are computed in one call where the type can. status[k] is that of matrix k */
-PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
+/*
+   The same for several matrices, each with its own object. Their looks for NaN, Inf and zero share a message; those on a device whose objects have the same choices are given to the type in one call where it takes several. status[k] is
+   that of matrix k
+*/
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* In text, all in which ranks must not differ */
 PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
 

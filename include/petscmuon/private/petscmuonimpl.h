@@ -105,6 +105,10 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace, MuonMemory, Muon
 /* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
+/* How many bytes of scratch several matrices in the memory of a device may take to be computed together; one may take more. At first 1 GiB */
+#define MUON_WORK_BATCH ((size_t)1 << 30)
+PETSC_EXTERN PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace, size_t bytes);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /* Room for a contiguous array of the shape of another, in a slot */

@@ -7,6 +7,7 @@
 #include "muonkokkos.hpp"
 #include "muonvendor.h"
 #include "../muonpolarreal.h"
+#include <utility>
 
 namespace muon {
 
@@ -69,7 +70,6 @@ template <class T> T *Of(const void *data)
 struct Many {
   size_t count, a, b, c;
 };
-constexpr Many One = {1, 0, 0, 0};
 
 /* A panel as an operand: where it is, or rounded and without gaps */
 template <class K> const typename K::Operand *Operand(size_t rows, size_t columns, const void *Y, size_t ldy, size_t *ld)
@@ -210,13 +210,18 @@ template <class K> void Mirror(size_t s, void *A)
   Mirrors<K>(s, 1, A);
 }
 
-template <class K> void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
+template <class K> void Commuting(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
 {
   using O = typename K::Operand;
   size_t   ld;
-  const O *x = Operand<K>(s, s, A, s, &ld), *y = A == B ? x : (const O *)Hold<K>(s, B);
+  const O *x = Operand<K>(s, count * s, A, s, &ld), *y = A == B ? x : (const O *)Holds<K>(s, count, B);
 
-  if (s > 0) Lower<K>(Halvings, 0, 0, 0, s, s, a, x, s, y, s, b, Of<typename K::Stored>(C), s, One);
+  if (s > 0) Lower<K>(Halvings, 0, 0, 0, s, s, a, x, s, y, s, b, Of<typename K::Stored>(C), s, Many{count, s * s, s * s, s * s});
+}
+
+template <class K> void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
+{
+  Commuting<K>(s, 1, a, A, B, b, C);
 }
 
 template <class K> void RowSums(size_t s, const void *A, double *sums)
@@ -264,31 +269,71 @@ template <class K> void Shift(size_t s, double shift, void *A)
   Shifts<K>(s, 1, shift, A);
 }
 
-/* The passes of MuonPolarPanelPolynomial() for matrices on one rank */
-template <class K> void *Polynomials(int left, size_t s, size_t l, size_t count, int steps, const double c[], void *Y, void *A, void *B, void *Z)
+/* The passes of MuonPolarPanelPolynomial() for matrices on one rank, whose Gram matrices are in A; returns Y or Z, in which the result is */
+template <class K> void *Polynomial(int left, size_t s, size_t l, size_t count, const double c[3], void *Y, void *Z, void *A, void *B)
 {
-  const size_t ld = left ? s : l, panels = count * s * l * sizeof(typename K::Stored), squares = count * s * s * sizeof(typename K::Stored);
+  const size_t ld    = left ? s : l;
+  const bool   cubic = c[2] == 0.0;
 
+  if (!cubic) {
+    Mirrors<K>(s, count, A);
+    Copy(count * s * s * sizeof(typename K::Stored), A, B);
+    Grams<K>(1, s, s, count, c[2], A, s, c[1], B);
+  }
+  /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
+  if (cubic || sizeof(typename K::Operand) < sizeof(typename K::Stored)) {
+    Copy(count * s * l * sizeof(typename K::Stored), Y, Z);
+    Multiplies<K>(left, s, l, count, cubic ? c[1] : 1, Holds<K>(s, count, cubic ? A : B), Z, ld, c[0], Y, ld);
+    return Y;
+  }
+  Shifts<K>(s, count, c[0], B);
+  Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, B), Y, ld, 0, Z, ld);
+  return Z;
+}
+
+/* Those of MUONPOLARGRAM, R, W and T being scratch: B becomes B W, which is W where it is fresh, and R becomes W R W for another step of the segment. The matrices change names */
+template <class K> void Segment(size_t s, size_t count, const double c[3], bool fresh, bool last, void **R, void **B, void **W, void **T)
+{
+  Mirrors<K>(s, count, *R);
+  Copy(count * s * s * sizeof(typename K::Stored), *R, *W);
+  Grams<K>(1, s, c[2] == 0.0 ? 0 : s, count, c[2], *R, s, c[1], *W);
+  Shifts<K>(s, count, c[0], *W);
+  Mirrors<K>(s, count, *W);
+  if (!fresh) {
+    Commuting<K>(s, count, 1, *B, *W, 0, *T);
+    Mirrors<K>(s, count, *T);
+    std::swap(*B, *T);
+  }
+  if (!last) {
+    Commuting<K>(s, count, 1, *R, *W, 0, *T);
+    Mirrors<K>(s, count, *T);
+    Commuting<K>(s, count, 1, *W, *T, 0, *R);
+  }
+  if (fresh) std::swap(*B, *W);
+}
+
+template <class K> void *Polynomials(int left, size_t s, size_t l, size_t count, int steps, const double c[], const unsigned char last[], void *Y, void *Z, void *squares)
+{
+  const size_t ld = left ? s : l;
+  void        *A[4];
+  bool         fresh = true;
+
+  for (size_t k = 0; k < 4; k++) A[k] = (typename K::Stored *)squares + k * count * s * s;
   for (int k = 0; k < steps; k++, c += 3) {
-    void *const from  = Y;
-    const bool  cubic = c[2] == 0.0;
+    void *const from = Y;
+    const bool  ends = last == NULL || last[k] != 0 || k == steps - 1;
 
-    Grams<K>(left, s, l, count, 1, Y, ld, 0, A);
-    if (!cubic) {
-      Mirrors<K>(s, count, A);
-      Copy(squares, A, B);
-      Grams<K>(1, s, s, count, c[2], A, s, c[1], B);
+    if (fresh) Grams<K>(left, s, l, count, 1, Y, ld, 0, A[0]);
+    if (fresh && ends) Y = Polynomial<K>(left, s, l, count, c, Y, Z, A[0], A[1]);
+    else {
+      Segment<K>(s, count, c, fresh, ends, &A[0], &A[1], &A[2], &A[3]);
+      if (ends) {
+        Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, A[1]), Y, ld, 0, Z, ld);
+        Y = Z;
+      }
     }
-    /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
-    if (cubic || sizeof(typename K::Operand) < sizeof(typename K::Stored)) {
-      Copy(panels, Y, Z);
-      Multiplies<K>(left, s, l, count, cubic ? c[1] : 1, Holds<K>(s, count, cubic ? A : B), Z, ld, c[0], Y, ld);
-    } else {
-      Shifts<K>(s, count, c[0], B);
-      Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, B), Y, ld, 0, Z, ld);
-      Y = Z;
-      Z = from;
-    }
+    if (Y == Z) Z = from;
+    fresh = ends;
   }
   return Y;
 }

@@ -85,6 +85,36 @@ PetscErrorCode MuonLayerStep(MuonLayer layer, MuonLayerStepInfo *info, const Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[])
+{
+  MuonLayerTask **alike;
+  PetscBool      *done;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &alike, n, &done));
+  for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
+  for (PetscInt k = 0; k < n; k++) {
+    const struct _MuonLayerOps *ops   = task[k].layer->ops;
+    PetscInt                    count = 0;
+
+    if (done[k]) continue;
+    if (ops->stepmany == NULL || task[k].X.memory == MUON_HOST) {
+      PetscCall(MuonLayerStep(task[k].layer, &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status));
+      continue;
+    }
+    for (PetscInt i = k; i < n; i++) {
+      if (task[i].layer->ops->stepmany != ops->stepmany || task[i].X.memory == MUON_HOST) continue;
+      task[i].info.dual = task[i].info.squares = 0;
+      task[i].status                           = MUON_STATUS_OK;
+      alike[count++]                           = &task[i];
+      done[i]                                  = PETSC_TRUE;
+    }
+    PetscCall((*ops->stepmany)(count, alike));
+  }
+  PetscCall(PetscFree2(alike, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char reason[])
 {
   MuonLMO     lmo;

@@ -64,6 +64,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->monitorinterval   = 1;
   muon->check_weights     = PETSC_TRUE;
   muon->worker_weight     = 1;
+  muon->device_batch      = (PetscReal)MUON_WORK_BATCH;
   muon->validated         = -1;
 
   muon->checkpoint_interval   = 100;
@@ -345,6 +346,8 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   if (flg) PetscCall(MuonSetCheckDevice(muon, check));
   PetscCall(PetscOptionsBool("-muon_device_mpi", "Give MPI the memory of a device", "MuonSetDeviceMPI", muon->device_mpi, &check, &flg));
   if (flg) PetscCall(MuonSetDeviceMPI(muon, check));
+  PetscCall(PetscOptionsReal("-muon_device_batch_bytes", "Memory of a device for layers that are moved together", "MuonSetDeviceBatchBytes", muon->device_batch, &real, &flg));
+  if (flg) PetscCall(MuonSetDeviceBatchBytes(muon, real));
   PetscCall(PetscOptionsEnum("-muon_state_precision", "Precision of momentum, estimates and scratch", "MuonSetStatePrecision", MuonStatePrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
   if (flg) PetscCall(MuonSetStatePrecision(muon, precision));
   PetscCall(PetscOptionsBool("-muon_count_entropy", "Count the entropy of messages", "MuonSetCountEntropy", muon->count_entropy, &set, &flg));
@@ -423,6 +426,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
 . -muon_device_mpi flg             - MPI is given the memory of a device, see `MuonSetDeviceMPI()`
+. -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together, see `MuonSetDeviceBatchBytes()`
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)

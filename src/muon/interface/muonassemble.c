@@ -37,7 +37,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->piece, &item->piece->seen, serving->status));
+  if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->piece, 0, &item->piece->seen, serving->status));
   MuonNoteStatus(serving->muon, item->piece->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->piece->seen));
   *G = MuonItemPart(item, &item->piece->seen);
@@ -67,6 +67,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   const MuonItem   *item    = &serving->group->item[i];
   MuonPiece        *piece   = item->piece;
   MuonLayerStepInfo info;
+  MuonLayerTask     task;
   MuonStatus        moved = MUON_STATUS_OK;
   MuonArray         whole, W, X, Xnew;
 
@@ -75,9 +76,14 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
   W = MuonPiecePart(piece, &whole);
   X = MuonPieceServerWeights(piece, &W);
-  PetscCall(MuonServerGetXnew_Private(serving->muon, piece, &W, &Xnew));
-  if (item->kind == MUON_ASSEMBLY_NONE) PetscCall(MuonServerApply_Private(serving->muon, piece, &piece->seen, &X, &Xnew, serving->record, &moved));
-  else {
+  PetscCall(MuonServerGetXnew_Private(serving->muon, piece, 0, &W, &Xnew));
+  if (item->kind == MUON_ASSEMBLY_NONE) {
+    task.G    = piece->seen;
+    task.X    = X;
+    task.Xnew = Xnew;
+    PetscCall(MuonServerApply_Private(serving->muon, 1, &piece, &task, serving->record));
+    moved = task.status;
+  } else {
     const MuonArray x = MuonItemPart(item, &X), xnew = MuonItemPart(item, &Xnew);
 
     PetscCall(MuonGetStepInfo(serving->muon, piece->layer, &info));
@@ -124,7 +130,7 @@ static PetscErrorCode MuonVoteOracle_Private(void *ctx, PetscInt i, const MuonMa
   MuonStatus       applied = MUON_STATUS_OK;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(muon, direction, item->piece, &from, &to, &applied);
+  PetscUseTypeMethod(muon, direction, 1, &item->piece, &from, &to, &applied);
   MuonStatusMerge(applied, serving->status);
   MuonNoteStatus(serving->muon, item->piece->layer, *serving->status);
   if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));

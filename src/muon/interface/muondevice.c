@@ -221,6 +221,63 @@ PetscErrorCode MuonGetDeviceMPI(Muon muon, PetscBool *flg)
 }
 
 /*@
+  MuonSetDeviceBatchBytes - Sets how much memory of a device layers may take to be moved together
+
+  Logically Collective
+
+  Input Parameters:
++ muon  - the optimizer
+- bytes - the memory, 1 GiB by default; 0: layers are moved one by one
+
+  Options Database Key:
+. -muon_device_batch_bytes bytes - the memory
+
+  Level: advanced
+
+  Notes:
+  A step takes layers in the memory of a device together as long as their sums and new weights have at most so many bytes, whether these are scratch or kept. Of such layers those with the rule `lmo`, the norm `spectral` and the same
+  choices of the polar factor, `newtonschulz` or `gram`, are multiplied in batches, and so are the blocks of a layer, in at most so many bytes of scratch more, see `MuonPolarApplyMany()`. Workers of `MUONSIGN` make the factors that they
+  vote with in the same way. One layer may take more.
+
+  Layers go one by one where their state has another precision than the weights, where the norm or the factor is another one, and in `-sign_update polar`. Batches may round otherwise than single products. A server waits for the sums of
+  all layers that it takes together.
+
+.seealso: `Muon`, `MuonGetDeviceBatchBytes()`, `MuonAddLayerArray()`, `MuonPolarApplyMany()`
+@*/
+PetscErrorCode MuonSetDeviceBatchBytes(Muon muon, PetscReal bytes)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(muon, bytes, 2);
+  PetscCheck(bytes >= 0 && bytes <= (PetscReal)1e15, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_device_batch_bytes is %g, expected between 0 and 1e15", MuonPrefix(muon), (double)bytes);
+  muon->device_batch = bytes;
+  PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetDeviceBatchBytes - Gets how much memory of a device layers may take to be moved together
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. bytes - the memory
+
+  Level: advanced
+
+.seealso: `Muon`, `MuonSetDeviceBatchBytes()`
+@*/
+PetscErrorCode MuonGetDeviceBatchBytes(Muon muon, PetscReal *bytes)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, bytes, muon->device_batch);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MuonSetCheckDevice - Sets whether the kernels of a device are compared with those of the host before the first step
 
   Logically Collective

@@ -340,14 +340,26 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonPiece *piece, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, MuonArray *seen, MuonStatus *status)
+/* An array in scratch memory, so many bytes from the beginning of the slot */
+static PetscErrorCode MuonGetRoom_Private(Muon muon, MuonWorkspaceSlot slot, size_t at, const MuonArray *like, MuonPrecision precision, MuonArray *array)
+{
+  char *slots;
+
+  PetscFunctionBegin;
+  *array = MuonArrayLike(like, precision, NULL);
+  PetscCall(MuonWorkspaceGetIn(muon->work, like->memory, slot, at + MuonArrayBytes(array), &slots));
+  array->data = slots + at;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerSees_Private(Muon muon, MuonPiece *piece, size_t at, MuonArray *seen, MuonStatus *status)
 {
   const PetscInt nworkers = piece->group->exchange->nworkers;
   MuonArray      sum      = piece->sum, state, whole, W;
 
   PetscFunctionBegin;
   PetscCall(MuonPieceGetStateShape(muon, piece, &state));
-  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &sum));
+  if (sum.data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_A, at, &state, state.precision, &sum));
   *seen = sum;
   if (piece->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(piece->group->exchange, piece->item));
   else if (piece->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(piece, nworkers, &sum, status));
@@ -365,52 +377,98 @@ PetscBool MuonPieceCounts_Private(const MuonPiece *piece)
   return piece->layer->owner >= 0 || piece->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonPiece *piece, const MuonArray *W, MuonArray *Xnew)
+PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonPiece *piece, size_t at, const MuonArray *W, MuonArray *Xnew)
 {
   PetscFunctionBegin;
   *Xnew = piece->Xnew;
-  if (Xnew->data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, Xnew));
+  if (Xnew->data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_B, at, W, W->precision, Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonServerApply_Private(Muon muon, MuonPiece *piece, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonRecord *record, MuonStatus *status)
+PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonPiece *const piece[], MuonLayerTask task[], MuonRecord *record)
 {
-  MuonLayerStepInfo info;
-
   PetscFunctionBegin;
-  PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
-  if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece, &info, seen, X, Xnew, status);
-  else PetscCall(MuonLayerStep(piece->layer, &info, seen, X, Xnew, status));
-  if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
-  piece->squares = info.squares;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Server: aggregate, a step of the rule, a message of what became of it */
-static PetscErrorCode MuonServe_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
-{
-  MuonLayerStepInfo info;
-  MuonStatus        stepped = MUON_STATUS_OK;
-  MuonArray         whole, W, X, Xnew, seen;
-
-  PetscFunctionBegin;
-  PetscCall(MuonServerSees_Private(muon, piece, &seen, status));
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetWeightsMemory(piece->layer, PETSC_FALSE, &whole));
-  W = MuonPiecePart(piece, &whole);
-  X = MuonPieceServerWeights(piece, &W);
-  if (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) {
-    PetscCall(MuonGetStepInfo(muon, piece->layer, &info));
-    PetscCall(MuonServeStep_Private(muon, piece, &info, &seen, &W, status));
-    if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece)) record->dual += info.dual;
-    piece->squares = info.squares;
-  } else {
-    PetscCall(MuonServerGetXnew_Private(muon, piece, &W, &Xnew));
-    PetscCall(MuonServerApply_Private(muon, piece, &seen, &X, &Xnew, record, &stepped));
-    MuonStatusMerge(stepped, status);
-    if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece, &Xnew, &W, status));
+  for (PetscInt k = 0; k < n; k++) {
+    task[k].layer  = piece[k]->layer;
+    task[k].status = MUON_STATUS_OK;
+    PetscCall(MuonGetStepInfo(muon, task[k].layer, &task[k].info));
+    if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, piece[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
   }
-  PetscCall(MuonLayerRestoreWeightsMemory(piece->layer, PETSC_FALSE, &whole));
+  if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
+  for (PetscInt k = 0; k < n; k++) {
+    if (task[k].status == MUON_STATUS_OK && MuonPieceCounts_Private(piece[k])) record->dual += task[k].info.dual;
+    piece[k]->squares = task[k].info.squares;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a server does with one piece or with several: its place in scratch memory, and its weights */
+typedef struct {
+  size_t    sum, Xnew;
+  MuonArray whole, W;
+} MuonServed;
+
+/* Sums and new weights that have no memory of their own lie behind one another */
+static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonPiece *const piece[], MuonServed served[])
+{
+  size_t sums = 0, weights = 0;
+  void  *slot;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    MuonArray state, shape, W;
+
+    PetscCall(MuonPieceGetStateShape(muon, piece[k], &state));
+    PetscCall(MuonLayerGetShape(piece[k]->layer, &shape));
+    W              = MuonPiecePart(piece[k], &shape);
+    served[k].sum  = sums;
+    served[k].Xnew = weights;
+    if (piece[k]->sum.data == NULL) sums += MuonScratchBytes(&state);
+    if (piece[k]->Xnew.data == NULL) weights += MuonScratchBytes(&W);
+  }
+  /* At once: what is in a slot that grows is lost */
+  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_A, sums, &slot));
+  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_B, weights, &slot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Server: aggregates, steps of the rules, messages of what became of them, each for all pieces in their order */
+static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const piece[], MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerTask *task;
+  MuonServed    *served;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(n, &task, n, &served));
+  if (n > 1) PetscCall(MuonServedPlace_Private(muon, n, piece, served));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonServerSees_Private(muon, piece[k], served[k].sum, &task[k].G, status));
+    MuonNoteStatus(muon, piece[k]->layer, *status);
+  }
+  if (*status == MUON_STATUS_OK) {
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(MuonLayerGetWeightsMemory(piece[k]->layer, PETSC_FALSE, &served[k].whole));
+      served[k].W = MuonPiecePart(piece[k], &served[k].whole);
+      task[k].X   = MuonPieceServerWeights(piece[k], &served[k].W);
+    }
+    if (piece[0]->downlink == MUON_DOWNLINK_STEP && piece[0]->group->direct == PETSC_FALSE) { /* which is alone */
+      PetscCall(MuonGetStepInfo(muon, piece[0]->layer, &task[0].info));
+      PetscCall(MuonServeStep_Private(muon, piece[0], &task[0].info, &task[0].G, &served[0].W, status));
+      MuonNoteStatus(muon, piece[0]->layer, *status);
+      if (*status == MUON_STATUS_OK && MuonPieceCounts_Private(piece[0])) record->dual += task[0].info.dual;
+      piece[0]->squares = task[0].info.squares;
+    } else {
+      for (PetscInt k = 0; k < n; k++) PetscCall(MuonServerGetXnew_Private(muon, piece[k], served[k].Xnew, &served[k].W, &task[k].Xnew));
+      PetscCall(MuonServerApply_Private(muon, n, piece, task, record));
+      for (PetscInt k = 0; k < n; k++) {
+        MuonStatusMerge(task[k].status, status);
+        if (*status == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, piece[k], &task[k].Xnew, &served[k].W, status));
+        MuonNoteStatus(muon, piece[k]->layer, *status);
+      }
+    }
+    for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(piece[k]->layer, PETSC_FALSE, &served[k].whole));
+  }
+  PetscCall(PetscFree2(task, served));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -438,16 +496,40 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Pieces in the memory of a device, where small products of several layers are made at once, are served in runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are scratch: the sums of a run
+   are waited for before any of its steps is taken
+*/
 static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscInt *order;
+  MuonPiece     **run;
+  PetscInt        n     = 0;
+  size_t          bytes = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  PetscCall(PetscMalloc1(group->npieces, &run));
   for (PetscInt k = 0; k < group->npieces; k++) {
-    if (group->piece[order[k]].serves) PetscCall(MuonServe_Private(muon, &group->piece[order[k]], record, status));
-    MuonNoteStatus(muon, group->piece[order[k]].layer, *status);
+    MuonPiece *piece = &group->piece[order[k]];
+    MuonArray  state, shape, W;
+    size_t     more;
+
+    if (piece->serves == PETSC_FALSE) continue;
+    PetscCall(MuonPieceGetStateShape(muon, piece, &state));
+    PetscCall(MuonLayerGetShape(piece->layer, &shape));
+    W    = MuonPiecePart(piece, &shape);
+    more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
+    if (n > 0 && (shape.memory == MUON_HOST || run[0]->layer->shape.memory == MUON_HOST || (PetscReal)(bytes + more) > muon->device_batch)) {
+      PetscCall(MuonServe_Private(muon, n, run, record, status));
+      n     = 0;
+      bytes = 0;
+    }
+    run[n++] = piece;
+    bytes += more;
   }
+  if (n > 0) PetscCall(MuonServe_Private(muon, n, run, record, status));
+  PetscCall(PetscFree(run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

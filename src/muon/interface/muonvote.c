@@ -299,27 +299,72 @@ PetscErrorCode MuonVotesFill_Private(Muon muon, MuonPiece *piece, PetscInt numbe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A worker's signs, one block behind the other */
-static PetscErrorCode MuonVotesFillPiece_Private(Muon muon, MuonPiece *piece, MuonStatus *status)
+/* Blocks whose U are made together, side by side in scratch */
+typedef struct {
+  PetscInt    n;
+  size_t      bytes, *at;
+  MuonPiece **piece;
+  PetscInt   *number; /* of the block */
+  MuonMatrix *T, *U;
+  MuonStatus *status;
+} MuonVotesRun;
+
+static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, MuonStatus *status)
 {
+  char *slot;
+
   PetscFunctionBegin;
-  for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) {
-    const MuonVotesBlock *one     = MuonVotesBlockOf(piece, b);
-    const MuonArray       part    = MuonVotesPart(one, &piece->T);
-    MuonArray             U       = part;
-    MuonStatus            applied = MUON_STATUS_OK;
+  if (run->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, MUON_WORK_STEP_A, run->bytes, &slot));
+  for (PetscInt k = 0; k < run->n; k++) {
+    const MuonArray U = MuonArrayLike(&run->T[k].here, run->T[k].here.precision, slot + run->at[k]);
 
-    if (piece->whole_vote) {
-      MuonMatrix from, to;
-
-      PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, part.precision, &U));
-      from = MuonMatrixOfArray(&part);
-      to   = MuonMatrixOfArray(&U);
-      PetscUseTypeMethod(muon, direction, piece, &from, &to, &applied);
-      MuonStatusMerge(applied, status);
-    }
-    if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, piece, one->number, &U, status));
+    run->U[k] = MuonMatrixOfArray(&U);
   }
+  PetscUseTypeMethod(muon, direction, run->n, run->piece, run->T, run->U, run->status);
+  for (PetscInt k = 0; k < run->n; k++) {
+    MuonStatusMerge(run->status[k], status);
+    if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, run->piece[k], run->number[k], &run->U[k].here, status));
+    MuonNoteStatus(muon, run->piece[k]->layer, *status);
+  }
+  run->n     = 0;
+  run->bytes = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A worker's signs, one block behind the other. What is made of whole blocks is made of several at once in the memory of a device, as long as it stays within the bytes of a batch */
+static PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  const PetscInt most = group->votes->first[group->npieces];
+  MuonVotesRun   run;
+
+  PetscFunctionBegin;
+  run.n     = 0;
+  run.bytes = 0;
+  PetscCall(PetscMalloc6(most, &run.at, most, &run.piece, most, &run.number, most, &run.T, most, &run.U, most, &run.status));
+  for (PetscInt k = 0; k < group->npieces; k++) {
+    MuonPiece *piece = &group->piece[k];
+
+    for (PetscInt b = 0; b < MuonVotesCount(piece) && *status == MUON_STATUS_OK; b++) {
+      const MuonVotesBlock *one  = MuonVotesBlockOf(piece, b);
+      const MuonArray       part = MuonVotesPart(one, &piece->T);
+      const size_t          more = MuonScratchBytes(&part);
+
+      if (piece->whole_vote == PETSC_FALSE) {
+        PetscCall(MuonVotesFill_Private(muon, piece, one->number, &part, status));
+        MuonNoteStatus(muon, piece->layer, *status);
+        continue;
+      }
+      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
+      run.piece[run.n]  = piece;
+      run.number[run.n] = one->number;
+      run.T[run.n]      = MuonMatrixOfArray(&part);
+      run.at[run.n++]   = run.bytes;
+      run.bytes += more;
+    }
+  }
+  if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
+  PetscCall(PetscFree6(run.at, run.piece, run.number, run.T, run.U, run.status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,12 +470,7 @@ PetscErrorCode MuonVotesWorkers_Private(Muon muon, MuonGroup group, MuonStatus *
 {
   PetscFunctionBegin;
   if (group->assembly != NULL && group->piece[0].whole_vote) PetscCall(MuonVoteAssembled_Private(muon, group, status));
-  else {
-    for (PetscInt k = 0; k < group->npieces; k++) {
-      PetscCall(MuonVotesFillPiece_Private(muon, &group->piece[k], status));
-      MuonNoteStatus(muon, group->piece[k].layer, *status);
-    }
-  }
+  else PetscCall(MuonVotesFillAll_Private(muon, group, status));
   if (MuonVotesAlone(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));

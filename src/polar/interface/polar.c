@@ -452,6 +452,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(MuonSVDDestroy(&(*polar)->svd));
   PetscCall(PetscFree((*polar)->coefficients));
   PetscCall(PetscFree((*polar)->values));
+  PetscCall(PetscFree((*polar)->choices));
   PetscCall(MuonObjectEnds_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -89,73 +89,108 @@ static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrix k and those behind it that are to be computed with it: their numbers */
-static PetscInt MuonPolarAlike_Private(PetscInt n, const MuonMatrix G[], const int input[], PetscInt k, PetscInt alike[])
+static PetscErrorCode MuonPolarGetChoices_Private(MuonPolar polar, const char **choices)
 {
-  PetscInt count = 0;
+  const PetscObjectState chosen = ((PetscObject)polar)->state;
+  char                   text[1024];
 
-  for (PetscInt i = k; i < n; i++) {
-    const MuonArray *a = &G[k].here, *b = &G[i].here;
-
-    if (input[i] == INPUT_FINITE && G[i].size == 1 && b->memory == MUON_DEVICE && a->memory == MUON_DEVICE && a->m == b->m && a->n == b->n && a->precision == b->precision) alike[count++] = i;
+  PetscFunctionBegin;
+  if (polar->choices == NULL || polar->chosen != chosen) {
+    PetscCall(MuonPolarChoices(polar, sizeof(text), text));
+    PetscCall(PetscFree(polar->choices));
+    PetscCall(PetscStrallocpy(text, &polar->choices));
+    polar->chosen = chosen;
   }
-  return count;
+  *choices = polar->choices;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarApplyMatrices(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+/* Whether one computes what the other would */
+static PetscErrorCode MuonPolarAreAlike_Private(MuonPolar a, MuonPolar b, PetscBool *alike)
 {
-  MuonMatrix *from, *to;
-  MuonStatus *ended;
-  PetscInt   *alike;
-  int        *input;
+  const char *choices[2];
+
+  PetscFunctionBegin;
+  *alike = a == b ? PETSC_TRUE : PETSC_FALSE;
+  if (a == b) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPolarGetChoices_Private(a, &choices[0]));
+  PetscCall(MuonPolarGetChoices_Private(b, &choices[1]));
+  PetscCall(PetscStrcmp(choices[0], choices[1], alike));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarComputeMany_Private(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  MuonMatrix    *from, *to;
+  MuonStatus    *ended;
+  PetscInt      *many;
+  int           *input;
+  MuonMemory     memory;
+  PetscLogDouble flops;
   enum {
     DONE = -1
   };
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &alike, n, &input));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  memory = G[0].here.memory; /* of all; that of some would count the others */
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonPolarSetUp(polar[k]));
+    if (G[k].here.memory == MUON_HOST) memory = MUON_HOST;
+  }
+  PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(memory, &flops));
+  PetscCall(PetscMalloc5(n, &from, n, &to, n, &ended, n, &many, n, &input));
   PetscCall(MuonPolarInspect_Private(n, G, input));
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
 
     if (input[k] == DONE) continue;
-    if (polar->ops->applymany != NULL && input[k] == INPUT_FINITE) count = MuonPolarAlike_Private(n, G, input, k, alike);
-    if (count < 2) {
-      PetscCall(MuonPolarCompute_Private(polar, input[k], &G[k], &Q[k]));
-      status[k] = polar->status;
+    if (polar[k]->ops->applymany == NULL || input[k] != INPUT_FINITE || G[k].size > 1 || G[k].here.memory != MUON_DEVICE) {
+      PetscCall(MuonPolarCompute_Private(polar[k], input[k], &G[k], &Q[k]));
+      status[k] = polar[k]->status;
       continue;
     }
-    for (PetscInt i = 0; i < count; i++) {
-      from[i] = MuonPolarLines_Private(&G[alike[i]]);
-      to[i]   = MuonPolarLines_Private(&Q[alike[i]]);
+    for (PetscInt i = k; i < n; i++) {
+      PetscBool alike;
+
+      if (input[i] != INPUT_FINITE || G[i].size > 1 || G[i].here.memory != MUON_DEVICE) continue;
+      PetscCall(MuonPolarAreAlike_Private(polar[k], polar[i], &alike));
+      if (alike == PETSC_FALSE) continue;
+      from[count]   = MuonPolarLines_Private(&G[i]);
+      to[count]     = MuonPolarLines_Private(&Q[i]);
+      many[count++] = i;
+      input[i]      = DONE;
     }
-    PetscUseTypeMethod(polar, applymany, count, from, to, ended);
-    for (PetscInt i = 0; i < count; i++) {
-      status[alike[i]] = ended[i];
-      input[alike[i]]  = DONE;
-    }
+    PetscUseTypeMethod(polar[k], applymany, count, from, to, ended);
+    for (PetscInt i = 0; i < count; i++) status[many[i]] = ended[i];
   }
-  PetscCall(PetscFree5(from, to, ended, alike, input));
+  PetscCall(PetscFree5(from, to, ended, many, input));
+  PetscCall(MuonLogDeviceEnd(memory, flops));
+  PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarComputeMany_Private(n, polar, G, Q, status));
+  for (PetscInt k = 0; k < n; k++) {
+    polar[k]->status = status[k];
+    PetscCall(MuonPolarMonitorMatrix_Private(polar[k], &G[k], &Q[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonArray *g = &G->here, *q = &Q->here;
-  int              input;
-  PetscLogDouble   flops;
+  MuonStatus       status;
 
   PetscFunctionBegin;
   PetscCheck(g->m == q->m && g->n == q->n && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar));
-  PetscCall(MuonPolarSetUp(polar));
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
-  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
-  PetscCall(MuonPolarInspect_Private(1, G, &input));
-  PetscCall(MuonPolarCompute_Private(polar, input, G, Q));
-  PetscCall(MuonLogDeviceEnd(g->memory, flops));
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
-  PetscCall(MuonPolarMonitorMatrix_Private(polar, G, Q));
+  PetscCall(MuonPolarApplyMatrices(1, &polar, G, Q, &status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,8 +246,10 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   Notes:
   Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
   Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
-  at the rate of large ones. On a device the type `newtonschulz` computes matrices of
-  one shape together, up to 64 and within 1 GiB of scratch, by batched products of the vendor's library, which may round otherwise than single ones.
+  at the rate of large ones.
+
+  On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round otherwise than single ones. Where the
+  longer sides differ, and the largest of these matrices has at most $2^{22}$ entries, zeros are added to the shorter ones while that makes at most a quarter more of them in all.
 
   Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
 
@@ -226,6 +263,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
   PetscReal  *size;
   PetscInt   *order;
   MuonMatrix *from, *to;
+  MuonPolar  *same;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
@@ -235,28 +273,26 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscValidHeaderSpecific(Q[i], MAT_CLASSID, 4);
     PetscCall(MuonCheckMats_Private((PetscObject)polar, G[i], Q[i]));
   }
-  PetscCall(MuonPolarSetUp(polar));
-  PetscCall(PetscMalloc6(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted));
+  PetscCall(PetscMalloc7(n, &ended, n, &size, n, &order, n, &from, n, &to, n, &sorted, n, &same));
   for (PetscInt i = 0; i < n; i++) {
     PetscInt rows, columns;
 
     PetscCall(MatGetSize(G[i], &rows, &columns));
     size[i]  = -(PetscReal)rows * (PetscReal)columns;
     order[i] = i;
+    same[i]  = polar;
   }
-  PetscCall(PetscLogEventBegin(MUON_Polar, polar, 0, 0, 0));
   PetscCall(MuonPolarSort_Private(n, size, order));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonMatGetMatrix(G[order[k]], PETSC_FALSE, &from[k]));
     PetscCall(MuonMatGetMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
   }
-  PetscCall(MuonPolarApplyMatrices(polar, n, from, to, sorted));
+  PetscCall(MuonPolarComputeMany_Private(n, same, from, to, sorted));
   for (PetscInt k = 0; k < n; k++) {
     ended[order[k]] = sorted[k];
     PetscCall(MuonMatRestoreMatrix(Q[order[k]], PETSC_TRUE, &to[k]));
     PetscCall(MuonMatRestoreMatrix(G[order[k]], PETSC_FALSE, &from[k]));
   }
-  PetscCall(PetscLogEventEnd(MUON_Polar, polar, 0, 0, 0));
   for (PetscInt k = 0; k < n && polar->nmonitors > 0; k++) {
     polar->status = ended[order[k]];
     PetscCall(MuonPolarMonitor(polar, G[order[k]], Q[order[k]]));
@@ -266,7 +302,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     if (status != NULL) status[i] = ended[i];
   }
   polar->status = first;
-  PetscCall(PetscFree6(ended, size, order, from, to, sorted));
+  PetscCall(PetscFree7(ended, size, order, from, to, sorted, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

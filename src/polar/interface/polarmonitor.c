@@ -29,23 +29,26 @@ PetscErrorCode MuonPolarMonitor(MuonPolar polar, Mat G, Mat Q)
 static PetscErrorCode MuonPolarMonitorMat_Private(const MuonMatrix *A, Mat *M)
 {
   MuonMatrix to;
+  MuonArray  from;
 
   PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(&A->here, PETSC_TRUE, &from));
   PetscCall(MatCreateDense(A->comm, (PetscInt)MuonArrayRows(&A->here), PETSC_DECIDE, A->rows, A->columns, NULL, M));
   PetscCall(MuonMatGetMatrix(*M, PETSC_TRUE, &to));
-  for (size_t j = 0; j < A->here.n; j++) {
-    MuonArray line = A->here, column = to.here;
+  for (size_t j = 0; j < from.n; j++) {
+    MuonArray line = from, column = to.here;
 
     /* As so many lines of one entry each */
-    line.data   = (char *)A->here.data + j * A->here.ld * MuonArrayEntryBytes(&A->here);
-    column.data = A->here.rowmajor ? MuonArrayAt(&to.here, j, 0) : MuonArrayAt(&to.here, 0, j);
+    line.data   = (char *)from.data + j * from.ld * MuonArrayEntryBytes(&from);
+    column.data = from.rowmajor ? MuonArrayAt(&to.here, j, 0) : MuonArrayAt(&to.here, 0, j);
     line.m = column.m = 1;
-    line.n = column.n = A->here.m;
+    line.n = column.n = from.m;
     line.ld           = 1;
-    if (!A->here.rowmajor) column.ld = 1;
+    if (!from.rowmajor) column.ld = 1;
     MuonArrayAxpby(1.0, &line, 0.0, &column);
   }
   PetscCall(MuonMatRestoreMatrix(*M, PETSC_TRUE, &to));
+  PetscCall(MuonArrayOffHost(&A->here, PETSC_FALSE, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

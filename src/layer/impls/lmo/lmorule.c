@@ -60,6 +60,55 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Oracles of all blocks of all layers, then the steps. D is where the new weights come; where it has another precision it needs scratch, of which there is one: such a layer goes alone */
+static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const task[])
+{
+  MuonLMO    *lmo;
+  MuonMatrix *from, *to;
+  double     *dual;
+  MuonStatus *status;
+  PetscInt    blocks = 0, k = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt t = 0; t < n; t++) blocks += MuonBlocksCount_Private(&task[t]->layer->blocks);
+  PetscCall(PetscMalloc5(blocks, &lmo, blocks, &from, blocks, &to, blocks, &dual, blocks, &status));
+  for (PetscInt t = 0; t < n; t++) {
+    MuonLayerTask *one = task[t];
+
+    if (one->G.precision != one->Xnew.precision) {
+      PetscCall(MuonLayerStep_LMO(one->layer, &one->info, &one->G, &one->X, &one->Xnew, &one->status));
+      continue;
+    }
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&one->layer->blocks); b++, k++) {
+      MuonArray g, d;
+
+      PetscCall(MuonLayerGetLMO(one->layer, &lmo[k]));
+      PetscCall(MuonLayerGetBlockArray(one->layer, b, &one->G, &g));
+      PetscCall(MuonLayerGetBlockArray(one->layer, b, &one->Xnew, &d));
+      from[k] = MuonMatrixOfArray(&g);
+      to[k]   = MuonMatrixOfArray(&d);
+    }
+  }
+  PetscCall(MuonLMOApplyMatrices(k, lmo, from, to, dual, status));
+  k = 0;
+  for (PetscInt t = 0; t < n; t++) {
+    MuonLayerTask *one = task[t];
+
+    if (one->G.precision != one->Xnew.precision) continue;
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&one->layer->blocks); b++, k++) {
+      MuonArray x;
+
+      if (one->status == MUON_STATUS_OK) one->status = status[k];
+      if (one->status != MUON_STATUS_OK) continue;
+      one->info.dual += dual[k];
+      PetscCall(MuonLayerGetBlockArray(one->layer, b, &one->X, &x));
+      PetscCall(MuonLayerMove_LMO(one->layer, &one->info, b, &x, &to[k].here, &to[k].here, &one->status));
+    }
+  }
+  PetscCall(PetscFree5(lmo, from, to, dual, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The oracle writes and reads messages of a layer, or of a block by the block's name. It gets back the layer's, unless there is a PETSc error before, after which nothing of it is used */
 static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b)
 {
@@ -263,6 +312,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   PetscFunctionBegin;
   layer->workermomentum    = PETSC_TRUE;
   layer->ops->step         = MuonLayerStep_LMO;
+  layer->ops->stepmany     = MuonLayerStepMany_LMO;
   layer->ops->oracle       = MuonLayerOracle_LMO;
   layer->ops->move         = MuonLayerMove_LMO;
   layer->ops->maxstepbytes = MuonLayerMaxStepBytes_LMO;

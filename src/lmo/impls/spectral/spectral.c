@@ -2,24 +2,47 @@
 #include <petscmuon/private/muonlmoslices.h>
 #include <petscmuon/private/muonpolarimpl.h>
 
-static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+/* From the polar factor to the minimizer */
+static PetscErrorCode MuonLMOFinish_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
   const MuonArray   *g = &G->here, *d = &D->here;
   const MuonKernels *kernels = MuonArrayKernels(g);
-  MuonPolar          polar;
   PetscLogDouble     flops;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarApplyMatrix(polar, G, D));
-  PetscCall(MuonPolarGetStatus(polar, &lmo->status));
-  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   *dual = kernels->Dot(g->m, g->n, g->data, g->ld, d->data, d->ld);
   kernels->Axpby(d->m, d->n, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
   PetscCall(MuonLMOSum(lmo, G, 1, dual));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
   PetscCall(MuonLogDeviceEnd(g->memory, flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+{
+  MuonPolar polar;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonPolarApplyMatrix(polar, G, D));
+  PetscCall(MuonPolarGetStatus(polar, &lmo->status));
+  if (lmo->status == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo, G, D, dual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
+{
+  MuonPolar *polar;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &polar));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLMOGetPolar(lmo[k], &polar[k]));
+  PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
+  for (PetscInt k = 0; k < n; k++) {
+    if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
+  }
+  PetscCall(PetscFree(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,6 +144,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
   PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the oracle itself has its MuonPolar */
   lmo->ondevice            = PETSC_TRUE;
   lmo->ops->apply          = MuonLMOApply_Spectral;
+  lmo->ops->applymany      = MuonLMOApplyMany_Spectral;
   lmo->ops->norm           = MuonLMONorm_Spectral;
   lmo->ops->dualnorm       = MuonLMODualNorm_Spectral;
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;

@@ -118,16 +118,19 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonPiece *piece)
 }
 
 /* A worker votes with the polar factor of T */
-static PetscErrorCode MuonDirection_Sign(Muon muon, MuonPiece *piece, const MuonMatrix *T, const MuonMatrix *U, MuonStatus *status)
+static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonPiece *const piece[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[])
 {
-  MuonPolar polar;
-  MuonLMO   lmo;
+  MuonPolar *polar;
+  MuonLMO    lmo;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarApplyMatrix(polar, T, U));
-  PetscCall(MuonPolarGetStatus(polar, status));
+  PetscCall(PetscMalloc1(n, &polar));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonLayerGetLMO(piece[k]->layer, &lmo));
+    PetscCall(MuonLMOGetPolar(lmo, &polar[k]));
+  }
+  PetscCall(MuonPolarApplyMatrices(n, polar, T, U, status));
+  PetscCall(PetscFree(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

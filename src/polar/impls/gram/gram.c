@@ -98,16 +98,35 @@ static PetscErrorCode MuonPolarProduct_Gram(const MuonPolarPanel *panel, void *A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* After which steps the method restarts, for the least extents of the long side that a rank has */
+static PetscErrorCode MuonPolarSegments_Gram(MuonPolar polar, PetscInt steps, size_t s, size_t least, unsigned char last[], PetscBool *anew)
+{
+  MuonPolarPanel panel;
+  PetscInt       count, *restarts;
+
+  PetscFunctionBegin;
+  panel.local = least;
+  panel.whole = PETSC_FALSE;
+  *anew       = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel)) == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+  PetscCall(PetscMalloc1(steps, &restarts));
+  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
+  for (PetscInt k = 0; k < steps; k++) last[k] = *anew == PETSC_TRUE || k == steps - 1;
+  for (PetscInt i = 0; i < count; i++) last[restarts[i] - 1] = 1;
+  PetscCall(PetscFree(restarts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonKernelPolynomial *p;
   const MuonKernelReal       *real;
   MuonPolarPanel              panel;
-  PetscInt                    steps, count, next = 0, *restarts;
+  PetscInt                    steps;
+  unsigned char              *last;
   size_t                      s, bytes, least;
   double                      squares;
   void                       *R, *W = NULL, *B = NULL, *T = NULL;
-  PetscBool                   fresh = PETSC_TRUE, pays;
+  PetscBool                   fresh = PETSC_TRUE, anew;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
@@ -118,32 +137,27 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   PetscCall(MuonPolarPanelLeast(&panel, &least));
   s     = panel.s;
   bytes = s * s * real->size;
-  pays  = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel) < least ? MuonPolarPanelGetStrip(&panel) : least);
+  PetscCall(PetscMalloc1(steps, &last));
+  PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
-  panel.whole = (pays == PETSC_TRUE ? 3 * s : s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
+  panel.whole = (anew == PETSC_TRUE ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, bytes, &R));
-  PetscCall(PetscMalloc1(steps, &restarts));
-  if (pays == PETSC_TRUE) {
-    PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
+  if (anew == PETSC_TRUE) {
+    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
+  } else {
     PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &W));
     PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_E, bytes, &B));
     PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_F, bytes, &T));
-  } else {
-    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
-    count = steps - 1;
-    for (PetscInt k = 0; k < count; k++) restarts[k] = k + 1;
   }
   for (PetscInt k = 0; k < steps; k++) {
-    const PetscBool last = k == steps - 1 || (next < count && restarts[next] == k + 1) ? PETSC_TRUE : PETSC_FALSE;
-    double          c[3];
-    void           *swap;
+    double c[3];
+    void  *swap;
 
     MuonPolarGetPolynomialRow_Private(polar, p, k, c);
     if (fresh == PETSC_TRUE) PetscCall(MuonPolarPanelGram(&panel, R));
     if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, R, c));
-    if (last == PETSC_TRUE) next++;
     /* A segment of one step is one of Newton and Schulz */
-    if (fresh == PETSC_TRUE && last == PETSC_TRUE) {
+    if (fresh == PETSC_TRUE && last[k]) {
       PetscCall(MuonPolarPanelPolynomial(&panel, R, c));
       continue;
     }
@@ -163,7 +177,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
       T    = swap;
     }
     /* R becomes W R W, the Gram matrix of the next step, if there is one before a restart */
-    if (last == PETSC_FALSE) {
+    if (last[k] == 0) {
       PetscCall(MuonPolarProduct_Gram(&panel, R, W, T));
       real->mirror(s, T);
       PetscCall(MuonPolarProduct_Gram(&panel, W, T, R));
@@ -173,14 +187,14 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
       B    = W;
       W    = swap;
     }
-    fresh = last;
-    if (last == PETSC_TRUE) PetscCall(MuonPolarPanelMultiply(&panel, B));
+    fresh = last[k] ? PETSC_TRUE : PETSC_FALSE;
+    if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, B));
   }
-  PetscCall(PetscFree(restarts));
+  PetscCall(PetscFree(last));
   /* A negative eigenvalue that outgrew its segment, an estimate of the norm or polynomials of the user may have let the iteration diverge */
   PetscCall(MuonPolarPanelSumSquares(&panel, &squares));
   if (!(squares <= 16.0 * (double)s)) {
-    PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps and %" PetscInt_FMT " restarts\n", squares, steps, count));
+    PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
     polar->status = MUON_STATUS_LMO;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -188,35 +202,38 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonPolarApplyMany_Gram(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
+  PetscCall(MuonPolarApplyBatches_Private(polar, PETSC_TRUE, MuonPolarSegments_Gram, n, G, Q, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
   const MuonKernelPolynomial *p;
-  MuonPolarPanel              panel;
-  PetscInt                    steps, count, next = 0, *restarts;
-  PetscBool                   pays, fresh = PETSC_TRUE;
+  PetscInt                    steps;
+  unsigned char              *last;
+  PetscBool                   anew, fresh = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(PetscMalloc1(steps, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-  panel.local = (size_t)PetscMax(m, n);
-  panel.whole = PETSC_FALSE;
-  pays        = MuonPolarPays_Gram((size_t)PetscMin(m, n), panel.local, MuonPolarPanelGetStrip(&panel));
-  *flops      = MuonPolarPanelBeginFlops(polar, p, m, n) + 2.0 * s * l;
+  PetscCall(PetscMalloc1(steps, &last));
+  PetscCall(MuonPolarSegments_Gram(polar, steps, (size_t)PetscMin(m, n), (size_t)PetscMax(m, n), last, &anew));
+  *flops = MuonPolarPanelBeginFlops(polar, p, m, n) + 2.0 * s * l;
   for (PetscInt k = 0; k < steps; k++) {
-    const PetscBool last = pays == PETSC_FALSE || k == steps - 1 || (next < count && restarts[next] == k + 1) ? PETSC_TRUE : PETSC_FALSE;
-    double          c[3];
+    double c[3];
 
     MuonPolarGetPolynomialRow_Private(polar, p, k, c);
-    if (last == PETSC_TRUE) next++;
     if (fresh == PETSC_TRUE) *flops += s * (s + 1) * l;
-    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (fresh == PETSC_TRUE ? 0.0 : 1.0) + (last == PETSC_TRUE ? 0.0 : 2.0));
-    if (last == PETSC_TRUE) *flops += 2.0 * s * s * l;
-    fresh = last;
+    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (fresh == PETSC_TRUE ? 0.0 : 1.0) + (last[k] ? 0.0 : 2.0));
+    if (last[k]) *flops += 2.0 * s * s * l;
+    fresh = last[k] ? PETSC_TRUE : PETSC_FALSE;
   }
-  PetscCall(PetscFree(restarts));
+  PetscCall(PetscFree(last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,10 +335,13 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not resolved by a Gram matrix and end anywhere between zero and the others. In bf16 that is 0.06 of the largest, which is why `MUONPOLARNEWTONSCHULZ`, whose
   steps each form it anew, is the better choice there.
 
+  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see there. What is said above of one with the sides $a$ and $b$ holds there with the largest $b$ of the batch. The set `aol` and
+  `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
+
   References:
 . * - J. Zhang, N. Amsel, B. Chen, T. Dao, Gram Newton-Schulz, 2026; the last line of its published algorithm multiplies by the factor before the last
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarCoefficients`, `MuonPolarGramSetRestart()`, `MUONPOLARNEWTONSCHULZ`
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarApplyMany()`, `MuonPolarCoefficients`, `MuonPolarGramSetRestart()`, `MUONPOLARNEWTONSCHULZ`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 {
@@ -338,6 +358,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   polar->ops->setup          = MuonPolarSetUpPolynomial_Private;
   polar->ops->choices        = MuonPolarChoices_Gram;
   polar->ops->apply          = MuonPolarApply_Gram;
+  polar->ops->applymany      = MuonPolarApplyMany_Gram;
   polar->ops->getflops       = MuonPolarGetFlops_Gram;
   polar->ops->getsteps       = MuonPolarGetPolynomialSteps_Private;
   polar->ops->setfromoptions = MuonPolarSetFromOptions_Gram;

@@ -57,69 +57,18 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, const MuonMat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a batch: that many matrices, or as many as have panels and Gram matrices of so many bytes. More of either keeps no GPU busier */
-enum {
-  BATCH       = 64,
-  BATCH_BYTES = 1 << 30
-};
-
 static PetscErrorCode MuonPolarApplyMany_NewtonSchulz(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
   const MuonKernelPolynomial *p;
-  const MuonKernelReal       *real;
-  const MuonArray            *g    = &G[0].here;
-  const int                   left = g->m < g->n;
-  const size_t                s = PetscMin(g->m, g->n), l = PetscMax(g->m, g->n), d = s * l;
-  PetscInt                    steps, most;
+  PetscInt                    steps;
   PetscBool                   watch;
-  double                     *c;
-  char                       *Y, *Z, *A, *B;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  if (polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL || (p != NULL && p->equalize)) {
-    /* What is found out about each matrix first */
-    for (PetscInt k = 0; k < n; k++) {
-      polar->status = MUON_STATUS_OK;
-      PetscCall(MuonPolarApply_NewtonSchulz(polar, &G[k], &Q[k]));
-      status[k] = polar->status;
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
+  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, g->memory, &real));
   PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
-  most = PetscMin(PetscMin(n, BATCH), PetscMax(1, (PetscInt)(BATCH_BYTES / (2 * (d + s * s) * real->size))));
-  PetscCall(PetscMalloc1(3 * steps, &c));
-  for (PetscInt k = 0; k < steps; k++) MuonPolarGetPolynomialRow_Private(polar, p, k, c + 3 * k);
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_A, most * d * real->size, &Y));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_B, most * d * real->size, &Z));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, most * s * s * real->size, &A));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, most * s * s * real->size, &B));
-  for (PetscInt first = 0; first < n; first += most) {
-    const PetscInt count = PetscMin(most, n - first);
-    char          *result;
-
-    for (PetscInt k = 0; k < count; k++) {
-      const MuonArray *from = &G[first + k].here;
-      int              exponent;
-      const double     norm = MuonArrayKernels(from)->Norm(from->m, from->n, from->data, from->ld, &exponent);
-
-      real->load(from->m, from->n, from->precision, from->data, from->ld, norm, exponent, Y + k * d * real->size, from->m);
-    }
-    result = (char *)real->polynomials(left, s, l, (size_t)count, (int)steps, c, Y, A, B, Z);
-    for (PetscInt k = 0; k < count; k++) {
-      const MuonArray *to = &Q[first + k].here;
-      const void      *y  = result + k * d * real->size;
-
-      status[first + k] = watch == PETSC_FALSE || MuonKernelRealArrays(real)->SumSquares(d, 1, y, d) <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
-      if (status[first + k] == MUON_STATUS_OK) real->store(to->m, to->n, 1.0, y, to->m, to->precision, to->data, to->ld);
-    }
-  }
-  for (PetscInt k = 0; k < steps; k++) PetscCall(PetscLogFlops(n * MuonKernelPolynomialFlops(g->m, g->n, c + 3 * k)));
-  if (watch == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * n * d));
-  PetscCall(PetscFree(c));
+  PetscCall(MuonPolarApplyBatches_Private(polar, watch, NULL, n, G, Q, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +155,9 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   matrices of the ranks in one sum and multiplies locally. Those of a wide one change to columns by one all-to-all, and back by another. With $J$ ranks, $d$ entries and a shorter side $s$ a rank needs at most
   $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the matrix.
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarCoefficients`, `MUONPOLARSVD`
+  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see there. The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
+
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarApplyMany()`, `MuonPolarCoefficients`, `MUONPOLARSVD`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
