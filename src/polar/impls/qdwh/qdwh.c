@@ -308,7 +308,8 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD` takes
   over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on its first rank for that. `MuonPolarView()`, `MuonPolarQDWHGetCounts()` and `-info` tell.
 
-  In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of the inverse itself there, which takes $s^3$ flops more.
+  In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of the inverse itself there, which takes $s^3$ flops more. Where the
+  rank is not full and the rows are spread over ranks, they are decomposed on the host of the first.
 
   `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of them by QR.
 
