@@ -204,7 +204,7 @@ PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
       PetscCall(PetscPrintf(comm, "  of which nothing can be told: the differences may be off by %.3g; does each call use the same samples?\n", limit));
     }
   }
-  if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients of %" PetscInt_FMT " layers are wrong\n", MuonPrefix(muon), wrong));
+  if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));
   else PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are probably right%s\n", MuonPrefix(muon), rough > 0 ? " where that can be told" : ""));
   if (error != NULL) *error = worst;
   PetscFunctionReturn(PETSC_SUCCESS);
