@@ -2,6 +2,12 @@
 #include <float.h>
 #include <math.h>
 
+/* What losses and gradients of a layer are rounded to */
+static double MuonTestEpsilon_Private(const MuonArray *W)
+{
+  return W->precision == MUON_SINGLE ? (double)FLT_EPSILON : PetscMax((double)PETSC_MACHINE_EPSILON, DBL_EPSILON);
+}
+
 /* The routine of the user's at the weights as they are, of which this rank's loss is wanted; sums that it began are of no use */
 static PetscErrorCode MuonTestLoss_Private(Muon muon, PetscReal *loss)
 {
@@ -83,7 +89,7 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(MuonTestDirection_Private(muon, layer, layer->first, entries, alone, &D));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-  epsilon = W.precision == MUON_SINGLE ? (double)FLT_EPSILON : PetscMax((double)PETSC_MACHINE_EPSILON, DBL_EPSILON);
+  epsilon = MuonTestEpsilon_Private(&W);
   h       = cbrt(epsilon) * PetscMax(most, 1e-3);
   for (int k = 0; k < 5; k++) {
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &W));
@@ -105,6 +111,7 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
 static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope, double *difference, double *limit)
 {
   PetscReal loss;
+  MuonArray shape;
   double    d[4];
 
   PetscFunctionBegin;
@@ -114,7 +121,8 @@ static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonT
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, d, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
   *slope      = d[0] / muon->size;
   *difference = d[1] / muon->size;
-  *limit      = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(DBL_EPSILON) * PetscMax(fabs(*slope), fabs(*difference));
+  PetscCall(MuonLayerGetShape(muon->layer[l], &shape));
+  *limit = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(*slope), fabs(*difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +212,7 @@ PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
       PetscCall(PetscPrintf(comm, "  of which nothing can be told: the differences may be off by %.3g; does each call use the same samples?\n", limit));
     }
   }
-  if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients of %" PetscInt_FMT " layers are wrong\n", MuonPrefix(muon), wrong));
+  if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));
   else PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are probably right%s\n", MuonPrefix(muon), rough > 0 ? " where that can be told" : ""));
   if (error != NULL) *error = worst;
   PetscFunctionReturn(PETSC_SUCCESS);
