@@ -63,23 +63,24 @@ typedef struct {
   MuonOpened     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
   ptrdiff_t      own_at;           /* where up_own lies in the message that was sent, -1 where it has memory of its own */
 
-  MuonArray      M;        /* momentum, where muon->momentum_at says */
-  MuonArray      Mnew;     /* what it becomes at the commit, at a server */
-  PetscBool      cut;      /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
-  MuonArray      gradient; /* of the layer, borrowed for a step */
-  MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
-  MuonArray      weighted; /* what MPI sums, times the worker's weight where that is not 1 */
-  MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
-  MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
-  PetscBool      begun;    /* the sum of T over the workers is under way already, in the exchange */
-  MuonArray      T, Tnew;  /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
-  PetscBool      in_place; /* T is the layer's own gradient */
-  MuonCompressor sent;     /* what T was sent with in this step */
-  MuonArray      sum;      /* server: sum of what came, then what the type made of it; kept where the exchange writes it or keep_sum is set */
-  PetscBool      keep_sum; /* set by the type in configure() */
-  MuonArray      seen;     /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
-  MuonArray      X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
-  void          *data;     /* the type's */
+  MuonArray      M;         /* momentum, where muon->momentum_at says */
+  MuonArray      Mnew;      /* what it becomes at the commit, at a server */
+  PetscBool      cut;       /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
+  MuonArray      gradient;  /* of the layer, borrowed for a step */
+  MuonArray      mean;      /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
+  MuonArray      weighted;  /* what MPI sums, times the worker's weight where that is not 1 */
+  MuonArray      packed;    /* whole gradient, or weights, with the rows of each rank side by side */
+  MuonArray      staged[2]; /* on the host, while they are summed there, the whole gradient and the rows of the mean that are in the memory of a device */
+  MPI_Request    summing;   /* of the gradients, MPI_REQUEST_NULL where none is under way */
+  PetscBool      begun;     /* the sum of T over the workers is under way already, in the exchange */
+  MuonArray      T, Tnew;   /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
+  PetscBool      in_place;  /* T is the layer's own gradient */
+  MuonCompressor sent;      /* what T was sent with in this step */
+  MuonArray      sum;       /* server: sum of what came, then what the type made of it; kept where the exchange writes it or keep_sum is set */
+  PetscBool      keep_sum;  /* set by the type in configure() */
+  MuonArray      seen;      /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
+  MuonArray      X, Xnew;   /* server: weights where the workers' differ from them, and what they become */
+  void          *data;      /* the type's */
 
   /* Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by, what is made of whole blocks */
   PetscBool no_momentum, whole_vote, whole_majority;
@@ -254,6 +255,7 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
+  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
@@ -333,6 +335,8 @@ PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /* Warns where somebody set the learning rate and no layer has it */
 PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
+/* The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the first layer */
+PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
