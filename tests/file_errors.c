@@ -72,7 +72,7 @@ static void Locks(void)
   Check(lock->length == 0, "a lock that was let go of says something");
   Check(Lock(&model, &a, 0) == MUON_FILE_OK, "%s", a.text);
   /* Held: nobody takes it, not the same process either */
-  for (int take = 0; take < 2; take++) Check(Lock(&model, &b, take) == MUON_FILE_BUSY && strstr(b.text, "host node1,process 1,run 0") != NULL, "%s", b.text);
+  for (int take = 0; take < 2; take++) Check(Lock(&model, &b, take) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 1, run 0") != NULL, "%s", b.text);
   /* Let go of */
   Check(MuonFileFolderUnlock(&a) == MUON_FILE_OK && lock->length == 0 && Lock(&model, &b, 0) == MUON_FILE_OK && MuonFileFolderUnlock(&b) == MUON_FILE_OK, "%s", b.text);
   /* Its process ended without letting go: on the same host it is taken, whatever process has that number now */
@@ -83,7 +83,7 @@ static void Locks(void)
   /* From another host nobody can tell */
   for (int k = 0; k < 2; k++) {
     model.host = k == 0 ? "node10" : "node";
-    Check(Lock(&model, &b, 0) == MUON_FILE_BUSY && strstr(b.text, "host node1,process 2") != NULL, "%s", b.text);
+    Check(Lock(&model, &b, 0) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 2") != NULL, "%s", b.text);
   }
   Check(Lock(&model, &b, 1) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
   Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);

@@ -1,6 +1,7 @@
 static char help[] = "Damages what MPI delivers within whole steps: every rank sees it, nothing has changed, and the step can be taken again.\n\n";
 
 #include "muon_common.h"
+#include <petscmuon/private/muonimpl.h>
 #include "mpicount.h"
 
 /* The damage: one bit of what comes from one sender in the next packet that goes in a direction, on one rank, in the receive buffer of MPI */
@@ -166,6 +167,7 @@ int main(int argc, char **argv)
       PetscCheck(reason == (done > 0 ? MUON_DIVERGED_CORRUPT : MUON_CONVERGED_ITERATING), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, byte %d: %s", way.name, (int)damage.byte, MuonConvergedReasons[reason]);
       if (done > 0) {
         corrupt++;
+        PetscCheck(p.muon->failed.rank == victim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, byte %d: the message came to rank %d, and the reason names rank %d", way.name, (int)damage.byte, victim, p.muon->failed.rank);
         PetscCall(StateTake(&p, &after));
         PetscCheck(StateIsSame(&before, &after) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, byte %d: a step that failed left its traces", way.name, (int)damage.byte);
         PetscCall(StateFree(&after));

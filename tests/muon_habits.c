@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
-    filter: grep -v "gradient|which is|of which" || true
+    filter: grep -v -e "gradient" -e "which is" -e "of which" || true
 
   test:
     suffix: gradient

@@ -543,6 +543,18 @@ int main(int argc, char **argv)
     args: -what solve -muon_max_steps 1 -muon_monitor -ef21_compressor topk -ef21_server_compressor bf16 -muon_converged_reason
     tolerance: 1e-5
 
+  # Where nothing goes by Muon's rate the line has that of the layers, and no dual norm; the layer that moves most is named
+  testset:
+    args: -what solve -muon_max_steps 1 -muon_monitor -muon_measure_update_rms
+    tolerance: 1e-5
+    test:
+      suffix: stdout_adamw
+      args: -muon_rule_match *:adamw -muon_schedule linear
+    test:
+      suffix: stdout_sign
+      nsize: 2
+      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
+
   testset:
     nsize: 2
     args: -what solve -muon_view

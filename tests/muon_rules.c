@@ -8,16 +8,24 @@ static const char *const Names[LAYERS] = {"wte.Embed", "h0.attn", "h0.norm1", "h
 
 int main(int argc, char **argv)
 {
-  const char *match;
-  char        early[128], late[128];
-  Muon        muon;
-  Mat         W[LAYERS];
-  PetscBool   set;
+  const char  *match;
+  char         early[128], late[128];
+  char         keys[256];
+  Muon         muon;
+  Mat          W[LAYERS];
+  PetscOptions own = NULL;
+  PetscBool    set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(MuonSetType(muon, MUONDENSE));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-own", keys, sizeof(keys), &set));
+  if (set) {
+    PetscCall(PetscOptionsCreate(&own));
+    PetscCall(PetscOptionsInsertString(own, keys));
+    PetscCall(PetscObjectSetOptions((PetscObject)muon, own));
+  }
   PetscCall(PetscOptionsGetString(NULL, NULL, "-early", early, sizeof(early), &set));
   if (set) PetscCall(MuonSetRuleMatch(muon, early));
   for (PetscInt l = 0; l < LAYERS; l++) {
@@ -45,6 +53,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonView(muon, NULL));
   PetscCall(MuonDestroy(&muon));
+  PetscCall(PetscOptionsDestroy(&own));
   for (PetscInt l = 0; l < LAYERS; l++) PetscCall(MatDestroy(&W[l]));
   PetscCall(PetscFinalize());
   return 0;
@@ -81,6 +90,10 @@ int main(int argc, char **argv)
     test:
       suffix: preset
       args: -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25
+    test:
+      suffix: preset_own
+      args: -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"
+      output_file: output/muon_rules_preset.out
 
   testset:
     nsize: 2

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
     test:
       suffix: setup_precision
       args: -net_lmo_polar_type {{svd qdwh}} -net_lmo_polar_precision bf16 -use setup
-      error: Option -net_lmo_polar_precision is bf16, expected
+      error: ; types that take bf16: newtonschulz gram
 
     test:
       suffix: setup_svdtype
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: zolotarevbf16
-      args: -net_lmo_polar_type zolotarev -net_lmo_polar_precision bf16
+      args: -net_lmo_polar_type zolotarev -net_lmo_polar_precision bf16 -use setup
       error: Option -net_lmo_polar_precision is bf16, expected single or double for the type zolotarev
 
     test:

@@ -66,7 +66,7 @@ PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
 PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor c, size_t length, char text[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
+  PetscCall(PetscSNPrintf(text, length, " ratio %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -286,7 +286,7 @@ static PetscErrorCode MuonCompressorDescribe_Lines(MuonCompressor c, size_t leng
 
   PetscFunctionBegin;
   PetscCall(MuonExponentWrite_Private(((MuonCompressor_Lines *)c->data)->p, sizeof(p), p));
-  PetscCall(PetscSNPrintf(text, length, " %g l%s %s", (double)c->ratio, p, MuonCompressorValuesTypes[c->values]));
+  PetscCall(PetscSNPrintf(text, length, " ratio %g l%s %s", (double)c->ratio, p, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

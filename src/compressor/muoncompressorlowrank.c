@@ -247,7 +247,7 @@ PetscErrorCode MuonCompressorValidate_Factors(MuonCompressor c, const MuonArray 
 PetscErrorCode MuonCompressorDescribe_Factors(MuonCompressor c, size_t length, char text[])
 {
   PetscFunctionBegin;
-  if (c->rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->rank, MuonCompressorValuesTypes[c->values]));
+  if (c->rank != PETSC_DETERMINE) PetscCall(PetscSNPrintf(text, length, " rank %" PetscInt_FMT " %s", c->rank, MuonCompressorValuesTypes[c->values]));
   else PetscCall(MuonCompressorDescribe_Ratio(c, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

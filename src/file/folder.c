@@ -128,16 +128,18 @@ MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run[MUON_FILE_R
 /* What a lock says: host, process and run, a line each. Anything that is not printable becomes a question mark, for it is shown. Nothing where a crash left a part of it: whoever wrote that did not get to use the folder */
 static void MuonFileLockRead(MuonFileFolder *folder, int handle, char text[MUON_FILE_TEXT / 4])
 {
-  const ptrdiff_t got   = folder->system->read(folder->system->ctx, handle, 0, text, MUON_FILE_TEXT / 4 - 1);
-  int             lines = 0;
+  char            raw[MUON_FILE_TEXT / 4 - 4];
+  const ptrdiff_t got   = folder->system->read(folder->system->ctx, handle, 0, raw, sizeof(raw));
+  int             lines = 0, to = 0;
 
-  for (ptrdiff_t i = 0; i < got; i++) {
-    if (text[i] == '\n') {
-      lines++;
-      text[i] = i + 1 < got ? ',' : 0;
-    } else if (text[i] < ' ' || text[i] > '~') text[i] = '?';
+  for (ptrdiff_t i = 0; i < got && lines < 3; i++) {
+    if (raw[i] != '\n') text[to++] = raw[i];
+    if (raw[i] != '\n' && (raw[i] < ' ' || raw[i] > '~')) text[to - 1] = '?';
+    if (raw[i] != '\n' || ++lines == 3) continue;
+    text[to++] = ',';
+    text[to++] = ' ';
   }
-  text[lines == 3 ? got : 0] = 0;
+  text[lines == 3 ? to : 0] = 0;
 }
 
 static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN], int take)

@@ -836,7 +836,7 @@ int main(int argc, char **argv)
       suffix: inherit
       nsize: 2
       args: -nanogpt_runs ef21,dense,frozen -nanogpt_steps 2 -ef21_compressor topk -ef21_compressor_ratio 0.25 -frozen_ef21_compressor_ratio 0.5 -muon_momentum 0.7 -dense_muon_momentum 0.6 -muon_view
-      filter: grep -o -E -e ' momentum [0-9.]+' -e 'up topk [0-9.]+' | uniq
+      filter: grep -o -E -e ' momentum [0-9.]+' -e 'up topk ratio [0-9.]+' | uniq
 
     # Votes of two processes, behind a run of another type and by itself
     test:

@@ -254,6 +254,7 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
+  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
@@ -325,6 +326,8 @@ PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /* Warns where somebody set the learning rate and no layer has it */
 PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
+/* The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the first layer */
+PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);

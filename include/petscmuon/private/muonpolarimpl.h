@@ -47,6 +47,7 @@ struct _p_MuonPolar {
   /* What the type takes where the user sets nothing. PETSC_DETERMINE: the precision of PetscScalar and no other; 0: no tolerance; NULL: no polynomials, and no normalization that could be chosen */
   PetscInt               ownprecision;
   PetscReal              owntolerance;
+  PetscBool              products; /* of matrices and nothing else: precisions below single are legal */
   PetscBool              gathers;  /* a matrix on many ranks is gathered on one */
   PetscBool              ondevice; /* matrices in the memory of a device are legal */
   MuonMemory             memory;   /* that of the matrices to come, whose precisions setup looks for; set by who knows */

@@ -254,13 +254,13 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(PetscOptionsReal("-compressor_ratio", "Fraction that is kept", "MuonCompressorSetRatio", ratio, &ratio, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRatio(c, ratio));
-  PetscCall(PetscOptionsInt("-compressor_rank", "Rank that is kept", "MuonCompressorSetRank", rank, &rank, &set));
+  PetscCall(PetscOptionsInt("-compressor_rank", "Rank that is kept, -1: by the ratio", "MuonCompressorSetRank", rank, &rank, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetRank(c, rank));
   PetscCall(PetscOptionsInt("-compressor_bits", "Bits of a quantized entry", "MuonCompressorSetBits", bits, &bits, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetBits(c, bits));
   PetscCall(PetscOptionsEList("-compressor_values", "How kept values are written", "MuonCompressorSetValues", MuonCompressorValuesTypes, NVALUES, MuonCompressorValuesTypes[values], &values, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
-  PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting", "MuonCompressorSetPaperIndexBits", paperbits, &paperbits, &set));
+  PetscCall(PetscOptionsInt("-compressor_paper_index_bits", "Bits of an index in the paper's accounting, -1: the fewest that number the entries", "MuonCompressorSetPaperIndexBits", paperbits, &paperbits, &set));
   if (set == PETSC_TRUE) PetscCall(MuonCompressorSetPaperIndexBits(c, paperbits));
   PetscCall(MuonCompressorTypeOptions_Private(c, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));

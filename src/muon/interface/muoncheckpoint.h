@@ -47,8 +47,8 @@ PETSC_INTERN MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *, const
 /* Loads a generation whose every byte was verified, or says on every rank why it does not fit; closes the manifest and frees the seals */
 PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles, MuonFileResult *, char said[MUON_FILE_TEXT]);
 
-/* The weights to a file that takes the place of the one before */
-PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[]);
+/* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
+PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 
 /* What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are others */
 PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);

@@ -119,7 +119,7 @@ PetscErrorCode MuonDeviceEnd_Private(Muon muon)
 
   Notes:
   Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
-  whose step begins sets its stream.
+  whose step begins sets its stream, after a wait for the one before. A stream has to stay until a step begins with another one.
 
   With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step, and in each event the percentage of flops that ran on the
   device. With `-log_view_gpu_time` it has their time too, which PETSc takes in the stream of its current `PetscDeviceContext`\: that should be this one. Matrices of PETSc's, such as `MATSEQDENSECUDA`, change in the order of that

@@ -211,6 +211,26 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest root mean square of an update, where updates are measured, and the layer; servers know theirs */
+static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
+{
+  struct {
+    double rms;
+    int    layer;
+  } most = {-1, 0};
+
+  PetscFunctionBegin;
+  if (muon->measure_update_rms == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if ((double)muon->active[l]->updaterms <= most.rms) continue;
+    most.rms   = (double)muon->active[l]->updaterms;
+    most.layer = (int)l;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, PetscObjectComm((PetscObject)muon)));
+  if (most.rms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " update rms %.4e of %s", most.rms, ((PetscObject)muon->active[most.layer])->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in both directions and their part of an uncompressed message
 
@@ -231,10 +251,12 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
   Notes:
   On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
 
-  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls.
+  The rate is that of `MuonGetRate()`, or where no layer has the rule `lmo` that of the first layer.
+
+  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they vote or have another rule.
 
   Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps
-  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`.
+  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest root mean square of an update, and whose it is.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -243,7 +265,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscViewer     viewer = vf->viewer;
   const PetscReal dense  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
   PetscInt        tablevel;
-  PetscBool       draw;
+  PetscBool       draw, dual = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -256,10 +278,15 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e dual norm %10.6e bits up %.0f down %.0f of dense up %.4f down %.4f", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup,
-                                   (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  for (PetscInt p = 0; p < muon->npieces && dual == PETSC_FALSE; p++) {
+    if (muon->piece[p].group->votes == NULL) PetscCall(PetscObjectTypeCompare((PetscObject)muon->piece[p].layer, MUONLAYERLMO, &dual));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
+  if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " bits up %.0f down %.0f of dense up %.4f down %.4f", (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
   if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
   if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
+  PetscCall(MuonMonitorUpdate_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));

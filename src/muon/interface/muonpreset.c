@@ -78,25 +78,47 @@ PetscErrorCode MuonPresetCheckType_Private(Muon muon, MuonType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The keys of the preset that the optimizer's own database lacks, put into it or taken out again */
+static PetscErrorCode MuonPresetLend_Private(Muon muon, PetscOptions options, PetscBool put)
+{
+  PetscOptions own = ((PetscObject)muon)->options;
+  char       **names, **values, key[PETSC_MAX_OPTION_NAME];
+  PetscInt     n;
+  PetscBool    has;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsLeftGet(options, &n, &names, &values)); /* which are all, as nobody reads them there */
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s", names[i]));
+    PetscCall(PetscOptionsHasName(own, NULL, key, &has));
+    if (put == PETSC_FALSE) PetscCall(PetscOptionsClearValue(own, key));
+    else if (has == PETSC_FALSE) PetscCall(PetscOptionsSetValue(own, key, values[i]));
+    else PetscCall(PetscOptionsClearValue(options, key));
+  }
+  PetscCall(PetscOptionsLeftRestore(options, &n, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPresetBegin_Private(Muon muon, PetscOptions *options)
 {
   const MuonPreset *preset;
 
   PetscFunctionBegin;
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  PetscCheck(((PetscObject)muon)->options == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_preset %s: the optimizer has an options database of its own, expected the default one", MuonPrefix(muon), preset->name);
   PetscCall(PetscOptionsCreate(options));
   if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPush(*options, ((PetscObject)muon)->prefix));
   PetscCall(PetscOptionsInsertString(*options, preset->keys));
   if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPop(*options));
-  PetscCall(PetscOptionsPush(*options));
+  if (((PetscObject)muon)->options != NULL) PetscCall(MuonPresetLend_Private(muon, *options, PETSC_TRUE));
+  else PetscCall(PetscOptionsPush(*options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
 {
   PetscFunctionBegin;
-  PetscCall(PetscOptionsPop());
+  if (((PetscObject)muon)->options != NULL) PetscCall(MuonPresetLend_Private(muon, *options, PETSC_FALSE));
+  else PetscCall(PetscOptionsPop());
   PetscCall(PetscOptionsDestroy(options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +139,7 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
 
   Notes:
   A preset is of a type and sets keys, which the setters called after it and the options database change one by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not the preset's is
-  an error. It is set before `MuonSetUp()`, and holds for layers that are added later too.
+  an error. It is set before `MuonSetUp()`, and holds for layers that are added later too. Where the optimizer has an options database of its own, `PetscObjectSetOptions()`, what that says is read with it.
 
 .vb
   name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay

@@ -43,6 +43,7 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonSetFolder_Private(folder, &muon->checkpoint));
+  muon->checkpoint_agreed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,7 +227,9 @@ PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
 
   Level: intermediate
 
-  Note:
+  Notes:
+  A file that cannot be made is an error of `MuonSetUp()`.
+
   It is written at the steps at which `MuonSetCheckpoint()` writes, with a folder for checkpoints or without, as `MuonViewWeights()` does it\: dense matrices of PETSc's binary format, in the order of the layers. The new file takes the
   place of the old one when it is whole and durable, so that whoever reads it has one or the other.
 
@@ -615,7 +618,7 @@ static PetscErrorCode MuonCheckpointNow_Private(Muon muon)
   PetscFunctionBegin;
   muon->requested = 0; /* one that comes while this is written means what is written */
   if (muon->checkpoint != NULL) PetscCall(MuonSaveCheckpoint(muon, muon->checkpoint, muon->checkpoint_keep));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights));
+  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_FALSE));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -626,17 +629,19 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
   return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A folder that cannot be written to is an error before the run, not behind it */
+/* A folder that cannot be written to is an error before the run, not behind it; one that was set since the ranks compared their choices has to wait until they have done so again */
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  if (muon->checkpoint != NULL && muon->checkpoint_agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
 {
   PetscFunctionBegin;
+  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonCheckpointBeforeStep_Private(muon));
   if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -115,6 +115,21 @@ PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
+{
+  PetscReal factor, decay;
+  PetscBool lmo = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetRate(muon, rate));
+  for (PetscInt l = 0; l < muon->nactive && lmo == PETSC_FALSE; l++) PetscCall(PetscObjectTypeCompare((PetscObject)muon->active[l], MUONLAYERLMO, &lmo));
+  if (lmo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
+  PetscCall(MuonGetLayerRates_Private(muon, muon->active[0], rate, &decay));
+  *rate *= factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;

@@ -179,7 +179,7 @@ PetscErrorCode MuonStep(Muon muon)
     PetscCall(PetscInfo(muon, "Step %" PetscInt_FMT " left out because of NaN or Inf%s\n", muon->step, where));
   }
   /* A monitor that fails must not leave a step that was taken uncounted */
-  PetscCall(MuonGetRate(muon, &muon->rate));
+  PetscCall(MuonGetShownRate_Private(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   PetscCall(MuonValidate_Private(muon, step));

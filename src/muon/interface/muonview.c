@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 #include <stdio.h>
+#include <string.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
@@ -39,6 +40,8 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
     const MuonPiece *piece = &muon->piece[p];
 
     if (piece->layer != layer) continue;
+    if (piece->group->votes != NULL) PetscCall(PetscStrncpy(text, "votes", length));
+    if (piece->group->votes != NULL) continue;
     PetscCall(MuonCompressorDescribe_Private(piece->up, sizeof(up), up));
     PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
     if (piece->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(piece->down, sizeof(down), down));
@@ -144,6 +147,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, spread = PETSC_FALSE;
   MuonType       type;
+  char           schedule[128], dampening[64] = "";
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -162,10 +166,14 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
+  PetscCall(PetscStrncpy(schedule, MuonScheduleTypes[muon->schedule], sizeof(schedule)));
+  if (muon->schedule == MUON_SCHEDULE_TRAPEZOID) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", flat for %g of the steps", (double)muon->schedule_constant));
+  if (muon->schedule != MUON_SCHEDULE_CONSTANT) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", down to %g of the rate", (double)muon->schedule_minimum));
+  if (muon->schedule_warmup > 0) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", warm-up of %" PetscInt_FMT " steps", muon->schedule_warmup));
+  if (muon->momentum_style == MUON_MOMENTUM_SGD) PetscCall(PetscSNPrintf(dampening, sizeof(dampening), " with dampening %g", (double)muon->dampening));
   if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s (warm-up %" PetscInt_FMT ", constant %g, minimum %g)%s\n", (double)muon->learning_rate, MuonScheduleTypes[muon->schedule], muon->schedule_warmup,
-                                   (double)muon->schedule_constant, (double)muon->schedule_minimum, muon->schedulefn != NULL ? ", then a function of the user's" : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g %s (dampening %g), nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], (double)muon->dampening, MuonNesterovTypes[muon->nesterov],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s%s\n", (double)muon->learning_rate, schedule, muon->schedulefn != NULL ? ", then a function of the user's" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g in the style %s%s, nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], dampening, MuonNesterovTypes[muon->nesterov],
                                    muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
   if (muon->momentum_warmup > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "momentum warm-up of %" PetscInt_FMT " steps from %g\n", muon->momentum_warmup, (double)muon->momentum_warmup_start));
   if (muon->clip > 0) {
@@ -176,7 +184,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
                                      muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
   }
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", at NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
                                    MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
   if (muon->weights != NULL) {
     double least = muon->weights[0], most = least;

@@ -558,7 +558,7 @@ static MuonFileResult MuonFilesSystem_Private(MuonFiles files, int error, const 
   return MUON_FILE_SYSTEM;
 }
 
-PetscErrorCode MuonSaveWeights_Private(Muon muon, const char file[])
+PetscErrorCode MuonSaveWeights_Private(Muon muon, const char file[], PetscBool trial)
 {
   const MuonFileSystem *posix  = MuonFileSystemGet();
   MuonFileResult        result = MUON_FILE_OK;
@@ -574,15 +574,15 @@ PetscErrorCode MuonSaveWeights_Private(Muon muon, const char file[])
     files->descriptor = posix->open(NULL, part, MUON_FILE_CREATE);
     result            = MuonFilesSystem_Private(files, files->descriptor, "write to it");
   }
-  PetscCall(MuonFilesWriteWeights_Private(muon, files, &result));
+  if (trial == PETSC_FALSE) PetscCall(MuonFilesWriteWeights_Private(muon, files, &result));
   if (files->descriptor >= 0) {
     int error;
 
-    if (result == MUON_FILE_OK) result = MuonFilesSystem_Private(files, posix->sync(NULL, files->descriptor), "make it durable");
+    if (result == MUON_FILE_OK && trial == PETSC_FALSE) result = MuonFilesSystem_Private(files, posix->sync(NULL, files->descriptor), "make it durable");
     error = posix->close(NULL, files->descriptor);
     if (result == MUON_FILE_OK) result = MuonFilesSystem_Private(files, error, "close it");
-    if (result == MUON_FILE_OK) result = MuonFilesSystem_Private(files, posix->rename(NULL, part, file), "rename it");
-    if (result != MUON_FILE_OK) (void)posix->unlink(NULL, part);
+    if (result == MUON_FILE_OK && trial == PETSC_FALSE) result = MuonFilesSystem_Private(files, posix->rename(NULL, part, file), "rename it");
+    if (result != MUON_FILE_OK || trial) (void)posix->unlink(NULL, part);
   }
   PetscCall(MuonCheckpointAgree_Private(muon, result, files->folder.text, &result, said));
   PetscCall(PetscFree(files));

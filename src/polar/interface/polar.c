@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../kernels/muonpolarbf16.h"
+#include <string.h>
 
 /*@
   MuonPolarCreate - Creates an object that computes orthogonal polar factors
@@ -73,6 +74,7 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   PetscCall(PetscMemzero(polar->ops, sizeof(struct _MuonPolarOps)));
   polar->data            = NULL;
   polar->ownprecision    = PETSC_DETERMINE;
+  polar->products        = PETSC_FALSE;
   polar->owntolerance    = 0.0;
   polar->gathers         = PETSC_FALSE;
   polar->ondevice        = PETSC_FALSE;
@@ -246,6 +248,29 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An error where the precision is below single and the type does not only multiply, which names the types that do */
+static PetscErrorCode MuonPolarCheckProducts_Private(MuonPolar polar)
+{
+  const char **type;
+  char         names[256] = "";
+  int          count;
+
+  PetscFunctionBegin;
+  if (polar->products || (polar->precision != (PetscInt)MUON_POLAR_PRECISION_BF16 && polar->precision != (PetscInt)MUON_POLAR_PRECISION_TF32)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFunctionListGet(MuonPolarList, &type, &count));
+  for (int i = 0; i < count && type[i] != NULL; i++) {
+    MuonPolar other;
+
+    PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &other));
+    PetscCall(MuonPolarSetType(other, type[i]));
+    if (other->products) PetscCall(PetscSNPrintf(names + strlen(names), sizeof(names) - strlen(names), " %s", type[i]));
+    PetscCall(MuonPolarDestroy(&other));
+  }
+  PetscCall(PetscFree(type));
+  SETERRQ(PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take %s:%s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
+          polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MuonPolarPrecisions[polar->precision], names);
+}
+
 /*@
   MuonPolarSetUp - Looks at the type and the options, and raises what `MuonPolarApply()` would refuse
 
@@ -267,6 +292,7 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->work == NULL) PetscCall(MuonWorkspaceCreate(&polar->work));
+  PetscCall(MuonPolarCheckProducts_Private(polar));
   PetscCheck(polar->ownprecision != PETSC_DETERMINE || polar->precision == PETSC_DETERMINE || polar->precision == (PetscInt)MUON_POLAR_PRECISION_PETSCSCALAR, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
              "Option -%slmo_polar_precision is %s, expected %s, that of PetscScalar, for the type %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision], MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR],
              ((PetscObject)polar)->type_name);

@@ -300,7 +300,7 @@ static PetscErrorCode MuonCompressorChoices_QSGD(MuonCompressor c, size_t length
 static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t length, char text[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " %s", c->bits, MuonCompressorValuesTypes[c->values]));
+  PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " bits %s", c->bits, MuonCompressorValuesTypes[c->values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

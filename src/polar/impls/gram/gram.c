@@ -256,7 +256,6 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
   MuonPolarCoefficients name;
   PetscInt              steps, count, *restarts;
   PetscBool             ascii;
-  unsigned int          hash;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -271,8 +270,8 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   } else {
-    PetscCall(MuonHash_Private((size_t)count * sizeof(*restarts), restarts, &hash));
-    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT "/%x", name, steps, hash));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT " steps", name, steps));
+    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerStringSPrintf(viewer, "%s%" PetscInt_FMT, i == 0 ? " restarts " : ",", restarts[i]));
   }
   PetscCall(PetscFree(restarts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -334,6 +333,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   polar->data                = data;
   polar->ondevice            = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->products            = PETSC_TRUE;
   polar->owncoefficients     = MUONPOLARCOEFFICIENTSPE105;
   polar->ops->setup          = MuonPolarSetUpPolynomial_Private;
   polar->ops->choices        = MuonPolarChoices_Gram;

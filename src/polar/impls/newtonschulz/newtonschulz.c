@@ -156,7 +156,7 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   PetscCall(MuonPolarGetCoefficients(polar, &name));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT "\n", name, steps));
-  else PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, name, steps));
+  else PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT " steps", name, steps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,6 +213,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
   PetscFunctionBegin;
   polar->ondevice        = PETSC_TRUE;
   polar->ownprecision    = MUON_POLAR_PRECISION_SINGLE;
+  polar->products        = PETSC_TRUE;
   polar->owncoefficients = MUONPOLARCOEFFICIENTSKJ;
   polar->ops->setup      = MuonPolarSetUpPolynomial_Private;
   polar->ops->apply      = MuonPolarApply_NewtonSchulz;

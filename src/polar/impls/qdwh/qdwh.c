@@ -253,16 +253,6 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarSetUp_QDWH(MuonPolar polar)
-{
-  const char *prefix = MuonPolarPrefix_Private(polar);
-
-  PetscFunctionBegin;
-  PetscCheck(polar->precision != MUON_POLAR_PRECISION_BF16 && polar->precision != MUON_POLAR_PRECISION_TF32, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected single or double for the type %s", prefix,
-             MuonPolarPrecisions[polar->precision], MUONPOLARQDWH);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Of six steps, two of them by QR with three passes each, and the check at the end */
 static PetscErrorCode MuonPolarGetFlops_QDWH(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
@@ -338,7 +328,6 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   polar->data          = data;
   polar->ownprecision  = MUON_POLAR_PRECISION_DOUBLE;
   polar->ondevice      = PETSC_TRUE;
-  polar->ops->setup    = MuonPolarSetUp_QDWH;
   polar->ops->apply    = MuonPolarApply_QDWH;
   polar->ops->getflops = MuonPolarGetFlops_QDWH;
   polar->ops->view     = MuonPolarView_QDWH;

@@ -62,8 +62,6 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
                MuonKernelZolotarevError(MAXMUONKERNELPOLES, *interval), MAXMUONKERNELPOLES, *interval, prefix);
     if (*poles == PETSC_DETERMINE) *poles = MAXMUONKERNELPOLES;
   }
-  PetscCheck((polar->precision != MUON_POLAR_PRECISION_BF16 && polar->precision != MUON_POLAR_PRECISION_TF32) || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
-             "Option -%slmo_polar_precision is %s, expected single or double for the type %s, which factorizes matrices", prefix, MuonPolarPrecisions[polar->precision], MUONPOLARZOLOTAREV);
   MuonKernelZolotarevSet((int)*poles, *interval, &z);
   if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
   else *precision = tolerance < MuonDoubleTolerance || z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
@@ -535,7 +533,7 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " %g", poles, interval));
+    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " poles from %g", poles, interval));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   MuonKernelZolotarevSet((int)poles, interval, &z);
