@@ -38,15 +38,18 @@ KOKKOS_CUDA_FLAGS := $(KOKKOS_ARCH:%=-arch=sm_%) --extended-lambda --expt-relaxe
 KOKKOS_BASE  := $(filter-out -std=%,$(CXX_FLAGS)) $(filter -O% -g%,$(PCC_FLAGS)) $(CPP_FLAGS) -fPIC $(WARN) $(SANITIZE_FLAGS) $(if $(KOKKOS_CUDA),$(KOKKOS_CUDA_FLAGS) $(KOKKOS_OMP:%=-Xcompiler %),$(KERNEL_FLAGS) $(KOKKOS_OMP))
 KOKKOS_FLAGS  = $(KOKKOS_STD) $(KOKKOS_BASE) $(OUR_INCLUDES) -isystem $(KOKKOS_HEADERS) $(CPPFLAGS)
 
+# nvcc_wrapper takes no -MP, and names the object without its folder
+KOKKOS_DEPS   = -MMD $(if $(KOKKOS_CUDA),-MT $@,-MP) -MF $(@:.o=.d)
+
 KOKKOS_SRC   := $(if $(and $(HAVE_KOKKOS),$(filter kernels,$(ROOMS))),$(wildcard src/kernels/kokkos/*.kokkos.cxx) src/kernels/kokkos/$(if $(KOKKOS_CUDA),vendorcuda.cu,vendorhost.c))
 KOKKOS_OBJ   := $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(KOKKOS_SRC))))
 
 $(OBJ)/%.kokkos.o: %.kokkos.cxx | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
-	$(Q)$(KOKKOS_CXX) $(KOKKOS_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(KOKKOS_CXX) $(KOKKOS_FLAGS) $(KOKKOS_DEPS) -c $< -o $@
 
 $(OBJ)/%.o: %.cu | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
-	$(Q)$(KOKKOS_CXX) $(KOKKOS_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(KOKKOS_CXX) $(KOKKOS_FLAGS) $(KOKKOS_DEPS) -c $< -o $@

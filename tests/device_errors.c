@@ -21,7 +21,8 @@ int main(int argc, char **argv)
   char              use[32] = "";
   double            host[24];
   void             *w, *g;
-  PetscBool         mixed, gradient, claim;
+  PetscBool         mixed, gradient, claim, ranks;
+  PetscMPIInt       rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(use, "mixed", &mixed));
   PetscCall(PetscStrcmp(use, "gradient", &gradient));
   PetscCall(PetscStrcmp(use, "claim", &claim));
+  PetscCall(PetscStrcmp(use, "ranks", &ranks));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   device = MuonDeviceGet();
   PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
   w = device->allocate(sizeof(host));
@@ -45,8 +48,12 @@ int main(int argc, char **argv)
   array.N       = n;
   array.w       = claim ? (void *)host : w;
   array.g       = mixed ? (void *)host : NULL;
+  if (ranks && rank > 0) {
+    array.w       = host;
+    array.memtype = PETSC_MEMTYPE_HOST;
+  }
   PetscCall(MuonAddLayerArray(muon, "q", &array, &layer));
-  PetscCall(MuonLayerSetGradientArray(layer, gradient ? (void *)host : g));
+  PetscCall(MuonLayerSetGradientArray(layer, gradient || array.w == host ? (void *)host : g));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonStep(muon));
   PetscCall(MuonDestroy(&muon));
@@ -85,6 +92,11 @@ int main(int argc, char **argv)
       error: Layer "q": a gradient in the memory of the host, expected that of the device
 
     test:
+      suffix: ranks
+      args: -use ranks
+      error: Layer "q": its precision, memory or order in it differs between the ranks
+
+    test:
       suffix: compressor
       args: -ef21_compressor rankk
       error: Layer "q": weights in the memory of a device, for which compressor rankk has no kernels
@@ -103,11 +115,6 @@ int main(int argc, char **argv)
       suffix: precision
       args: -lmo_polar_type {{qdwh zolotarev}} -lmo_polar_precision tf32
       error: Option -lmo_polar_precision is tf32, expected single or double for the type
-
-    test:
-      suffix: downlink
-      args: -lmo_type l1 -ef21_downlink step
-      error: Layer "q": weights in the memory of a device with -ef21_downlink step, expected weights
 
     test:
       suffix: mpi

@@ -25,7 +25,7 @@ typedef struct {
 static const MuonDevice *device;
 static StandIn           standin[MOST];
 static PetscInt          nstandins, taken, spread = 1;
-static PetscBool         deficient = PETSC_FALSE;
+static PetscBool         deficient = PETSC_FALSE, whole = PETSC_FALSE, ready = PETSC_FALSE;
 
 static StandIn *Find(Mat A)
 {
@@ -175,6 +175,13 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(MuonLayerGetWeights(layer, &W));
     PetscCall(MuonLayerGetGradient(layer, &G));
     PetscCall(Move(W, PETSC_TRUE, x, &first, &m));
+    if (whole) {
+      for (PetscInt k = 0; k < rows[l] * columns[l]; k++) x[k] = Coefficient(l, k, (PetscInt)rank, step);
+      PetscCall(Move(G, PETSC_FALSE, x, &first, &m));
+      PetscCall(PetscObjectStateIncrease((PetscObject)G));
+      if (ready) PetscCall(MuonLayerGradientReady(layer));
+      continue;
+    }
     for (PetscInt k = 0; k < m * columns[l]; k++) {
       const PetscScalar c = Coefficient(l, first + k % m + k / m * rows[l], (PetscInt)rank / spread, step);
 
@@ -205,6 +212,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-wrong", &error, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-spread", &spread, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-deficient", &deficient, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-whole", &whole, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-ready", &ready, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   device = MuonDeviceGet();
   PetscCheck(device != NULL && device->start() == NULL, PETSC_COMM_WORLD, PETSC_ERR_SUP, "No device");
@@ -221,8 +230,9 @@ int main(int argc, char **argv)
       for (PetscInt k = 0; k < m * columns[l]; k++) x[k] = Coefficient(l, first + k % m + k / m * rows[l], 1, 100);
       PetscCall(Move(W[far][l], PETSC_FALSE, x, &first, &m));
       PetscCall(MuonAddLayer(muon[far], names[l], W[far][l], &layer));
+      if (whole) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
       if (far == 0 || given == PETSC_FALSE) continue;
-      PetscCall(MakeMat(comm, l, PETSC_TRUE, &G[l]));
+      PetscCall(MakeMat(whole ? PETSC_COMM_SELF : comm, l, PETSC_TRUE, &G[l]));
       PetscCall(MuonLayerSetGradient(layer, G[l]));
     }
     PetscCall(MuonSetObjectiveAndGradient(muon[far], Objective, NULL));
@@ -317,18 +327,28 @@ int main(int argc, char **argv)
     test:
       suffix: looks
       args: -test
-      filter: grep -v "^gradient of layer"
+      filter: grep -v gradient
 
     # Rows on the ranks of two workers, or of one
     test:
       suffix: spread
       nsize: 4
       args: -spread 2 -ef21_compressor topk -ef21_server_compressor topk -muon_assembly {{allgather owner gram}} -test -given
-      filter: grep -v "^gradient of layer"
+      filter: grep -v gradient
     test:
       suffix: slices
       nsize: 4
       args: -spread 4 -muon_type dense -lmo_type {{row column rowsum}} -muon_assembly gram
+    # Gradients of all rows on every rank, of which the sum begins in the callback, or in the step
+    test:
+      suffix: summed
+      nsize: 4
+      args: -spread 2 -muon_type dense -whole -given -ready {{0 1}}
+    test:
+      suffix: rows
+      nsize: 2
+      args: -muon_type dense -muon_exchange_type rows -test
+      filter: grep -v gradient
     test:
       suffix: votes
       nsize: 4
@@ -348,8 +368,10 @@ int main(int argc, char **argv)
     test:
       suffix: deficient
       args: -spread 4 -muon_type dense -lmo_polar_type qdwh -muon_assembly gram -deficient
+    # Where PetscScalar is single, so is the decomposition
     test:
       suffix: whole
+      requires: double
       args: -spread 2 -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16
     test:
       suffix: majority

@@ -203,6 +203,16 @@ int main(int argc, char **argv)
       nsize: 2
       args: -lmo_type frobenius -ef21_compressor powersgd -ef21_server_compressor powersgd -ef21_server_compressor_rank 3 -tolerance 2e-4 -restart
 
+    # Points of the ball, which are written and read on the host
+    test:
+      suffix: downlink
+      nsize: 2
+      args: -lmo_type {{l1 l21 rowsum colsum}} -ef21_compressor topk -ef21_downlink step -muon_layer_bias_ef21_downlink weights -muon_measure_update_rms
+    test:
+      suffix: cautious
+      nsize: 2
+      args: -lmo_type rowsum -ef21_compressor topk -ef21_downlink step -muon_layer_bias_ef21_downlink weights -muon_weight_decay 0.1 -muon_weight_decay_style cautious
+
     # Sums by MPI, replicas that compare what they computed, momentum at the server, entries of both signs of Cautious
     test:
       suffix: dense

@@ -113,6 +113,14 @@ program fortran_usage
   call MuonLayerSetScale(other, -1.0_muon_real, ierr); call check(ierr /= 0, 'MuonLayerSetScale below zero')
   array%type = 2
   call MuonAddLayerArray(muon, 'complex', array, other, ierr); call check(ierr /= 0, 'MuonAddLayerArray of complex numbers')
+  array%type = MUON_FLOAT
+  array%ld = 3
+  call MuonAddLayerArray(muon, 'gaps', array, other, ierr); call check(ierr /= 0, 'MuonAddLayerArray of columns that overlap')
+  array%ld = 4
+  call MuonDestroy(muon, ierr); call check(ierr == 0, 'MuonDestroy')
+  call MuonCreate(MPI_COMM_SELF, muon, ierr); call check(ierr == 0, 'MuonCreate')
+  call MuonAddLayerArray(muon, 'w', array, other, ierr); call check(ierr == 0, 'MuonAddLayerArray')
+  call MuonAddLayerArray(muon, 'W', array, layer, ierr); call check(ierr /= 0, 'MuonAddLayerArray of a name that is there')
   call MuonAddLayer(muon, 'nothing', MUON_NULL, other, ierr); call check(ierr /= 0, 'MuonAddLayer of no matrix')
   wrong%v = muon%v
   call MuonPolarSetType(wrong, MUONPOLARSVD, ierr); call check(ierr /= 0, 'MuonPolarSetType of an optimizer')

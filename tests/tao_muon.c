@@ -432,13 +432,15 @@ static PetscErrorCode CheckLayers(void)
 /* Errors, of which -wrong chooses one */
 static PetscErrorCode Wrong(const char wrong[])
 {
-  Problem p;
-  Tao     tao;
-  Vec     x, y;
-  Muon    muon;
+  const char *const name[] = {"x"};
+  const PetscInt    all[] = {ENTRIES}, one[] = {1};
+  Problem           p;
+  Tao               tao;
+  Vec               x, y;
+  Muon              muon;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateTao(&p, PETSC_FALSE, NULL, &x, &tao));
+  PetscCall(CreateTao(&p, strcmp(wrong, "weights") == 0 ? PETSC_TRUE : PETSC_FALSE, NULL, &x, &tao));
   if (strcmp(wrong, "bounds") == 0) PetscCall(TaoSetVariableBounds(tao, x, x));
   if (strcmp(wrong, "objective") == 0 || strcmp(wrong, "jacobian") == 0) {
     PetscCall(TaoDestroy(&tao));
@@ -447,6 +449,13 @@ static PetscErrorCode Wrong(const char wrong[])
     PetscCall(TaoSetSolution(tao, x));
     PetscCall(VecDuplicate(x, &y));
     if (strcmp(wrong, "jacobian") == 0) PetscCall(TaoSetResidualRoutine(tao, y, FormResidual, &p));
+  }
+  if (strcmp(wrong, "constraints") == 0) PetscCall(TaoSetConstraintsRoutine(tao, x, FormResidual, &p));
+  if (strcmp(wrong, "weights") == 0) PetscCall(TaoSetResidualWeights(tao, x, 0, NULL, NULL, NULL));
+  if (strcmp(wrong, "added") == 0) {
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(TaoMuonGetMuon(tao, &muon));
+    PetscCall(MuonAddVecLayers(muon, x, y, 1, name, all, one, NULL));
   }
   if (strcmp(wrong, "late") == 0) {
     PetscCall(TaoSetUp(tao));
@@ -506,6 +515,22 @@ int main(int argc, char **argv)
       suffix: jacobian
       args: -wrong jacobian
       error: -tao_type muon: the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()
+    test:
+      suffix: constraints
+      args: -wrong constraints
+      error: -tao_type muon knows no constraints, and the problem has some
+    test:
+      suffix: weights
+      args: -wrong weights
+      error: -tao_type muon: the residuals have weights, expected none
+    test:
+      suffix: added
+      args: -wrong added
+      error: 1 layers were added to the optimizer of a Tao, expected -tao_muon_layers or TaoMuonSetLayers()
+    test:
+      suffix: same
+      args: -wrong same -tao_muon_layers tall:5x3,wide:4x6,TALL:7
+      error: Layer "TALL": there is a layer "tall" already
     test:
       suffix: late
       args: -wrong late

@@ -152,18 +152,20 @@ PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, const MuonArray *G, PetscInt6
   } else {
     const size_t lines  = format.form == MUON_WIRE_PERROW || format.form == MUON_WIRE_PERCOLUMN ? (size_t)format.most : 0;
     const size_t values = format.form == MUON_WIRE_COLUMNS ? (size_t)(1 + format.rows) : 1;
-    MuonArray    D      = MuonArrayLike(G, G->precision, NULL);
+    MuonArray    D      = MuonArrayLike(G, G->precision, NULL), near;
     MuonMatrix   point;
 
     /* D as MuonLMOApplyMatrix() would give it, so that what is sent is that D to the last bit */
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, values * sizeof(double) + MuonArrayBytes(&D), &x));
-    D.data = x + values;
-    point  = MuonMatrixOfArray(&D);
+    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, values * sizeof(double) + (G->memory == MUON_HOST ? MuonArrayBytes(&D) : 0), &x));
+    if (G->memory == MUON_HOST) D.data = x + values;
+    else PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, G, G->precision, &D));
+    point = MuonMatrixOfArray(&D);
     PetscUseTypeMethod(lmo, apply, &whole, &point, &dual);
     if (lmo->status == MUON_STATUS_OK) {
       x[0] = dual;
       PetscCall(MuonLMOMarksGet_Private(lmo, format.form == MUON_WIRE_SPARSE ? MuonArrayEntries(G) : (size_t)PetscMax(format.rows, format.columns), lines, G->m, &bitmap, &code, &d));
-      PetscCall(MuonLMOReadPoint_Private(&format, &D, d, bitmap, lines > 0 ? code : NULL, x, count));
+      PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_C, &D, PETSC_TRUE, &near));
+      PetscCall(MuonLMOReadPoint_Private(&format, &near, d, bitmap, lines > 0 ? code : NULL, x, count));
     }
   }
   /* The sum over rows may be too large for a number where none of its terms is */

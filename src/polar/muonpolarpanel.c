@@ -133,7 +133,7 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, (p->G->here.rowmajor ? rows : columns) * size, &blocks));
   if (p->real->memory == MUON_DEVICE) {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_A, PetscMax(rows, columns) * size, &Y));
+    PetscCall(MuonWorkspaceGetNear(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_A, PetscMax(rows, columns) * size, &Y));
     MuonDeviceGet()->copy((forwards ? rows : columns) * size, p->Y, Y);
   }
   if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
@@ -219,7 +219,7 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
   PetscCall(PetscLogFlops((PetscLogDouble)p->s * (p->s + 1) * p->local));
   if (p->size > 1 && p->real->memory == MUON_HOST) PetscCall(MuonPolarPanelSumTriangle(p, (char *)A));
   else if (p->size > 1) {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_F, bytes, &host));
+    PetscCall(MuonWorkspaceGetNear(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_A, bytes, &host));
     MuonDeviceGet()->copy(bytes, A, host);
     PetscCall(MuonPolarPanelSumTriangle(p, (char *)host));
     MuonDeviceGet()->copy(bytes, host, A);

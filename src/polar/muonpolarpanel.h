@@ -29,7 +29,7 @@ typedef struct {
 
 /*
    Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that holds nothing takes part in everything.
-   In the memory of a device the slots are those of that memory; sums over ranks pass through the host's slot MUON_WORK_POLAR_F, what changes ranks through its slots A and B.
+   In the memory of a device the slots are those of that memory; what is sent passes through slot MUON_WORK_POLAR_A of the memory that it copies fast, and rows that become columns through slot B of the host's as well.
    Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonMatrix *G, MuonPolarPanel *);

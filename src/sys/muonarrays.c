@@ -59,6 +59,12 @@ PetscErrorCode MuonArrayZero(const MuonArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of an array in the memory of a device, without gaps */
+static void MuonArrayFetch(const MuonArray *array, void *host)
+{
+  MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host);
+}
+
 PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
@@ -67,7 +73,7 @@ PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   host->ld = array->m;
   PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
-  if (read) MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host->data);
+  if (read) MuonArrayFetch(array, host->data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,8 +81,27 @@ PetscErrorCode MuonArrayOffHost(const MuonArray *array, PetscBool write, MuonArr
 {
   PetscFunctionBegin;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (write) MuonArrayKernels(array)->Spread(array->m, array->n, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);
+  if (write) PetscCall(MuonArrayAway(array, host));
   PetscCall(MuonArrayDestroy(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayNear(MuonWorkspace work, MuonWorkspaceSlot slot, const MuonArray *array, PetscBool read, MuonArray *host)
+{
+  PetscFunctionBegin;
+  *host        = *array;
+  host->memory = MUON_HOST;
+  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  host->ld = array->m;
+  PetscCall(MuonWorkspaceGetNear(work, array->memory, slot, PetscMax(MuonArrayBytes(host), 1), &host->data));
+  if (read) MuonArrayFetch(array, host->data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayAway(const MuonArray *array, const MuonArray *host)
+{
+  PetscFunctionBegin;
+  if (array->memory != MUON_HOST && array->data != NULL) MuonArrayKernels(array)->Spread(array->m, array->n, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

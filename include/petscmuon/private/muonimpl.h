@@ -63,23 +63,24 @@ typedef struct {
   MuonOpened     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
   ptrdiff_t      own_at;           /* where up_own lies in the message that was sent, -1 where it has memory of its own */
 
-  MuonArray      M;        /* momentum, where muon->momentum_at says */
-  MuonArray      Mnew;     /* what it becomes at the commit, at a server */
-  PetscBool      cut;      /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
-  MuonArray      gradient; /* of the layer, borrowed for a step */
-  MuonArray      mean;     /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
-  MuonArray      weighted; /* what MPI sums, times the worker's weight where that is not 1 */
-  MuonArray      packed;   /* whole gradient, or weights, with the rows of each rank side by side */
-  MPI_Request    summing;  /* of the gradients, MPI_REQUEST_NULL where none is under way */
-  PetscBool      begun;    /* the sum of T over the workers is under way already, in the exchange */
-  MuonArray      T, Tnew;  /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
-  PetscBool      in_place; /* T is the layer's own gradient */
-  MuonCompressor sent;     /* what T was sent with in this step */
-  MuonArray      sum;      /* server: sum of what came, then what the type made of it; kept where the exchange writes it or keep_sum is set */
-  PetscBool      keep_sum; /* set by the type in configure() */
-  MuonArray      seen;     /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
-  MuonArray      X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
-  void          *data;     /* the type's */
+  MuonArray      M;         /* momentum, where muon->momentum_at says */
+  MuonArray      Mnew;      /* what it becomes at the commit, at a server */
+  PetscBool      cut;       /* the layer is whole in the memory of each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
+  MuonArray      gradient;  /* of the layer, borrowed for a step */
+  MuonArray      mean;      /* its rows here, of the mean over the ranks of the worker, where each has a whole gradient */
+  MuonArray      weighted;  /* what MPI sums, times the worker's weight where that is not 1 */
+  MuonArray      packed;    /* whole gradient, or weights, with the rows of each rank side by side */
+  MuonArray      staged[2]; /* on the host, while they are summed there, the whole gradient and the rows of the mean that are in the memory of a device */
+  MPI_Request    summing;   /* of the gradients, MPI_REQUEST_NULL where none is under way */
+  PetscBool      begun;     /* the sum of T over the workers is under way already, in the exchange */
+  MuonArray      T, Tnew;   /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
+  PetscBool      in_place;  /* T is the layer's own gradient */
+  MuonCompressor sent;      /* what T was sent with in this step */
+  MuonArray      sum;       /* server: sum of what came, then what the type made of it; kept where the exchange writes it or keep_sum is set */
+  PetscBool      keep_sum;  /* set by the type in configure() */
+  MuonArray      seen;      /* by the oracle, in sum or Mnew or scratch; of a server that is several ranks */
+  MuonArray      X, Xnew;   /* server: weights where the workers' differ from them, and what they become */
+  void          *data;      /* the type's */
 
   /* Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by, what is made of whole blocks */
   PetscBool no_momentum, whole_vote, whole_majority;

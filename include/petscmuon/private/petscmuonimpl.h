@@ -202,6 +202,9 @@ PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
+/* The same with a copy in scratch memory that a device copies fast; Away only writes */
+PETSC_EXTERN PetscErrorCode MuonArrayNear(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *, PetscBool read, MuonArray *host);
+PETSC_EXTERN PetscErrorCode MuonArrayAway(const MuonArray *, const MuonArray *host);
 /* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
 PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 

@@ -72,9 +72,8 @@ static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const Muon
   MuonArray host;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayOnHost(X, PETSC_TRUE, &host));
+  PetscCall(MuonArrayNear(assembly->work, MUON_WORK_ASSEMBLY_A, X, PETSC_TRUE, &host));
   MuonAssemblyPackHost_Private(assembly, item, &host, back, to);
-  PetscCall(MuonArrayOffHost(X, PETSC_FALSE, &host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,9 +109,9 @@ static PetscErrorCode MuonAssemblyUnpack_Private(MuonAssembly assembly, const Mu
   MuonArray host;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayOnHost(Y, PETSC_FALSE, &host));
+  PetscCall(MuonArrayNear(assembly->work, MUON_WORK_ASSEMBLY_A, Y, PETSC_FALSE, &host));
   MuonAssemblyUnpackHost_Private(assembly, item, from, &host);
-  PetscCall(MuonArrayOffHost(Y, PETSC_TRUE, &host));
+  PetscCall(MuonArrayAway(Y, &host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,6 +24,7 @@ constexpr int Deepest = 16;
 Buffer buffer[Deepest], kept[2];
 int    depth               = 0;
 Space *space               = NULL;
+void  *given               = NULL;
 int    staged              = 0;
 void (*told)(const char *) = NULL;
 double movedbytes[2] = {0, 0}, movedcopies[2] = {0, 0};
@@ -77,17 +78,26 @@ void Grow(Buffer &one, size_t bytes)
   }
 }
 
-void SetStream(void *stream)
+/* On the stream of the back end, NULL being Kokkos' own; the vendor's calls are on the same one */
+void MakeSpace(void *stream)
 {
-  if (Start() != NULL) return;
-  MuonVendorSetStream(stream);
-  delete space;
 #if defined(KOKKOS_ENABLE_CUDA)
   space = stream == NULL ? new Space() : new Space((cudaStream_t)stream);
+  MuonVendorSetStream((void *)space->cuda_stream());
 #else
-  (void)stream;
   space = new Space();
+  MuonVendorSetStream(stream);
 #endif
+  given = stream;
+}
+
+/* Scratch memory and the vendor's workspace are still in use on the stream that was there */
+void SetStream(void *stream)
+{
+  if (Start() != NULL || stream == given) return;
+  space->fence();
+  delete space;
+  MakeSpace(stream);
 }
 
 void Zero(size_t bytes, void *data)
@@ -137,7 +147,7 @@ const char *Start()
     std::atexit(End);
   }
   Kokkos::push_finalize_hook(Forget);
-  space = new Space();
+  MakeSpace(NULL);
   return NULL;
 }
 

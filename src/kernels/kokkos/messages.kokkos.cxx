@@ -228,7 +228,8 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
   for (int bit = 0; bit < KeyBits<K>(); bit += DigitBits) {
     Kokkos::deep_copy(Instance(), Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>((char *)found, Digits * sizeof(*found)), (char)0);
     Kokkos::parallel_for(kernel, policy.set_scratch_size(0, Kokkos::PerTeam(Histogram<K, REAL>::Local::shmem_size(Digits))), Histogram<K, REAL>{of, entries, search, found});
-    Kokkos::parallel_for(kernel, Teams(Instance(), 1, Kokkos::AUTO), Narrow<K>{search, found});
+    /* Scans of a team want a power of two */
+    Kokkos::parallel_for(kernel, Teams(Instance(), 1, IsHost ? 1 : 256), Narrow<K>{search, found});
   }
   Copy(sizeof(known), progress.data(), &known);
   if (known.infinite) return 1;

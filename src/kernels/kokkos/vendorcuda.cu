@@ -2,6 +2,7 @@
    cuBLAS and cuSOLVER behind muonvendor.h. It needs CUDA and nothing of Kokkos.
 
    There is one handle of each library in a process, with a workspace of its own and of constant size, so that the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's info do.
+   Who sets another stream has waited for the one before: workspace and scratch memory are the same.
    What the libraries refuse is not for a caller to mend: it ends the program with the name of the call.
 */
 #include "muonvendor.h"
@@ -116,7 +117,7 @@ template <> struct Calls<double> {
 
 template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
 {
-  int form, make, result;
+  int form, make;
   R  *tau;
 
   Start();
@@ -124,8 +125,7 @@ template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
   SOLVER(Calls<R>::OrgqrSize(solver, (int)m, (int)n, (int)n, A, (int)lda, A, &make));
   tau = (R *)Scratch((n + (size_t)(form > make ? form : make)) * sizeof(R));
   SOLVER(Calls<R>::Geqrf(solver, (int)m, (int)n, A, (int)lda, tau, tau + n, form, info));
-  result = Info();
-  if (result != 0) return result;
+  /* Its info tells of arguments alone, which its status does too */
   SOLVER(Calls<R>::Orgqr(solver, (int)m, (int)n, (int)n, A, (int)lda, tau, tau + n, make, info));
   return Info();
 }
@@ -203,12 +203,14 @@ template <class R> int Rotation(size_t n, size_t l, R *V, R *WT, R *S)
   CUDA(cudaMallocAsync((void **)&room, (n * l + l * l) * sizeof(R), stream));
   result = SVD(n, l, V, n, S, room, room + n * l);
   Transpose<<<(unsigned)((l * l + 255) / 256), 256, 0, stream>>>(l, room + n * l, WT);
+  CUDA(cudaGetLastError());
   CUDA(cudaFreeAsync(room, stream));
   return result;
 }
 
 } // namespace
 
+/* A stream that is set takes the workspace from the handle */
 void MuonVendorSetStream(void *to)
 {
   stream = (cudaStream_t)to;

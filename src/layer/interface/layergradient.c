@@ -45,10 +45,17 @@ static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArr
 static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
 {
   MuonMatrix matrix;
+  Mat        here;
 
   PetscFunctionBegin;
   if (layer->gradientmat != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &layer->gradientmat));
+  if (layer->wholegradient) {
+    PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
+    PetscCall(MatCreate(PETSC_COMM_SELF, &layer->gradientmat));
+    PetscCall(MatSetSizes(layer->gradientmat, layer->m, layer->n, layer->m, layer->n));
+    PetscCall(MatSetType(layer->gradientmat, ((PetscObject)here)->type_name));
+    PetscCall(MatSetUp(layer->gradientmat));
+  } else PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &layer->gradientmat));
   PetscCall(MuonMatGetMatrix(layer->gradientmat, PETSC_TRUE, &matrix));
   PetscCall(MuonArrayZero(&matrix.here));
   PetscCall(MuonMatRestoreMatrix(layer->gradientmat, PETSC_TRUE, &matrix));

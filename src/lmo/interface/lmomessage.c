@@ -190,14 +190,21 @@ PetscErrorCode MuonLMOValidateArray(MuonLMO lmo, const MuonArray *shape, size_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The entries of D that are written on the host before they go to a device */
+enum {
+  FAR_ENTRIES = 1 << 20
+};
+
 PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y)
 {
   const MuonKernels   *kernels = MuonArrayKernels(Y);
+  const size_t         lines   = Y->memory == MUON_HOST ? 1 : PetscMax(FAR_ENTRIES / PetscMax(Y->m, 1), 1);
+  PetscLogDouble       flops;
   const unsigned char *payload;
   MuonLMOFormat        format;
   MuonLMOPoint         point;
   MuonWireMessage      plain;
-  MuonArray            line = *Y, d;
+  MuonArray            part = *Y, line, near, d;
   PetscBool            valid;
 
   PetscFunctionBegin;
@@ -209,16 +216,25 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt64_FMT " x %" PetscInt64_FMT ", expected what MuonLMOValidate() accepts", bytes, format.rows, format.columns);
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   PetscCall(MuonLMOPointOpen_Private(lmo, &format, (PetscInt64)plain.count, payload, &point));
-  line.n = 1;
-  PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &line, Y->precision, &d));
-  for (size_t j = 0; j < Y->n; j++) {
-    line.data = (char *)Y->data + j * Y->ld * kernels->size;
-    PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)j, &d));
+  PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
+  for (size_t j = 0; j < Y->n; j += lines) {
+    part.data = (char *)Y->data + j * Y->ld * kernels->size;
+    part.n    = PetscMin(lines, Y->n - j);
+    PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &part, Y->precision, &d));
+    PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_B, &d, PETSC_FALSE, &near));
+    line   = near;
+    line.n = 1;
+    for (size_t k = 0; k < part.n; k++) {
+      line.data = (char *)near.data + k * near.m * kernels->size;
+      PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)(j + k), &line));
+    }
+    PetscCall(MuonArrayAway(&d, &near));
     /* As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero */
-    MuonArrayAxpby(a, &line, b, &d);
-    MuonArrayAxpby(1.0, &d, 0.0, &line);
+    MuonArrayAxpby(a, &part, b, &d);
+    MuonArrayAxpby(1.0, &d, 0.0, &part);
   }
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
+  PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,9 +58,6 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
 
     if (piece->layer->shape.memory == MUON_HOST) continue;
     if (first == NULL) first = name;
-    PetscCheck(piece->cut == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%smuon_exchange_type rows, expected star, replicated or layerwise", name, MuonPrefix(muon));
-    PetscCheck(piece->layer->wholegradient == PETSC_FALSE, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of devices whose rows are spread over ranks, and whole gradients, expected their rows", name);
-    PetscCheck(piece->downlink == MUON_DOWNLINK_WEIGHTS, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device with -%sef21_downlink step, expected weights", name, MuonPrefix(muon));
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(piece->layer, &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &oracle));
@@ -122,11 +119,13 @@ PetscErrorCode MuonDeviceEnd_Private(Muon muon)
 
   Notes:
   Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
-  whose step begins sets its stream.
+  whose step begins sets its stream, after a wait for the one before. A stream has to stay until a step begins with another one.
 
-  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step.
+  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step, and in each event the percentage of flops that ran on the
+  device. With `-log_view_gpu_time` it has their time too, which PETSc takes in the stream of its current `PetscDeviceContext`\: that should be this one. Matrices of PETSc's, such as `MATSEQDENSECUDA`, change in the order of that
+  context as well.
 
-.seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayerArray()`, `MuonLayerArray`
+.seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerArray`
 @*/
 PetscErrorCode MuonSetDeviceStream(Muon muon, void *stream)
 {
@@ -175,7 +174,8 @@ PetscErrorCode MuonGetDeviceStream(Muon muon, void **stream)
 
   Notes:
   In the exchange modes `reduce` and `allreduce` MPI then sums layers in the memory of a device where they are, each in a call that waits. Otherwise they are copied to the host first, to memory from which the device copies fast
-  (`cudaHostAlloc()`), and the sums back; MPI may then move one layer while another is worked on. Messages of compressors are bytes on the host in any case.
+  (`cudaHostAlloc()`), and the sums back; MPI may then move one layer while another is worked on. Messages of compressors are bytes on the host in any case, and so is what the ranks of a worker
+  exchange among themselves of a layer whose rows are spread over them.
 
   By default what MPI says decides (`MPIX_Query_cuda_support()`, and where MPI has no such function, what PETSc was configured with). `true` where MPI does not take such pointers is an error of `MuonSetUp()` on all ranks. Memory of a
   device that is the host is memory of the host to MPI.

@@ -238,6 +238,8 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 
   Layers in single and in double precision, in the order of C and of Fortran, live in one optimizer, whatever `PetscScalar` is.
 
+  The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says so by `memtype`, as it has no pointer that tells.
+
 .seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetStatePrecision()`
 @*/
 PetscErrorCode MuonAddLayerArray(Muon muon, const char name[], const MuonLayerArray *array, MuonLayer *newlayer)

@@ -226,7 +226,7 @@ PetscErrorCode MuonFindPartitions_Private(Muon muon, PetscBool rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has none adds zeros */
+/* Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has none adds zeros. Sums are on the host */
 static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *packed)
 {
   MuonArray whole;
@@ -238,15 +238,28 @@ static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *pa
     PetscCall(MuonArrayZero(packed));
     whole = *packed;
   }
-  PetscCall(MuonRowsSumStart(piece->group->partition->inside, piece->ranges, piece->group->partition->share, &whole, packed, &piece->mean, &piece->group->bytes, &piece->summing));
+  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &piece->staged[0]));
+  PetscCall(MuonArrayOnHost(&piece->mean, PETSC_FALSE, &piece->staged[1]));
+  PetscCall(MuonRowsSumStart(piece->group->partition->inside, piece->ranges, piece->group->partition->share, &piece->staged[0], packed, &piece->staged[1], &piece->group->bytes, &piece->summing));
+  if (whole.memory == MUON_HOST) piece->staged[0].data = NULL;
+  if (piece->mean.memory == MUON_HOST) piece->staged[1].data = NULL;
   if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPieceSumWait_Private(MuonPiece *piece)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+  if (piece->staged[1].data != NULL) PetscCall(MuonArrayOffHost(&piece->mean, PETSC_TRUE, &piece->staged[1]));
+  PetscCall(MuonArrayDestroy(&piece->staged[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPieceDropSum_Private(MuonPiece *piece)
 {
   PetscFunctionBegin;
-  if (piece->summing != MPI_REQUEST_NULL) PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+  if (piece->summing != MPI_REQUEST_NULL) PetscCall(MuonPieceSumWait_Private(piece));
   if (piece->begun) {
     PetscCall(MuonExchangeReduceEnd(piece->group->exchange));
     for (PetscInt k = 0; k < piece->group->npieces; k++) piece->group->piece[k].begun = PETSC_FALSE; /* the others begin again in the step */
@@ -258,7 +271,6 @@ PetscErrorCode MuonPieceReady_Private(void *ctx)
 {
   MuonPiece *piece = (MuonPiece *)ctx;
   MuonArray  whole;
-  PetscBool  ours;
 
   PetscFunctionBegin;
   PetscCall(MuonPieceDropSum_Private(piece)); /* said again, of another gradient: its step never came */
@@ -267,9 +279,9 @@ PetscErrorCode MuonPieceReady_Private(void *ctx)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (piece->packed.data == NULL) {
-    PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
+    PetscCall(MuonLayerGetWholeShape(piece->layer, &whole));
+    whole.memory = MUON_HOST;
     PetscCall(MuonArrayCreate(&whole, whole.precision, &piece->packed));
-    PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &whole));
   }
   PetscCall(MuonPieceSum_Private(piece, &piece->packed));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,10 +296,11 @@ PetscErrorCode MuonPieceAverage_Private(Muon muon, MuonPiece *piece)
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   if (piece->summing == MPI_REQUEST_NULL) {
     PetscCall(MuonLayerGetWholeShape(piece->layer, &shape));
+    shape.memory = MUON_HOST;
     PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &shape, shape.precision, &packed));
     PetscCall(MuonPieceSum_Private(piece, &packed));
   }
-  PetscCallMPI(MPI_Wait(&piece->summing, MPI_STATUS_IGNORE));
+  PetscCall(MuonPieceSumWait_Private(piece));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   MuonArrayAxpby(1 / (double)piece->group->partition->size, &piece->mean, 0, &piece->mean);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -37,13 +37,17 @@ def _little():
 
 
 def _by_dlpack(what, tensor):
-  device = tuple(int(number) for number in tensor.__dlpack_device__())
-  if device[0] not in CPU:
-    raise ValueError("%s: memory of the device %s:%d, expected memory of the host: this build has no kernels for devices" % (what, DEVICES.get(device[0], "of DLPack's type %d" % device[0]), device[1]))
   try:
-    capsule = tensor.__dlpack__()
-  except (BufferError, RuntimeError) as error:
+    bare = tensor.detach() if hasattr(tensor, "detach") else tensor
+    device = tuple(int(number) for number in bare.__dlpack_device__())
+    capsule = bare.__dlpack__() if device[0] in CPU else None
+  except (BufferError, RuntimeError, ValueError) as error:
     raise ValueError("%s: no memory by DLPack: %s" % (what, error)) from error
+  if capsule is None:
+    raise ValueError("%s: memory of the device %s:%d, expected memory of the host: this build has no kernels for devices" % (what, DEVICES.get(device[0], "of DLPack's type %d" % device[0]), device[1]))
+  # A bit of torch that DLPack does not know
+  if getattr(bare, "is_neg", bool)():
+    raise ValueError("%s: a view whose entries are minus those in memory, expected the entries: pass it .resolve_neg()" % what)
   get = ctypes.pythonapi.PyCapsule_GetPointer
   get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
   t = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(_Tensor)).contents
@@ -81,11 +85,10 @@ def _matrix(what, shape, strides):
 
 def memory_of(what, tensor, writable):
   """The Memory of a tensor; what names it in errors."""
-  bare = tensor.detach() if hasattr(tensor, "detach") else tensor
-  if hasattr(bare, "__array_interface__"):
-    pointer, kind, shape, strides, keep = _by_interface(what, bare.__array_interface__, writable)
-  elif hasattr(bare, "__dlpack__"):
-    pointer, kind, shape, strides, keep = _by_dlpack(what, bare)
+  if hasattr(tensor, "__array_interface__"):
+    pointer, kind, shape, strides, keep = _by_interface(what, tensor.__array_interface__, writable)
+  elif hasattr(tensor, "__dlpack__"):
+    pointer, kind, shape, strides, keep = _by_dlpack(what, tensor)
   else:
     raise TypeError("%s: %s has neither DLPack nor an array interface, expected a tensor or an array" % (what, type(tensor).__name__))
   return Memory(pointer, kind, *_matrix(what, list(shape), strides), keep=(tensor, keep))

@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import math
+import numbers
 import sys
 
 from . import _library
@@ -320,6 +321,6 @@ def _text(key, value):
     return b"true" if value else b"false"
   if isinstance(value, (list, tuple)):
     return b",".join(_text(key, one) for one in value)
-  if isinstance(value, (str, int, float)):
+  if isinstance(value, (str, numbers.Real)):
     return str(value).encode()
   raise TypeError("options: %s has the value %r, expected a string, a number, a boolean, None or a list of them" % (key, value))
