@@ -451,7 +451,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const 
       served[k].W = MuonPiecePart(piece[k], &served[k].whole);
       task[k].X   = MuonPieceServerWeights(piece[k], &served[k].W);
     }
-    if (piece[0]->downlink == MUON_DOWNLINK_STEP && piece[0]->group->direct == PETSC_FALSE) { /* which is alone */
+    if (piece[0]->downlink == MUON_DOWNLINK_STEP && piece[0]->group->direct == PETSC_FALSE) { /* see MuonPieceIsServedAlone_Private() */
       PetscCall(MuonGetStepInfo(muon, piece[0]->layer, &task[0].info));
       PetscCall(MuonServeStep_Private(muon, piece[0], &task[0].info, &task[0].G, &served[0].W, status));
       MuonNoteStatus(muon, piece[0]->layer, *status);
@@ -496,6 +496,12 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonPiece *piece, MuonRecor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On the host nothing is gained by several, and a step as a message is made of one */
+static PetscBool MuonPieceIsServedAlone_Private(const MuonPiece *piece)
+{
+  return piece->layer->shape.memory == MUON_HOST || (piece->downlink == MUON_DOWNLINK_STEP && piece->group->direct == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /*
    Pieces in the memory of a device, where small products of several layers are made at once, are served in runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are scratch: the sums of a run
    are waited for before any of its steps is taken
@@ -520,7 +526,7 @@ static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRe
     PetscCall(MuonLayerGetShape(piece->layer, &shape));
     W    = MuonPiecePart(piece, &shape);
     more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (shape.memory == MUON_HOST || run[0]->layer->shape.memory == MUON_HOST || (PetscReal)(bytes + more) > muon->device_batch)) {
+    if (n > 0 && (MuonPieceIsServedAlone_Private(piece) || MuonPieceIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
