@@ -543,11 +543,13 @@ int main(int argc, char **argv)
     # Of a step of many equal entries topk sends others in single precision, in messages of other lengths
     args: -what solve -muon_max_steps 1 -muon_monitor -ef21_compressor topk -ef21_server_compressor bf16 -muon_converged_reason
     tolerance: 1e-5
+    requires: double
 
   # Where nothing goes by Muon's rate the line has that of the layers, and no dual norm; the layer that moves most is named
   testset:
     args: -what solve -muon_max_steps 1 -muon_monitor -muon_measure_update_rms
     tolerance: 1e-5
+    requires: double
     test:
       suffix: stdout_adamw
       args: -muon_rule_match *:adamw -muon_schedule linear

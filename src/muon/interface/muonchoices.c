@@ -48,7 +48,7 @@ static PetscErrorCode MuonChoicesAdd_Private(MuonChoices *choices, const char na
 
   PetscFunctionBegin;
   if (choices->text != NULL) {
-    PetscCall(PetscSNPrintf(number, sizeof(number), "%.15g", value));
+    PetscCall(PetscSNPrintf(number, sizeof(number), sizeof(PetscReal) == sizeof(float) ? "%.7g" : "%.15g", value));
     PetscCall(MuonChoicesAddWord_Private(choices, name, names == NULL ? number : value < 0 ? "default" : names[(int)value]));
   }
   choices->hash = hash;
