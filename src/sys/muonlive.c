@@ -8,11 +8,17 @@ PETSC_HASH_SET(HSetLive, PETSC_UINTPTR_T, PetscHash_UInt64, PetscHashEqual)
 
 static PetscHSetLive live;
 
+/* An optimized PETSc does not see that its set has no memory: what was added is looked for */
 PetscErrorCode MuonObjectBegins_Private(PetscObject object)
 {
+  PetscBool there;
+
   PetscFunctionBegin;
   if (live == NULL) PetscCall(PetscHSetLiveCreate(&live));
+  PetscCheck(live != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the set of the objects that live");
   PetscCall(PetscHSetLiveAdd(live, (PETSC_UINTPTR_T)object));
+  PetscCall(PetscHSetLiveHas(live, (PETSC_UINTPTR_T)object, &there));
+  PetscCheck(there == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory in the set of the objects that live for one more");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
