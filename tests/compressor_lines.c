@@ -275,7 +275,7 @@ static PetscErrorCode CheckSetters(const char type[])
   PetscCall(MuonCompressorGetLineNorm(c, &p));
   TestCheck(p == PETSC_INFINITY, "%s: a copy changed the other", type);
   PetscCall(MuonCompressorDescribe_Private(copy, sizeof(text), text));
-  PetscCall(PetscStrncmp(text + strlen(type), " 0.25 l1.5 single", 18, &same));
+  PetscCall(PetscStrncmp(text + strlen(type), " ratio 0.25 l1.5 single", 24, &same));
   TestCheck(same, "%s is described as %s", type, text);
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(MuonCompressorDestroy(&copy));

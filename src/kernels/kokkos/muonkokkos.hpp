@@ -255,6 +255,7 @@ template <class REAL, bool numbers> REAL Most(const char *kernel, size_t m, size
 {
   uint64_t most = 0;
 
+  Flatten(&m, &n, ldx, ldx, ldx);
   Tell(kernel);
   if (m * n > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)(m * n)), LargestOf<REAL, numbers>{x, m, ldx}, Kokkos::Max<uint64_t>(most));
   return Number<REAL>((typename Bits<REAL>::type)most);

@@ -147,6 +147,7 @@ template <class REAL> int MomentumOther(size_t m, size_t n, double previous, con
 
 template <class REAL> size_t MomentumMend(size_t m, size_t n, double previous, const void *M, size_t ldm, void *Z, size_t ldz)
 {
+  Flatten(&m, &n, previous == 0 ? ldz : ldm, ldz, ldz);
   const Lines<const REAL> sm("MomentumMend", Reads, previous == 0 ? NULL : M, m, n, ldm);
   const Lines<REAL>       sz("MomentumMend", Reads | Writes, Z, m, n, ldz);
   const REAL             *old = sm.get(), a = (REAL)previous;
@@ -235,6 +236,7 @@ template <class REAL> double Norm(size_t m, size_t n, const void *X, size_t ldx,
 
 template <class REAL> void Divide(size_t m, size_t n, const void *X, size_t ldx, double norm, int exponent, void *Y, size_t ldy)
 {
+  Flatten(&m, &n, ldx, ldy, ldy);
   const Lines<const REAL> sx("Divide", Reads, X, m, n, ldx);
   const Lines<REAL>       sy("Divide", Writes, Y, m, n, ldy);
   const REAL             *x = sx.get();
@@ -249,6 +251,7 @@ template <class REAL> void Divide(size_t m, size_t n, const void *X, size_t ldx,
 
 template <class REAL> void Sign(size_t m, size_t n, double s, const void *X, size_t ldx, void *Y, size_t ldy)
 {
+  Flatten(&m, &n, ldx, ldy, ldy);
   const Lines<const REAL> sx("Sign", Reads, X, m, n, ldx);
   const Lines<REAL>       sy("Sign", Writes, Y, m, n, ldy);
   const REAL             *x = sx.get(), size = (REAL)fabs(s);
@@ -276,6 +279,7 @@ template <class REAL>
 int AdamW(size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, const void *X, size_t ldx, void *Mnew, void *Vnew,
           void *Xnew, size_t ldn)
 {
+  Flatten(&m, &n, ldg, ldx, ldn);
   const REAL              b1 = (REAL)beta1, b2 = (REAL)beta2, a1 = (REAL)(1 - beta1), a2 = (REAL)(1 - beta2), epsilon0 = (REAL)epsilon, r1 = (REAL)c1, r2 = (REAL)c2, r = (REAL)rate, k = (REAL)keep;
   const Lines<const REAL> sg("AdamW", Reads, G, m, n, ldg), sx("AdamW", Reads, X, m, n, ldx), sm("AdamW", Reads, M, m, n, m), sv("AdamW", Reads, V, m, n, m);
   const Lines<REAL>       tm("AdamW", Writes, Mnew, m, n, m), tv("AdamW", Writes, Vnew, m, n, m), tx("AdamW", Writes, Xnew, m, n, ldn);

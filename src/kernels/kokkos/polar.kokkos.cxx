@@ -81,10 +81,12 @@ template <class K> const typename K::Operand *Operand(size_t rows, size_t column
   if (sizeof(S) == sizeof(O)) return Of<const O>(Y);
   const S *y = Of<const S>(Y);
   O       *x = (O *)Kept(OPERAND, rows * columns * sizeof(O));
+  size_t   m = rows, n = columns;
 
   *ld = rows;
+  Flatten(&m, &n, ldy, ldy, ldy);
   Each(
-    "Operand", rows * columns, KOKKOS_LAMBDA(const int64_t e) { ToOperand(y[At(rows, ldy, e)], &x[e]); });
+    "Operand", m * n, KOKKOS_LAMBDA(const int64_t e) { ToOperand(y[At(m, ldy, e)], &x[e]); });
   return x;
 }
 
@@ -110,6 +112,7 @@ void Lower(int halvings, int transa, int transb, size_t first, size_t s, size_t 
 
 template <class S, class G> void LoadFrom(size_t m, size_t n, const void *data, size_t ldg, double f0, double f1, double inverse, S *y, size_t ldy)
 {
+  Flatten(&m, &n, ldg, ldy, ldy);
   const Lines<const G> sg(NULL, Reads, data, m, n, ldg); /* vectors come from the host */
   const G             *g = sg.get();
 
@@ -129,6 +132,7 @@ template <class K> void Load(size_t m, size_t n, MuonPrecision precision, const 
 
 template <class S, class Q> void StoreTo(size_t m, size_t n, double scale, const S *y, size_t ldy, void *data, size_t ldq)
 {
+  Flatten(&m, &n, ldy, ldq, ldq);
   const Lines<Q> sq("Store", Writes, data, m, n, ldq);
   Q             *q = sq.get();
 
