@@ -12,7 +12,8 @@ static char help[] = "Whichever allocation fails, the run ends with an error: no
 #include <unistd.h>
 
 /*
-   One of the allocations that the libraries of PETSc and this one ask for, by whatever way, fails. What MPI, the C library and BLAS allocate never does. Behind these functions stand those of GNU's C library.
+   One of the allocations fails that this library asks for by whatever way, or PETSc's by PetscMalloc(): its hash tables do not look at what they get. What MPI, the C library and BLAS allocate never fails. Behind these functions
+   stand those of GNU's C library.
 */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -27,6 +28,7 @@ static int Fails(const void *caller)
   Dl_info info;
 
   if (counts == 0 || dladdr(caller, &info) == 0 || info.dli_fname == NULL || strstr(info.dli_fname, "libpetsc") == NULL) return 0;
+  if (strstr(info.dli_fname, "libpetscmuon") == NULL && (info.dli_sname == NULL || strncmp(info.dli_sname, "Petsc", 5) != 0 || strstr(info.dli_sname, "lloc") == NULL)) return 0;
   return ++calls == failing;
 }
 

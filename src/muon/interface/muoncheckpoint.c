@@ -184,14 +184,18 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
   result = MuonFileFolderInit(&c->folder, NULL, folder);
   if (result == MUON_FILE_OK && muon->rank == 0) {
     result = MuonFileFolderCreate(&c->folder);
+    if (result == MUON_FILE_OK && muon->continues == PETSC_FALSE) result = MuonFileFolderList(&c->folder, &all, &count);
     if (result == MUON_FILE_OK) result = MuonFileRun(&c->folder, c->id.run);
     if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run, 0);
   }
   PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
-  if (result != MUON_FILE_OK) PetscCall(PetscFree(c));
+  if (result != MUON_FILE_OK) {
+    free(all);
+    PetscCall(PetscFree(c));
+  }
   PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
   /* They go as those of this run come */
-  if (muon->rank == 0 && muon->continues == PETSC_FALSE && MuonFileFolderList(&c->folder, &all, &count) == MUON_FILE_OK && count > 0) {
+  if (count > 0) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "PetscMuon warning: %s has checkpoints of another run, the last of step %" PRIu64 ", which are removed when this run has written its own; -%smuon_restart %s goes on with them\n", folder, all[0].step,
                           MuonPrefix(muon), folder));
   }
