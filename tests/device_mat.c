@@ -194,6 +194,28 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The weights, and those after one more step, are the same when the optimizer goes back to a checkpoint */
+static PetscErrorCode GoBack(Muon muon, Mat W[])
+{
+  PetscScalar was[2][NLAYERS][37 * 29], is[37 * 29];
+
+  PetscFunctionBegin;
+  PetscCall(MuonSaveCheckpoint(muon, "kept", 1));
+  for (PetscInt round = 0; round < 2; round++) {
+    if (round == 1) PetscCall(MuonLoadCheckpoint(muon, "kept"));
+    for (PetscInt steps = 0; steps < 2; steps++) {
+      if (steps == 1) PetscCall(MuonStep(muon));
+      for (PetscInt l = 0; l < NLAYERS; l++) {
+        PetscInt first, m;
+
+        PetscCall(Move(W[l], PETSC_TRUE, round == 0 ? was[steps][l] : is, &first, &m));
+        PetscCheck(round == 0 || memcmp(was[steps][l], is, (size_t)(m * columns[l]) * sizeof(is[0])) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: other weights %" PetscInt_FMT " steps after the checkpoint", names[l], steps);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Muon        muon[2];
@@ -291,6 +313,7 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&read));
     }
     PetscCall(PetscViewerDestroy(&viewer));
+    PetscCall(GoBack(muon[1], W[1]));
   }
   for (int far = 0; far < 2; far++) {
     PetscCall(MuonDestroy(&muon[far]));
