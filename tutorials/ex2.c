@@ -122,12 +122,17 @@ int main(int argc, char **argv)
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));
   for (PetscInt s = 0; s < steps; s++) { /* MuonSolve() is this loop without the output */
-    PetscReal loss;
+    MuonConvergedReason reason;
+    PetscReal           loss;
 
     PetscCall(MuonStep(muon));
+    PetscCall(MuonGetConvergedReason(muon, &reason));
+    if (reason < 0) break; /* on all ranks; the weights are those of the step before */
     PetscCall(MuonGetLoss(muon, &loss));
     if (s % 20 == 0 || s == steps - 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "step %3" PetscInt_FMT " loss %.5f\n", s, (double)loss));
   }
+  PetscCall(MuonConvergedReasonViewFromOptions(muon));
+  PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
 
   PetscCall(MuonDestroy(&muon));
   for (PetscInt l = 0; l < 2; l++) {
@@ -156,6 +161,17 @@ int main(int argc, char **argv)
       suffix: exchange
       nsize: {{2 4}}
       args: -muon_exchange_type {{star layerwise replicated}}
+
+  # a loop of one's own ends like MuonSolve(): it leaves where a step failed, and says why where it is asked
+  testset:
+    requires: double
+    args: -muon_converged_reason
+    filter: grep Muon
+    test:
+      suffix: iterating
+    test:
+      suffix: diverged
+      args: -muon_learning_rate 1e300
 
   # every norm trains
   testset:

@@ -269,7 +269,8 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
   PetscCall(PetscViewerASCIIAddTab(viewer, ((PetscObject)muon)->tablevel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%sstopped due to %s%s, %s %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", MuonConvergedReasons[muon->reason], where, muon->reason < 0 ? "in step" : "steps", muon->step));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "Muon %s%s%s %s%s, %s %" PetscInt_FMT "\n", prefix, prefix[0] != '\0' ? " " : "", muon->reason == MUON_CONVERGED_ITERATING ? "has not stopped:" : "stopped due to", MuonConvergedReasons[muon->reason], where,
+                                   muon->reason < 0 ? "in step" : "steps", muon->step));
   PetscCall(PetscViewerASCIISubtractTab(viewer, ((PetscObject)muon)->tablevel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
