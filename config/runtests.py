@@ -211,8 +211,9 @@ def read_script(source, text):
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
-  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90"):
+  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90", sanitized=False):
     self.fortran = fortran
+    self.sanitized = sanitized
     self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
     self.precision, self.scalar = precision, scalar
 
@@ -229,6 +230,8 @@ class Config:
       return self.scalar == "complex", "package"
     if word == "debug":
       return "PETSC_USE_DEBUG" in self.macros, "build"
+    if word == "sanitized":
+      return self.sanitized, "build"
     if word == "64bitptr":
       return "PETSC_USING_64BIT_PTR" in self.macros, "build"
     if word in PYTHON_MODULES:
@@ -457,7 +460,7 @@ class Runner:
     petscconf = self.read(options.petscconf)
     precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
     scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
-    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran)
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran, options.sanitize)
     self.env = dict(os.environ)
     for name in list(self.env):
       if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
