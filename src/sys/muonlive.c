@@ -1,42 +1,55 @@
 #include <petscmuon/private/petscmuonimpl.h>
-#include <petsc/private/hashset.h>
 
 /*
-   Which objects of the library live, by their addresses. An optimized PETSc does not look at handles, and one cannot be looked at in memory that is no longer its own.
+   Which objects of the library live, by their addresses. An optimized PETSc does not look at handles, and one cannot be looked at in memory that is no longer its own. A program has few of them: a list that is
+   walked will do
 */
-PETSC_HASH_SET(HSetLive, PETSC_UINTPTR_T, PetscHash_UInt64, PetscHashEqual)
+static struct {
+  PetscInt     count, room;
+  const void **address;
+} live;
 
-static PetscHSetLive live;
+static PetscInt MuonObjectFind_Private(const void *address)
+{
+  PetscInt k = live.count - 1;
 
-/* An optimized PETSc does not see that its set has no memory: what was added is looked for */
+  while (k >= 0 && live.address[k] != address) k--;
+  return k;
+}
+
 PetscErrorCode MuonObjectBegins_Private(PetscObject object)
 {
-  PetscBool there;
-
   PetscFunctionBegin;
-  if (live == NULL) PetscCall(PetscHSetLiveCreate(&live));
-  PetscCheck(live != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the set of the objects that live");
-  PetscCall(PetscHSetLiveAdd(live, (PETSC_UINTPTR_T)object));
-  PetscCall(PetscHSetLiveHas(live, (PETSC_UINTPTR_T)object, &there));
-  PetscCheck(there == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory in the set of the objects that live for one more");
+  if (live.count == live.room) {
+    const PetscInt room = 2 * live.room + 64;
+    const void   **more;
+
+    PetscCall(PetscMalloc1(room, &more));
+    PetscCall(PetscArraycpy(more, live.address, live.count));
+    PetscCall(PetscFree(live.address));
+    live.address = more;
+    live.room    = room;
+  }
+  live.address[live.count++] = object;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonObjectEnds_Private(PetscObject object)
 {
-  PetscInt left;
+  const PetscInt k = MuonObjectFind_Private(object);
 
   PetscFunctionBegin;
-  PetscCall(PetscHSetLiveDel(live, (PETSC_UINTPTR_T)object));
-  PetscCall(PetscHSetLiveGetSize(live, &left));
-  if (left == 0) PetscCall(PetscHSetLiveDestroy(&live));
+  if (k < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  live.address[k] = live.address[--live.count];
+  if (live.count > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  live.room = 0;
+  PetscCall(PetscFree(live.address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonObjectLives_Private(const void *address, PetscBool *lives)
 {
   PetscFunctionBegin;
-  *lives = PETSC_FALSE;
-  if (live != NULL) PetscCall(PetscHSetLiveHas(live, (PETSC_UINTPTR_T)address, lives));
+  *lives = MuonObjectFind_Private(address) >= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
