@@ -341,37 +341,30 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   PetscBool  *done;
 
   PetscFunctionBegin;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &duals, n, &ended, n, &many, n, &done));
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscBool finite = PETSC_TRUE;
-
-    if (lmo[k]->ops->applymany != NULL) PetscCall(MuonLMOWorkspace_Private(lmo[k]));
-    else PetscCall(MuonLMOBegin_Private(lmo[k], &G[k], &finite));
-    status[k] = lmo[k]->status;
-    dual[k]   = 0.0;
-    done[k]   = finite == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
-  }
+  for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
 
     if (done[k] == PETSC_TRUE) continue;
     if (lmo[k]->ops->applymany == NULL) {
-      lmo[k]->status = MUON_STATUS_OK;
-      PetscUseTypeMethod(lmo[k], apply, &G[k], &D[k], &dual[k]);
+      PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k]));
+      dual[k]   = lmo[k]->dual;
       status[k] = lmo[k]->status;
       continue;
     }
     for (PetscInt i = k; i < n; i++) {
-      if (done[i] == PETSC_TRUE || lmo[i]->ops->applymany != lmo[k]->ops->applymany) continue;
+      if (lmo[i]->ops->applymany != lmo[k]->ops->applymany) continue;
+      PetscCall(MuonLMOWorkspace_Private(lmo[i]));
       with[count]   = lmo[i];
       from[count]   = G[i];
       to[count]     = D[i];
       many[count++] = i;
       done[i]       = PETSC_TRUE;
     }
+    PetscCall(PetscLogEventBegin(MUON_LMO, lmo[k], 0, 0, 0));
     PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, duals, ended));
+    PetscCall(PetscLogEventEnd(MUON_LMO, lmo[k], 0, 0, 0));
     for (PetscInt i = 0; i < count; i++) {
       dual[many[i]]   = duals[i];
       status[many[i]] = ended[i];
@@ -383,7 +376,6 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
     if (status[k] == MUON_STATUS_OK) lmo[k]->dual = dual[k];
     if (lmo[k]->status == MUON_STATUS_OK) lmo[k]->status = status[k];
   }
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo[0], 0, 0, 0));
   PetscCall(PetscFree7(with, from, to, duals, ended, many, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
