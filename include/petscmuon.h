@@ -80,7 +80,8 @@ PETSC_EXTERN const char *const *MuonConvergedReasons;
    Level: beginner
 
    Note:
-   With a minimum v of `MuonSetScheduleMinimum()` each f of them becomes v + (1-v) f. Warm-up multiplies it by min(1, (s+1)/w).
+   With a minimum v of `MuonSetScheduleMinimum()` each f of them becomes v + (1-v) f. Warm-up multiplies it by
+   min(1, (s+1)/w).
 
 .seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
 E*/
@@ -232,7 +233,8 @@ PETSC_EXTERN const char *const MuonRestartStates[];
    Level: intermediate
 
    Note:
-   It is that of momentum, estimates, aggregates, moments and scratch. Weights, those that a server keeps among them, have the precision in which they were given.
+   It is that of momentum, estimates, aggregates, moments and scratch. Weights, those that a server keeps
+   among them, have the precision in which they were given.
 
 .seealso: `MuonSetStatePrecision()`, `MuonAddLayerArray()`
 E*/
@@ -360,9 +362,11 @@ PETSC_EXTERN const char *const MuonSignTies[];
    Level: intermediate
 
    Notes:
-   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by entropy for the very same messages, -1 where `MuonSetCountEntropy()` does not ask for it.
+   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by
+   entropy for the very same messages, -1 where `MuonSetCountEntropy()` does not ask for it.
 
-   A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the server messages that it decoded (`down`), each layer once.
+   A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the
+   server messages that it decoded (`down`), each layer once.
 
 .seealso: `MuonGetTraffic()`
 S*/
@@ -379,9 +383,12 @@ typedef struct {
    Level: intermediate
 
    Notes:
-   Index 0 is the Frobenius norm, index 1 the dual norm of the layer on the way up and its norm on the way down, the two of which the theory of EF21-Muon speaks.
+   Index 0 is the Frobenius norm, index 1 the dual norm of the layer on the way up and its norm on the way
+   down, the two of which the theory of EF21-Muon speaks.
 
-   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm.
+   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and
+   worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known
+   in the Frobenius norm.
 
 .seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
 S*/

@@ -9,7 +9,8 @@
 /* SUBMANSEC = MuonAssembly */
 
 /*S
-   MuonAssembly - Turns the rows of matrices that are spread over the ranks of a worker into the rows of their steps
+   MuonAssembly - Turns the rows of matrices that are spread over the ranks of a worker into the rows of their
+   steps
 
    Level: intermediate
 

@@ -78,11 +78,14 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
    Level: intermediate
 
    Notes:
-   `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there are more.
+   `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there
+   are more.
 
-   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows that follow those of the rank before, maybe none.
+   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows
+   that follow those of the rank before, maybe none.
 
-   Weights in the memory of a device are there on all ranks. Their gradients and all that is kept for them is there too. It takes a PetscMuon that was built with Kokkos.
+   Weights in the memory of a device are there on all ranks. Their gradients and all that is kept for them is
+   there too. It takes a PetscMuon that was built with Kokkos.
 
 .seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
 S*/

@@ -59,7 +59,8 @@ typedef const char *MuonPolarType;
    Level: intermediate
 
    Note:
-   The steps are those made unless `MuonPolarSetSteps()` says otherwise. Past the last polynomial of a set, `you`, `aol` and `cubic5` begin again, and the others repeat the last one.
+   The steps are those made unless `MuonPolarSetSteps()` says otherwise. Past the last polynomial of a set,
+   `you`, `aol` and `cubic5` begin again, and the others repeat the last one.
 
 .seealso: `MuonPolarSetCoefficients()`, `MuonPolar`, `MUONPOLARNEWTONSCHULZ`
 J*/

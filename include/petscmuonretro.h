@@ -1,5 +1,6 @@
 /*
-   Adapts releases of PETSc older than the newest, for the library and for programs that use it: both are written to the newest API and hold no test of a version.
+   Adapts releases of PETSc older than the newest, for the library and for programs that use it: both are
+   written to the newest API and hold no test of a version.
 */
 #pragma once
 
@@ -13,7 +14,11 @@
   #define PETSC_SUCCESS ((PetscErrorCode)0)
 #endif
 
-/* Dense matrices in the memory of a device, which in 3.18 are those of CUDA alone: these functions are composed with them, and with the local ones of parallel matrices; they leave the state of the object to the caller */
+/*
+   Dense matrices in the memory of a device, which in 3.18 are those of CUDA alone: these functions are
+   composed with them, and with the local ones of parallel matrices; they leave the state of the object to the
+   caller
+*/
 #if PETSC_VERSION_LT(3, 19, 0)
   #include <petscmat.h>
 

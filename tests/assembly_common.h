@@ -1,5 +1,6 @@
 /*
-   Matrices whose rows are spread over ranks, for the tests of assemblies: every entry follows from its place, so that each rank knows the whole, and the oracle is a sum in a fixed order that looks at all of them.
+   Matrices whose rows are spread over ranks, for the tests of assemblies: every entry follows from its place,
+   so that each rank knows the whole, and the oracle is a sum in a fixed order that looks at all of them.
 */
 #pragma once
 
@@ -186,7 +187,10 @@ static inline PetscErrorCode TestOutput(void *ctx, PetscInt k, const MuonArray *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which rank has which rows: as PETSc lays them out; all at the last rank; none at every second one; one row at the first and the rest at the last */
+/*
+   Which rank has which rows: as PETSc lays them out; all at the last rank; none at every second one; one row
+   at the first and the rest at the last
+*/
 static inline void TestRanges(PetscInt rows, PetscMPIInt size, int pattern, PetscInt ranges[])
 {
   ranges[0] = 0;
@@ -203,7 +207,10 @@ static inline void TestRanges(PetscInt rows, PetscMPIInt size, int pattern, Pets
   }
 }
 
-/* The k-th matrix of each problem: shapes from 1 x 1 up, of both precisions and orders, three of one shape, and one that a strip of bfloat16 does not hold */
+/*
+   The k-th matrix of each problem: shapes from 1 x 1 up, of both precisions and orders, three of one shape,
+   and one that a strip of bfloat16 does not hold
+*/
 static inline void TestItem(TestProblem *p, PetscInt k, MuonAssemblyKind kind, int pattern)
 {
   const PetscInt    shapes[MAXITEMS][2] = {{4, 6}, {1, 1}, {7, 3}, {4, 6}, {16, 16}, {1, 9}, {9, 1}, {4, 6}, {13, 5}, {2, 1100}, {5, 12}, {1100, 2}, {3, 3}, {8, 2}};

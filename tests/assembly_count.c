@@ -18,7 +18,10 @@ static long long Units(long long bytes)
   return (bytes + 63) / 64 * 64;
 }
 
-/* What the rows of a chunk are for one rank: those from rank a to rank b, of the matrices that b owns, or of steps that a owns */
+/*
+   What the rows of a chunk are for one rank: those from rank a to rank b, of the matrices that b owns, or of
+   steps that a owns
+*/
 static long long Message(const TestProblem *p, const PetscMPIInt owner[], PetscInt first, PetscInt end, int a, int b, int back)
 {
   long long bytes = 0;
@@ -74,7 +77,10 @@ static PetscErrorCode Audit(TestProblem *p, PetscInt chunk, PetscInt warmup)
       }
       sent += r == p->rank && p->size > 1 ? Units(all) : 0;
       received += p->size > 1 ? Units(all) : 0;
-      /* Memory of the five arrays of a chunk: rows to the owners and from all, those for everybody, steps to all and from the owners; what this rank keeps lies in one that comes */
+      /*
+         Memory of the five arrays of a chunk: rows to the owners and from all, those for everybody, steps to
+         all and from the owners; what this rank keeps lies in one that comes
+      */
       for (int back = 0; back < 2; back++) {
         need[2 * back] += r == p->rank ? 0 : Units(Message(p, owner, first, end, p->rank, r, back));
         need[2 * back + 1] += Units(Message(p, owner, first, end, r, p->rank, back));
@@ -91,7 +97,10 @@ static PetscErrorCode Audit(TestProblem *p, PetscInt chunk, PetscInt warmup)
   TestCheck(p, mpicount.sent == sent);
   TestCheck(p, (long long)bytes == sent);
   TestCheck(p, mpicount.received == received);
-  /* As many chunks as the warm-up, and the one that is worked on, each with arrays no larger than the largest; a whole matrix and its step */
+  /*
+     As many chunks as the warm-up, and the one that is worked on, each with arrays no larger than the
+     largest; a whole matrix and its step
+  */
   for (int k = 0; k < 5; k++) {
     room += most[k];
     least = PetscMax(least, most[k]);

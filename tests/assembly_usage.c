@@ -89,7 +89,10 @@ static PetscErrorCode CheckMistakes(void)
     }
     Fails(MuonAssemblySetItems(p.assembly, 2, bad), mistake == 0 ? PETSC_ERR_ARG_SIZ : PETSC_ERR_ARG_OUTOFRANGE, mistake == 0 ? "4 rows" : mistake == 1 ? "-4 x 6" : words[mistake], " q");
   }
-  /* More in a chunk than one call moves: refused on every rank, where the matrices are known and before there is memory for them */
+  /*
+     More in a chunk than one call moves: refused on every rank, where the matrices are known and before there
+     is memory for them
+  */
   PetscCall(PetscArraycpy(bad, p.item, 2));
   for (int k = 0; k < 2; k++) bad[k].columns = 2147483647;
   ranges[0] = 0;
@@ -115,7 +118,10 @@ static PetscErrorCode CheckMistakes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is not finite, or too large for what the rows are rounded to, reaches the oracle as something that is not finite, and not as zero */
+/*
+   What is not finite, or too large for what the rows are rounded to, reaches the oracle as something that is
+   not finite, and not as zero
+*/
 static PetscErrorCode SpoiledInput(void *ctx, PetscInt k, MuonArray *G)
 {
   TestProblem *p = (TestProblem *)ctx;

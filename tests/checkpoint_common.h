@@ -31,7 +31,10 @@ static const Case Cases[] = {{MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORTOPK, MU
 
 static const TestShape Other[1] = {{"other", MUONLMOFROBENIUS, 3, 2, 0, PETSC_FALSE}};
 
-/* change is 0, or the number of something that the optimizer has another way than the case says. Weights do not begin where those of the run that was saved did */
+/*
+   change is 0, or the number of something that the optimizer has another way than the case says. Weights do
+   not begin where those of the run that was saved did
+*/
 static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt change, TestProblem *p)
 {
   MuonExchange   exchange;

@@ -21,7 +21,10 @@ typedef enum {
   NINPUTS
 } Input;
 
-/* Doubles are rounded to binary32 first: 3/2 - 2^-24 goes to 3/2, what is below 2 - 2^-24 to the number before 2 */
+/*
+   Doubles are rounded to binary32 first: 3/2 - 2^-24 goes to 3/2, what is below 2 - 2^-24 to the number
+   before 2
+*/
 #if defined(PETSC_USE_REAL_SINGLE)
   #define MIDDLE_VALUE   ((PetscScalar)1.5)
   #define BELOWTWO_VALUE (2 - (PetscScalar)1 / 8388608)
@@ -120,12 +123,16 @@ static PetscErrorCode Error(MuonCompressor c, PetscInt step, Mat X, Mat Y, doubl
 }
 
 /*
-   E ||C(X) - X||^2 <= (1 - alpha) ||X||^2. What does not draw has no slack but rounding: a few units for the sums of D squares, and for what a decomposition moves. Of what draws the mean of S errors, which lie between 0
-   and B ||X||^2, is below its expectation by less than sqrt(2 V L / S) + 7 B L / (3 (S - 1)), V their sample variance, but for a chance of 2 e^-L (Maurer and Pontil, Empirical Bernstein bounds, 2009).
+   E ||C(X) - X||^2 <= (1 - alpha) ||X||^2. What does not draw has no slack but rounding: a few units for the
+   sums of D squares, and for what a decomposition moves. Of what draws the mean of S errors, which lie
+   between 0 and B ||X||^2, is below its expectation by less than sqrt(2 V L / S) + 7 B L / (3 (S - 1)), V
+   their sample variance, but for a chance of 2 e^-L (Maurer and Pontil, Empirical Bernstein bounds, 2009).
 
-   B is 1 where entries are left out or at most double. It is 4 where they move to an end of an interval: the square of its length is four times the variance in its middle, which adds up to at most ||X||^2 where there is
-   a constant. Products of rounded factors have bounds of no use, 9 and 49: for them the first term stands alone, which is the
-   normal limit and no bound; a wrong constant is seen, a right one may fail with a probability that nobody has derived, but the draws are always the same
+   B is 1 where entries are left out or at most double. It is 4 where they move to an end of an interval: the
+   square of its length is four times the variance in its middle, which adds up to at most ||X||^2 where there
+   is a constant. Products of rounded factors have bounds of no use, 9 and 49: for them the first term stands
+   alone, which is the normal limit and no bound; a wrong constant is seen, a right one may fail with a
+   probability that nobody has derived, but the draws are always the same
 */
 static PetscErrorCode CheckBound(const TestChoice *choice, PetscBool *known)
 {
@@ -170,7 +177,10 @@ static PetscErrorCode CheckBound(const TestChoice *choice, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inputs for which 1 - alpha is reached: no larger constant would be true. Within so much of ||X||^2, where the worst case is a limit */
+/*
+   Inputs for which 1 - alpha is reached: no larger constant would be true. Within so much of ||X||^2, where
+   the worst case is a limit
+*/
 static PetscErrorCode CheckReached(void)
 {
   const struct {
@@ -206,7 +216,10 @@ static PetscErrorCode CheckReached(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Natural compression of one double x, exactly: of its binary32 f in [1, 2) it makes 2 with probability f - 1. The constant holds where f is furthest from x, and is reached there but for the variance of f beside 4/3 */
+/*
+   Natural compression of one double x, exactly: of its binary32 f in [1, 2) it makes 2 with probability f -
+   1. The constant holds where f is furthest from x, and is reached there but for the variance of f beside 4/3
+*/
 static PetscErrorCode CheckNatural(void)
 {
   const TestChoice choice = {MUONCOMPRESSORNATURAL, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0};
@@ -228,7 +241,10 @@ static PetscErrorCode CheckNatural(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* r x is rounded before it is written: with an error as close to (1 - r)^2 as the last places of PetscReal show */
+/*
+   r x is rounded before it is written: with an error as close to (1 - r)^2 as the last places of PetscReal
+   show
+*/
 static PetscErrorCode CheckDamping(PetscReal r)
 {
   const TestChoice choice = {MUONCOMPRESSORDAMPING, r, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0};
@@ -250,8 +266,9 @@ static PetscErrorCode CheckDamping(PetscReal r)
 }
 
 /*
-   All or nothing: what is sent is X, as often as the coin says. Of S coins p S fall so, within 6 standard deviations but for a chance of 2e-9, which makes C(X) / p unbiased and p the constant, exactly. With natural values
-   the sent ones are those of the type natural in the same step
+   All or nothing: what is sent is X, as often as the coin says. Of S coins p S fall so, within 6 standard
+   deviations but for a chance of 2e-9, which makes C(X) / p unbiased and p the constant, exactly. With
+   natural values the sent ones are those of the type natural in the same step
 */
 static PetscErrorCode CheckDropout(PetscReal p)
 {
@@ -347,7 +364,10 @@ static PetscErrorCode CheckExamples(void)
     TestCheck(PetscAbs(1 - error / 29 - table[k].alpha) <= 20 * (double)PETSC_MACHINE_EPSILON, "%s: %g is kept, expected %g", table[k].choice.type, 1 - error / 29, table[k].alpha);
     PetscCall(MuonCompressorDestroy(&c));
   }
-  /* Natural leaves 4 and 2 and makes 2 or 4 of 3, each with probability 1/2: of 1000 draws 500, within 6 standard deviations of sqrt(250) */
+  /*
+     Natural leaves 4 and 2 and makes 2 or 4 of 3, each with probability 1/2: of 1000 draws 500, within 6
+     standard deviations of sqrt(250)
+  */
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));
   for (PetscInt k = 0; k < 1000; k++) {

@@ -143,7 +143,10 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   }
   PetscCall(TestMatSquares(X, &squares));
 
-  /* Two roundings in a sum, and for a low-rank message min(m, n) terms of a product with factors of singular values: each entry of |P| |Q|^T is at most sigma_1 */
+  /*
+     Two roundings in a sum, and for a low-rank message min(m, n) terms of a product with factors of singular
+     values: each entry of |P| |Q|^T is at most sigma_1
+  */
   PetscCall(TestMatNormal(Z, 1.0, state));
   PetscCall(TestMatGetRows(Z, &z));
   PetscCall(MuonCompressorDecodeAdd(receiver, -0.3, bytes, buf, Z));
@@ -170,7 +173,9 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(PetscFree(buf));
   PetscCall(PetscFree(again));
 
-  /* A message that took effect, and the one after it: what the sender keeps of the first, no receiver needs */
+  /*
+     A message that took effect, and the one after it: what the sender keeps of the first, no receiver needs
+  */
   PetscCall(MuonCompressorCommit(c));
   PetscCall(MuonCompressorSetStep(c, 6));
   PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
@@ -231,7 +236,10 @@ static PetscErrorCode CheckTies(PetscInt m, PetscInt n, PetscInt gap, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = U diag(s) V^T with U and V Hadamard matrices of 16 over 4, exact in binary: the leading triples of X are known */
+/*
+   X = U diag(s) V^T with U and V Hadamard matrices of 16 over 4, exact in binary: the leading triples of X
+   are known
+*/
 static PetscScalar Hadamard(PetscInt i, PetscInt j)
 {
   PetscInt bits = i & j, ones = 0;
@@ -267,7 +275,10 @@ static PetscErrorCode CheckRankK(PetscInt keep)
       PetscScalar x = 0;
 
       for (PetscInt k = 0; k < keep; k++) x += Hadamard(i, k) * (n - k) * Hadamard(k, j);
-      /* The vectors move by eps ||X|| over the distance to the next singular value, which is 1, or by twice that where X^T X is formed; n covers the constants of the solvers */
+      /*
+         The vectors move by eps ||X|| over the distance to the next singular value, which is 1, or by twice
+         that where X^T X is formed; n covers the constants of the solvers
+      */
       TestCheck(PetscAbsScalar(y[i * n + j] - x) <= n * n * n * PETSC_MACHINE_EPSILON, "Rank %" PetscInt_FMT ": entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is off by %g", keep, i, j, (double)(y[i * n + j] - x));
     }
   }
@@ -313,7 +324,10 @@ static PetscErrorCode CheckEverything(PetscInt m, PetscInt n, unsigned long long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Repeated compression of what is missing: the receiver comes to M after as many messages as it takes, and contracts by alpha at each */
+/*
+   Repeated compression of what is missing: the receiver comes to M after as many messages as it takes, and
+   contracts by alpha at each
+*/
 static PetscErrorCode CheckResidual(const TestChoice *choice, PetscInt m, PetscInt n, unsigned long long *state)
 {
   const PetscInt  most     = 12;
@@ -363,7 +377,10 @@ static PetscErrorCode CheckResidual(const TestChoice *choice, PetscInt m, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zero in, zero out; a low-rank message has no triples then, and as many as there are for a matrix of small rank */
+/*
+   Zero in, zero out; a low-rank message has no triples then, and as many as there are for a matrix of small
+   rank
+*/
 static PetscErrorCode CheckZero(const TestChoice *choice, PetscInt m, PetscInt n)
 {
   MuonCompressor     c;
@@ -490,7 +507,10 @@ static PetscErrorCode CheckAlphas(void)
 {
   /* What binary32, in which such entries are compared, does not see of doubles */
   const PetscReal unseen = PetscDefined(USE_REAL_SINGLE) ? 1.0 : 1.0 - 1.0 / 4194304.0;
-  /* What natural values leave of doubles, which are rounded to binary32; of both factors of rank 10 in the last */
+  /*
+     What natural values leave of doubles, which are rounded to binary32; of both factors of rank 10 in the
+     last
+  */
   const double u = PetscDefined(USE_REAL_SINGLE) ? 0.0 : 1.0 / 16777216.0, natural = 1 - (1 + u) * (1 + u) / 8 - u * u, both = 1 - 17.0 / 64 * pow(1 + u, 4) - 4 * u * u - u * u * 3.1622776601683795;
   const struct {
     TestChoice choice;
@@ -603,7 +623,9 @@ int main(int argc, char **argv)
     const char *const draws[]       = {MUONCOMPRESSORRANDK, MUONCOMPRESSORDROPOUT};
     TestChoice        narrow        = wide;
 
-    /* What does not fit into binary32 is refused by what is written in it, and what is not kept does no harm */
+    /*
+       What does not fit into binary32 is refused by what is written in it, and what is not kept does no harm
+    */
     PetscCall(CheckNotFinite(&wide, 1e300, 0.0, MUON_STATUS_OK));
     narrow.values = MUON_COMPRESSOR_VALUES_SINGLE;
     PetscCall(CheckNotFinite(&narrow, 1e300, 0.0, MUON_STATUS_NANORINF));
@@ -615,7 +637,10 @@ int main(int argc, char **argv)
       narrow.type = narrowtypes[k];
       PetscCall(CheckNotFinite(&narrow, k == 3 ? 3.4e38 : 1e39, 0.0, MUON_STATUS_NANORINF));
     }
-    /* What cannot be written fails whether it is drawn or not: just below the first number that rounds to none, and that number */
+    /*
+       What cannot be written fails whether it is drawn or not: just below the first number that rounds to
+       none, and that number
+    */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(draws); k++) {
       for (int values = MUON_COMPRESSOR_VALUES_SINGLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
         const double limit = ldexp(1.0, 128) - ldexp(1.0, 103) - (values == MUON_COMPRESSOR_VALUES_BF16 ? ldexp(1.0, 119) : 0);

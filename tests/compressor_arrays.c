@@ -53,7 +53,11 @@ static void Transpose(const MuonArray *A, const MuonArray *B)
   }
 }
 
-/* An n x m array by rows has the lines of an m x n array by columns: the messages of all types are the same, with rows and columns exchanged for those that know them. So they are whatever the gaps between the lines are */
+/*
+   An n x m array by rows has the lines of an m x n array by columns: the messages of all types are the same,
+   with rows and columns exchanged for those that know them. So they are whatever the gaps between the lines
+   are
+*/
 static PetscErrorCode CheckTransposed(const TestChoice *choice, MuonPrecision precision, PetscInt m, PetscInt n, unsigned long long *state)
 {
   TestChoice exchanged = *choice;
@@ -103,7 +107,10 @@ static PetscErrorCode CheckTransposed(const TestChoice *choice, MuonPrecision pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Types that draw nothing and look at entries, rows or columns: of the same matrix they make the same, whichever way it is stored; also of its blocks */
+/*
+   Types that draw nothing and look at entries, rows or columns: of the same matrix they make the same,
+   whichever way it is stored; also of its blocks
+*/
 static PetscErrorCode CheckOrders(MuonPrecision precision, PetscInt m, PetscInt n, PetscBool blocks, unsigned long long *state)
 {
   const char *const types[] = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16, MUONCOMPRESSORDAMPING, MUONCOMPRESSORTOPK, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK};
@@ -149,7 +156,10 @@ static PetscErrorCode CheckOrders(MuonPrecision precision, PetscInt m, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = U diag(16, 15, ...) V^T with U and V Hadamard matrices of 16 over 4, exact in binary: the leading triples of X are known */
+/*
+   X = U diag(16, 15, ...) V^T with U and V Hadamard matrices of 16 over 4, exact in binary: the leading
+   triples of X are known
+*/
 static double Hadamard(int i, int j)
 {
   int bits = i & j, ones = 0;
@@ -162,7 +172,10 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
 {
   const int        n      = 16;
   const TestChoice choice = {type, 0.5, keep, MUON_COMPRESSOR_VALUES_NATIVE, 0};
-  /* SLEPc computes in PETSc's scalars. The vectors move by eps ||X|| over the distance to the next singular value, which is 1, or by twice that where X^T X is formed; n covers the constants of the solvers */
+  /*
+     SLEPc computes in PETSc's scalars. The vectors move by eps ||X|| over the distance to the next singular
+     value, which is 1, or by twice that where X^T X is formed; n covers the constants of the solvers
+  */
   const double   eps = precision == MUON_SINGLE ? 1.2e-7 : (double)PETSC_MACHINE_EPSILON, bound = n * n * n * eps;
   MuonCompressor c;
   MuonOpened     own = {NULL, 0, NULL, 0};
@@ -200,7 +213,10 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the type computes with entries before it writes them, so that their precision matters: products, singular vectors */
+/*
+   Whether the type computes with entries before it writes them, so that their precision matters: products,
+   singular vectors
+*/
 static PetscErrorCode Computes(const TestChoice *choice, PetscBool *computes)
 {
   const char *const types[] = {MUONCOMPRESSORRANKK, MUONCOMPRESSORTOPSVD, MUONCOMPRESSORPOWERSGD};
@@ -216,7 +232,10 @@ static PetscErrorCode Computes(const TestChoice *choice, PetscBool *computes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same numbers as floats and as doubles have the same message, where values are as wide; native ones have the width of the entries */
+/*
+   The same numbers as floats and as doubles have the same message, where values are as wide; native ones have
+   the width of the entries
+*/
 static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, PetscInt n, unsigned long long *state)
 {
   const PetscBool native = choice->values == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
@@ -280,7 +299,10 @@ static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A receiver of floats takes a message in double only where its numbers are floats: no sender of floats writes others */
+/*
+   A receiver of floats takes a message in double only where its numbers are floats: no sender of floats
+   writes others
+*/
 static PetscErrorCode CheckRange(const TestChoice *choice, unsigned long long *state)
 {
   const char *const kinds[] = {"floats", "doubles", "numbers out of range"};
@@ -325,7 +347,10 @@ static PetscErrorCode CheckRange(const TestChoice *choice, unsigned long long *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is not finite has a status and no message, in either precision and order; what has no entries has a message */
+/*
+   What is not finite has a status and no message, in either precision and order; what has no entries has a
+   message
+*/
 static PetscErrorCode CheckEdges(const TestChoice *choice, MuonPrecision precision, int rowmajor, unsigned long long *state)
 {
   const PetscInt shapes[][2] = {{7, 5}, {0, 4}, {4, 0}};
@@ -401,7 +426,10 @@ static PetscErrorCode CountState(MuonCompressor c, Count *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bases of power iterations are state: one for each line of the array, or entry of a line, and direction, of each block; nothing else is kept by any type */
+/*
+   Bases of power iterations are state: one for each line of the array, or entry of a line, and direction, of
+   each block; nothing else is kept by any type
+*/
 static PetscErrorCode CheckState(unsigned long long *state)
 {
   const PetscInt m = 12, n = 8, rank = 3;

@@ -1,5 +1,7 @@
 /*
-   A compressor with blocks is one compressor for each block, to the last bit: messages, what is decoded, costs, constants and state. What the message of the blocks is refused for, and that a grid of one block is none.
+   A compressor with blocks is one compressor for each block, to the last bit: messages, what is decoded,
+   costs, constants and state. What the message of the blocks is refused for, and that a grid of one block is
+   none.
 */
 #include "compressor_common.h"
 #include <petscmuon/private/muonwire.h>
@@ -182,7 +184,10 @@ static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with arrays of either precision and order, of which blocks are parts in the memory of the whole: messages, what the sender opens of its own and a receiver of what came, what is decoded */
+/*
+   The same with arrays of either precision and order, of which blocks are parts in the memory of the whole:
+   messages, what the sender opens of its own and a receiver of what came, what is decoded
+*/
 static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values, const Grid *grid, MuonPrecision precision, int rowmajor, unsigned long long *state)
 {
   const PetscInt count = grid->nrows * grid->ncolumns;
@@ -348,7 +353,9 @@ static PetscErrorCode CheckRefused(unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error inside a block is one of that call alone, and a message whose last block is none changes nothing */
+/*
+   An error inside a block is one of that call alone, and a message whose last block is none changes nothing
+*/
 static PetscErrorCode CheckErrors(unsigned long long *state)
 {
   MuonCompressor c;
@@ -390,7 +397,8 @@ static PetscErrorCode CheckErrors(unsigned long long *state)
 }
 
 /*
-   Scratch memory for two long rows: not that of the many rows that are walked together elsewhere. T - R is one copy of the layer, a plain message and what it is made of may be two more
+   Scratch memory for two long rows: not that of the many rows that are walked together elsewhere. T - R is
+   one copy of the layer, a plain message and what it is made of may be two more
 */
 static PetscErrorCode CheckScratch(const char type[], MuonCompressorValues values, unsigned long long *state)
 {
@@ -418,7 +426,10 @@ static PetscErrorCode CheckScratch(const char type[], MuonCompressorValues value
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* State of power iterations: a new grid drops it, and a message of which one block could not be written does not make it */
+/*
+   State of power iterations: a new grid drops it, and a message of which one block could not be written does
+   not make it
+*/
 static PetscErrorCode CheckState(unsigned long long *state)
 {
   MuonCompressor c, twin;
@@ -489,8 +500,9 @@ static PetscErrorCode CheckCopies(void)
 }
 
 /*
-   Two constants at their ends. Of a flat spectrum without its last value nothing is gained in the spectral norm, and by rounding nothing is lost. A single entry just above 1 has the natural scale 2, is one and a half of its three
-   levels, and goes to one or two of them: its error is a third of it, whatever is drawn
+   Two constants at their ends. Of a flat spectrum without its last value nothing is gained in the spectral
+   norm, and by rounding nothing is lost. A single entry just above 1 has the natural scale 2, is one and a
+   half of its three levels, and goes to one or two of them: its error is a third of it, whatever is drawn
 */
 static PetscErrorCode CheckEnds(void)
 {

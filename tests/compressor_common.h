@@ -1,5 +1,6 @@
 /*
-   What the tests of compressors share: matrices and arrays with gaps between their lines, and numbers that are the same everywhere.
+   What the tests of compressors share: matrices and arrays with gaps between their lines, and numbers that
+   are the same everywhere.
 */
 #pragma once
 
@@ -206,7 +207,10 @@ static inline PetscErrorCode TestMatSquares(Mat A, PetscReal *sum)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An m x n array of zeros of any precision, by columns or by rows, with gap entries between its lines, which hold NaN */
+/*
+   An m x n array of zeros of any precision, by columns or by rows, with gap entries between its lines, which
+   hold NaN
+*/
 static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecision precision, int rowmajor, PetscInt gap, MuonArray *A)
 {
   PetscFunctionBegin;
@@ -245,7 +249,10 @@ static inline void TestArraySet(const MuonArray *A, size_t i, size_t j, double x
   else *(double *)MuonArrayAt(A, i, j) = x;
 }
 
-/* The same matrix for the same state, whatever its precision and its order are, but for the rounding of its entries */
+/*
+   The same matrix for the same state, whatever its precision and its order are, but for the rounding of its
+   entries
+*/
 static inline void TestArrayNormal(const MuonArray *A, double scale, unsigned long long *state)
 {
   for (size_t j = 0; j < MuonArrayColumns(A); j++) {
@@ -343,8 +350,9 @@ static inline PetscErrorCode TestIs(const TestChoice *choice, const char type[],
 #define TEST_MOST_CHOICES 256
 
 /*
-   Choices that cover every type that is registered: those below, and for a type that is not among them one for each kind of values. Dropout is sent in some and dropped in others.
-   The names stay valid until the types are destroyed
+   Choices that cover every type that is registered: those below, and for a type that is not among them one
+   for each kind of values. Dropout is sent in some and dropped in others. The names stay valid until the
+   types are destroyed
 */
 static inline PetscErrorCode TestGetChoices(PetscInt *count, TestChoice choices[TEST_MOST_CHOICES])
 {

@@ -88,7 +88,10 @@ static PetscErrorCode GetLayout(MuonCompressor c, PetscInt m, PetscInt n, MuonCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidate() refuses */
+/*
+   MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what
+   MuonCompressorValidate() refuses
+*/
 static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
 {
   PetscErrorCode ierr;
@@ -192,7 +195,10 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 0));
   PetscCall(TestMatCreate(m + 1, n, 0, &Z));
   PetscCall(CheckBytes(c, bytes, buf, Z, &valid));
-  /* One entry among a few, or none, may be one of either size; so may be entries among others where nobody knows how many there are */
+  /*
+     One entry among a few, or none, may be one of either size; so may be entries among others where nobody
+     knows how many there are
+  */
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
   PetscCall(GetLayout(c, m, n, &layout));
@@ -207,7 +213,10 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   /* Every entry in the width of PetscScalar looks alike, whoever sends it */
   TestCheck(!valid || (buf[4] == 0 && payload == (unsigned long long)m * n * sizeof(PetscScalar)), "A message of %s is accepted by another type", type);
   PetscCall(MuonCompressorDestroy(&other));
-  /* Objects that choose otherwise: what has values of another kind is of another size, and what keeps less takes no more than that */
+  /*
+     Objects that choose otherwise: what has values of another kind is of another size, and what keeps less
+     takes no more than that
+  */
   for (int k = 0; k < 2; k++) {
     PetscBool expected;
 
@@ -266,7 +275,10 @@ static PetscErrorCode CheckEmpty(const TestChoice *choice)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Factors whose entries are finite one by one: their product is not, and is refused before it is formed; just below it is finite */
+/*
+   Factors whose entries are finite one by one: their product is not, and is refused before it is formed; just
+   below it is finite
+*/
 static PetscErrorCode CheckOverflow(const char type[], PetscReal scale)
 {
   const PetscInt     m = 9, n = 13, rank = 4;

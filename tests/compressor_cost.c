@@ -11,7 +11,10 @@ typedef struct {
   double               cost;
 } Row;
 
-/* One count of a message, whoever takes it: the sender while it writes, the receiver while it checks, or anybody later */
+/*
+   One count of a message, whoever takes it: the sender while it writes, the receiver while it checks, or
+   anybody later
+*/
 static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
 {
   MuonCompressor     c;
@@ -125,7 +128,10 @@ int main(int argc, char **argv)
   PetscCall(PaperBits(c, 1, 1, &bits));
   TestCheck(bits == 16, "1 x 1 costs %g", bits);
 
-  /* The figures of a message: the paper's does not depend on it, the encoded one is its length, and raw values are their own entropy */
+  /*
+     The figures of a message: the paper's does not depend on it, the encoded one is its length, and raw
+     values are their own entropy
+  */
   PetscCall(TestMatCreate(6, 5, 1, &X));
   PetscCall(TestMatNormal(X, 1.0, &state));
   PetscCall(MuonCompressorSetRatio(c, 0.1));
@@ -136,8 +142,10 @@ int main(int argc, char **argv)
   PetscCall(PetscFree(buf));
 
   /*
-     Half ones and half twos, all positive: no bit for the sign and one for the exponent of a dense entry, one for the sign and one for the exponent of a kept one. On the wire they are coded in 14 bytes:
-     1 for their length, 7 of table (8 bits, 25 for the first code and 16 for the second), 4 of state, and one word, because of 30 doublings of the state the 16th is one too many
+     Half ones and half twos, all positive: no bit for the sign and one for the exponent of a dense entry, one
+     for the sign and one for the exponent of a kept one. On the wire they are coded in 14 bytes: 1 for their
+     length, 7 of table (8 bits, 25 for the first code and 16 for the second), 4 of state, and one word,
+     because of 30 doublings of the state the 16th is one too many
   */
   for (PetscInt e = 0; e < 30; e++) PetscCall(TestMatSet(X, e / 5, e % 5, e % 2 == 0 ? 1.0 : 2.0));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));

@@ -26,7 +26,10 @@ static PetscErrorCode Transpose(Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of lines given row by row, through columntopk and, transposed, through rowtopk, those are kept that the bits say: line 0 is the lowest. What is kept is kept exactly */
+/*
+   Of lines given row by row, through columntopk and, transposed, through rowtopk, those are kept that the
+   bits say: line 0 is the lowest. What is kept is kept exactly
+*/
 static PetscErrorCode CheckKept(const char what[], PetscInt m, PetscInt n, const PetscScalar x[], PetscReal ratio, PetscReal p, unsigned expected)
 {
   MuonCompressor c, r;
@@ -70,7 +73,10 @@ static PetscErrorCode CheckExamples(void)
 {
   const PetscReal   tiny = PetscPowRealInt(2.0, PetscDefined(USE_REAL_SINGLE) ? -140 : -1060), huge = PetscPowRealInt(2.0, PetscDefined(USE_REAL_SINGLE) ? 127 : 1023), inf = PETSC_INFINITY;
   const PetscScalar example[] = {3, 0, 4, 0, 0, 2}, transposed[] = {3, 4, 0, 0, 0, 2};
-  /* Columns (3, 3, 3), (5, 0, 0), (4, 4, 0): the greatest in l1, in l_inf, and, with 32 of 27, 25 and 32 squares, in l2; 81, 125 and 128 cubes; of fourth powers it is 625 */
+  /*
+     Columns (3, 3, 3), (5, 0, 0), (4, 4, 0): the greatest in l1, in l_inf, and, with 32 of 27, 25 and 32
+     squares, in l2; 81, 125 and 128 cubes; of fourth powers it is 625
+  */
   const PetscScalar norms[] = {3, 5, 4, 3, 0, 4, 3, 0, 0};
   /* Ties: all alike in l2, of signs and orders that differ */
   const PetscScalar ties[] = {3, -5, 4, 0, 5, 4, 0, 3, 5, 0};
@@ -91,7 +97,9 @@ static PetscErrorCode CheckExamples(void)
   PetscCall(CheckKept("ties of zero", 2, 3, zero, 0.67, 2.0, 3));
   PetscCall(CheckKept("one row", 1, 3, one, 0.67, 2.0, 6));
   PetscCall(CheckKept("one column", 3, 1, one, 0.1, 2.0, 1));
-  /* Squares that are out of range, of columns with sqrt(2), 2 and 2 times the unit, and of sqrt(2), 1 and 1 */
+  /*
+     Squares that are out of range, of columns with sqrt(2), 2 and 2 times the unit, and of sqrt(2), 1 and 1
+  */
   PetscCall(CheckKept("tiny", 2, 3, size, 0.4, 2.0, 2));
   PetscCall(CheckKept("tiny", 2, 3, size, 0.7, 2.0, 6));
   PetscCall(CheckKept("huge", 2, 3, large, 0.4, 2.0, 1));
@@ -100,7 +108,10 @@ static PetscErrorCode CheckExamples(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With all lines kept nothing changes but by the rounding of the values: natural ones are those of the type natural, as they have the random numbers of their places */
+/*
+   With all lines kept nothing changes but by the rounding of the values: natural ones are those of the type
+   natural, as they have the random numbers of their places
+*/
 static PetscErrorCode CheckEverything(const char type[], PetscInt m, PetscInt n, unsigned long long *state)
 {
   MuonCompressor c, dense;
@@ -211,7 +222,10 @@ static PetscErrorCode CheckContraction(unsigned long long *state)
       PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
       for (PetscInt draw = 0; draw < 20; draw++) {
         PetscCall(TestMatNormal(X, 1.0, state));
-        /* Columns between one entry and all, where the norms differ most, and of one length in every other draw: only the order of the columns tells them apart then */
+        /*
+           Columns between one entry and all, where the norms differ most, and of one length in every other
+           draw: only the order of the columns tells them apart then
+        */
         for (PetscInt e = 0; e < m * n; e++) {
           if (e / n > (PetscInt)(TestBits(state) % (unsigned long long)m)) PetscCall(TestMatSet(X, e / n, e % n, 0.0));
           else if (draw % 2 == 0) PetscCall(TestMatSet(X, e / n, e % n, 1.0));
@@ -226,7 +240,10 @@ static PetscErrorCode CheckContraction(unsigned long long *state)
       PetscCall(MuonCompressorDestroy(&c));
     }
   }
-  /* No larger constant is true: all columns have the same l_p norm, the first ones, which are kept, the least in l_2: one entry for p > 2, entries that are all alike for p < 2 */
+  /*
+     No larger constant is true: all columns have the same l_p norm, the first ones, which are kept, the least
+     in l_2: one entry for p > 2, entries that are all alike for p < 2
+  */
   {
     const struct {
       PetscReal p, entry; /* of a column of equal entries with the l_p norm 1 */

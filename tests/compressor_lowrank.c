@@ -75,7 +75,10 @@ static PetscErrorCode SetRank(Mat X, PetscInt rank, unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* [[3, 0], [4, 0], [0, 2]] has the singular values 5 and 2: its best approximation of rank 1 is its first column */
+/*
+   [[3, 0], [4, 0], [0, 2]] has the singular values 5 and 2: its best approximation of rank 1 is its first
+   column
+*/
 static PetscErrorCode CheckExample(void)
 {
   const PetscScalar a[]           = {3, 0, 4, 0, 0, 2};
@@ -120,7 +123,10 @@ static PetscErrorCode CheckExample(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The constants for 10 x 100, 3 triples of 10; rounding only takes away, at most how much the bound of section 3 says */
+/*
+   The constants for 10 x 100, 3 triples of 10; rounding only takes away, at most how much the bound of
+   section 3 says
+*/
 static PetscErrorCode CheckAlphas(void)
 {
   const double u = 1.0 / 16777216, e = 3 * u + 2 * u * u + u * u * (1 + u) * 1.7320508075688772;
@@ -173,8 +179,10 @@ static PetscErrorCode CheckAlphas(void)
 }
 
 /*
-   On diag(2, 1), with rows and columns of zeros, each product multiplies the second entry of a vector by half of what the first gets: tan, the quotient of the two in p, which the first column of p p^T A shows, goes down by
-   (1/2)^2 a sweep. No sum has two terms, so that the quotient has no more than the roundings of a few products
+   On diag(2, 1), with rows and columns of zeros, each product multiplies the second entry of a vector by half
+   of what the first gets: tan, the quotient of the two in p, which the first column of p p^T A shows, goes
+   down by (1/2)^2 a sweep. No sum has two terms, so that the quotient has no more than the roundings of a few
+   products
 */
 static PetscErrorCode CheckRate(PetscInt m, PetscInt n, PetscInt sweeps)
 {
@@ -212,8 +220,9 @@ static PetscErrorCode CheckRate(PetscInt m, PetscInt n, PetscInt sweeps)
 }
 
 /*
-   What powersgd sends is a projection of A: ||A - C||^2 = ||A||^2 - ||C||^2, and no closer to A than the best of that rank (Eckart and Young). A larger subspace has the smaller one in it at the first step, and that of all
-   directions leaves the best one
+   What powersgd sends is a projection of A: ||A - C||^2 = ||A||^2 - ||C||^2, and no closer to A than the best
+   of that rank (Eckart and Young). A larger subspace has the smaller one in it at the first step, and that of
+   all directions leaves the best one
 */
 static PetscErrorCode CheckProjection(PetscInt m, PetscInt n, PetscInt rank, unsigned long long *state)
 {
@@ -265,7 +274,10 @@ static PetscErrorCode CheckProjection(PetscInt m, PetscInt n, PetscInt rank, uns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All directions kept change nothing but the last bits; a matrix of rank r has come over after ceil(r / K) messages of what is missing, and its messages have no more columns than it has rank */
+/*
+   All directions kept change nothing but the last bits; a matrix of rank r has come over after ceil(r / K)
+   messages of what is missing, and its messages have no more columns than it has rank
+*/
 static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, PetscInt m, PetscInt n, unsigned long long *state)
 {
   const PetscInt  least = PetscMin(m, n), keep = 2;
@@ -415,7 +427,10 @@ static PetscErrorCode CheckState(PetscInt m, PetscInt n, PetscInt oversampling, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Directions that vanish come back: after a matrix of rank 1 the next one has all its columns, and one that is orthogonal to all that was kept is met at once */
+/*
+   Directions that vanish come back: after a matrix of rank 1 the next one has all its columns, and one that
+   is orthogonal to all that was kept is met at once
+*/
 static PetscErrorCode CheckVanish(PetscInt oversampling, unsigned long long *state)
 {
   const PetscInt m = 9, n = 12;
@@ -524,7 +539,10 @@ static PetscErrorCode CheckSmall(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What natural compression adds to the square of a number in expectation: (x - 2^a) (2^(a + 1) - x), where 2^a <= x < 2^(a + 1) */
+/*
+   What natural compression adds to the square of a number in expectation: (x - 2^a) (2^(a + 1) - x), where
+   2^a <= x < 2^(a + 1)
+*/
 static double Variance(double x)
 {
   int    exponent;
@@ -538,8 +556,9 @@ static double Variance(double x)
 }
 
 /*
-   Roundings of P and Q that are independent of each other and of the part that is left out: E ||A - C||^2 = ||A||^2 - ||P Q^T||^2 + sum_k (E ||p_k||^2 E ||q_k||^2 - ||p_k||^2 ||q_k||^2), at most ||A||^2 - 47/64 ||P^T A||^2.
-   The mean of many steps is within five of its standard deviations
+   Roundings of P and Q that are independent of each other and of the part that is left out: E ||A - C||^2 =
+   ||A||^2 - ||P Q^T||^2 + sum_k (E ||p_k||^2 E ||q_k||^2 - ||p_k||^2 ||q_k||^2), at most ||A||^2 - 47/64
+   ||P^T A||^2. The mean of many steps is within five of its standard deviations
 */
 static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *state)
 {
@@ -597,7 +616,10 @@ static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* diag(2, 1) in each of four blocks of different sizes: the best approximations of rank 1 leave a 1 in each, which only a state of its own for each block comes to */
+/*
+   diag(2, 1) in each of four blocks of different sizes: the best approximations of rank 1 leave a 1 in each,
+   which only a state of its own for each block comes to
+*/
 static PetscErrorCode CheckBlocks(void)
 {
   const PetscInt rows[] = {2, 3}, columns[] = {4, 2};

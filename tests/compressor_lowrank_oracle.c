@@ -40,7 +40,11 @@ static PetscErrorCode SetRankTwo(const MuonArray *X, unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, and the message */
+/*
+   Five messages of a matrix that changes: the second is of a matrix of rank 2 in every third case, the third
+   does not take effect, the fourth is of a zero matrix. Each file has T - R, what the message decodes to, and
+   the message
+*/
 static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long long *state)
 {
   const PetscInt   number = out->number++, m = out->m, n = out->n;

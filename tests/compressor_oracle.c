@@ -43,7 +43,10 @@ static void Fill(PetscInt number, const MuonArray *T, const MuonArray *R, unsign
   }
 }
 
-/* What a sender opens of its own message and a receiver of what came are the same, and both decode to what the message does; so do matrices of PETSc, where they have that precision and that order */
+/*
+   What a sender opens of its own message and a receiver of what came are the same, and both decode to what
+   the message does; so do matrices of PETSc, where they have that precision and that order
+*/
 static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonOpened *own, const MuonArray *Y, const MuonArray *sum)
 {
   const PetscInt     m = (PetscInt)MuonArrayRows(T), n = (PetscInt)MuonArrayColumns(T);

@@ -21,7 +21,10 @@ static PetscErrorCode Create(const Choice *choice, MuonCompressor *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With integers for |x| s / scale nothing is left to chance: 3 bits, the largest is 3, so that x itself is its level */
+/*
+   With integers for |x| s / scale nothing is left to chance: 3 bits, the largest is 3, so that x itself is
+   its level
+*/
 static PetscErrorCode CheckExample(void)
 {
   const PetscScalar   x[]       = {3, -3, 1, -2, 0, -0.0};
@@ -58,8 +61,10 @@ static PetscErrorCode CheckExample(void)
 }
 
 /*
-   Means and variances of all entries over many steps, within six standard deviations: of an entry y levels large, with the rest f, the variance is f (1 - f) in squares of a level, which is the scale of its block over s,
-   and the fourth moment of the error is less than that. What binary32 and random numbers of 24 bits lose is 2^-16 of a level and less. total is the mean of ||C(X) - X||^2
+   Means and variances of all entries over many steps, within six standard deviations: of an entry y levels
+   large, with the rest f, the variance is f (1 - f) in squares of a level, which is the scale of its block
+   over s, and the fourth moment of the error is less than that. What binary32 and random numbers of 24 bits
+   lose is 2^-16 of a level and less. total is the mean of ||C(X) - X||^2
 */
 static PetscErrorCode CheckMoments(const Choice *choice, Mat X, PetscInt draws, double *total)
 {
@@ -111,8 +116,9 @@ static PetscErrorCode CheckMoments(const Choice *choice, Mat X, PetscInt draws, 
 }
 
 /*
-   The sum of the products of the errors of two objects over all entries and steps: where they draw independently it has the mean 0 and the variance of its terms, the squares of f (1 - f) in fourth powers of a level; the same numbers make
-   it a sum of squares instead, tens of its standard deviations
+   The sum of the products of the errors of two objects over all entries and steps: where they draw
+   independently it has the mean 0 and the variance of its terms, the squares of f (1 - f) in fourth powers of
+   a level; the same numbers make it a sum of squares instead, tens of its standard deviations
 */
 static PetscErrorCode CheckIndependence(Mat X)
 {
@@ -191,8 +197,9 @@ static PetscErrorCode CheckUnbiased(unsigned long long *state)
 }
 
 /*
-   The constant against matrices made for the worst: with the norm max one entry of each block at the last level and the others at y = s / (s + sqrt(s^2 + B - 1)), with l2 all at 1/2 and so many at 3/2 that the squares add up.
-   There is a constant where the variance stays below the square, and nowhere else
+   The constant against matrices made for the worst: with the norm max one entry of each block at the last
+   level and the others at y = s / (s + sqrt(s^2 + B - 1)), with l2 all at 1/2 and so many at 3/2 that the
+   squares add up. There is a constant where the variance stays below the square, and nowhere else
 */
 static PetscErrorCode CheckConstant(const Choice *choice, PetscInt blocks, PetscReal reached)
 {
@@ -223,7 +230,10 @@ static PetscErrorCode CheckConstant(const Choice *choice, PetscInt blocks, Petsc
   omega = total / (double)squares;
   PetscCall(MuonCompressorGetAlpha(c, B, blocks, &alpha));
   if (reached > 0) {
-    /* draws B blocks errors, each of which deviates by less than half the square of a level: far less than a percent of all */
+    /*
+       draws B blocks errors, each of which deviates by less than half the square of a level: far less than a
+       percent of all
+    */
     TestCheck(alpha > 0 && omega <= 1.01 * (1 - (double)alpha), "%" PetscInt_FMT " bits, %s: the variance is %g, alpha %g", choice->bits, MuonCompressorBlockNorms[choice->norm], omega, (double)alpha);
     TestCheck(omega >= (double)reached * (1 - (double)alpha), "%" PetscInt_FMT " bits, %s: the variance is only %g, alpha %g", choice->bits, MuonCompressorBlockNorms[choice->norm], omega, (double)alpha);
   } else TestCheck(alpha == -1.0 && omega > 1, "%" PetscInt_FMT " bits, %s: the variance is %g, alpha %g", choice->bits, MuonCompressorBlockNorms[choice->norm], omega, (double)alpha);
@@ -297,7 +307,10 @@ static PetscErrorCode CheckScales(MuonCompressorValues values, MuonCompressorBlo
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
     PetscCall(TestMatGetEntries(Y, &y));
-    /* Of 127 levels the one that is x is a whole number only where the scale is x; else it may be the next one on either side */
+    /*
+       Of 127 levels the one that is x is a whole number only where the scale is x; else it may be the next
+       one on either side
+    */
     TestCheck(PetscAbsScalar(y[k % 16] - x) <= x * (1 + units[values]) / 127, "%g became %g with scales as %s", (double)x, (double)y[k % 16], MuonCompressorValuesTypes[values]);
     if (values <= MUON_COMPRESSOR_VALUES_DOUBLE) TestCheck(PetscAbsScalar(y[k % 16] - x) <= 4 * PETSC_MACHINE_EPSILON * x, "%g alone became %g", (double)x, (double)y[k % 16]);
     PetscCall(PetscFree(y));
@@ -377,7 +390,10 @@ static PetscErrorCode CheckEdges(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sections in order that no sender writes: a matrix without a scale that is not empty, a scale too small to divide by */
+/*
+   Sections in order that no sender writes: a matrix without a scale that is not empty, a scale too small to
+   divide by
+*/
 static PetscErrorCode CheckForged(void)
 {
   const Choice       choice = {8, 16, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE};
@@ -457,7 +473,10 @@ static PetscErrorCode CheckChoices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of an entry does not depend on how many columns are looked at together: the entries as one row have the same message, and it decodes to the same numbers */
+/*
+   The number of an entry does not depend on how many columns are looked at together: the entries as one row
+   have the same message, and it decodes to the same numbers
+*/
 static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsigned long long *state)
 {
   const Choice   choice = {5, length, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_BF16};

@@ -3,7 +3,10 @@ static char help[] = "Random rounding: no bias, the variance of the theory, inde
 #include "compressor_common.h"
 #include "wire_header.h"
 
-/* Everything is drawn with fixed seeds; bounds are six standard deviations of the theory, which a right program exceeds with a probability of 2e-9 */
+/*
+   Everything is drawn with fixed seeds; bounds are six standard deviations of the theory, which a right
+   program exceeds with a probability of 2e-9
+*/
 enum {
   M = 12,
   N = 17,
@@ -51,8 +54,9 @@ static PetscReal Variance(PetscScalar x)
 }
 
 /*
-   mean[e] is where the mean of entry e must come to, which is not X for what a compressor leaves out. With exact == PETSC_TRUE the variance of an entry is that of natural compression of
-   mean[e], else it is measured. Returns the mean of ||C(X) - X||^2 and its standard deviation
+   mean[e] is where the mean of entry e must come to, which is not X for what a compressor leaves out. With
+   exact == PETSC_TRUE the variance of an entry is that of natural compression of mean[e], else it is
+   measured. Returns the mean of ||C(X) - X||^2 and its standard deviation
 */
 static PetscErrorCode CheckMean(MuonCompressor c, const char what[], Mat X, const PetscScalar mean[], PetscBool exact, PetscInt draws, double *error, double *deviation)
 {
@@ -79,7 +83,10 @@ static PetscErrorCode CheckMean(MuonCompressor c, const char what[], Mat X, cons
   for (PetscInt e = 0; e < D; e++) {
     const double variance = exact ? (double)Variance(mean[e]) : square[e] / draws;
 
-    /* The rounding of X's decomposition, or of x to binary32, is far below the standard deviation unless that is 0 */
+    /*
+       The rounding of X's decomposition, or of x to binary32, is far below the standard deviation unless that
+       is 0
+    */
     TestCheck(PetscAbs(sum[e] / draws) <= 6 * PetscSqrtReal((PetscReal)(variance / draws)) + 1e-6 * PetscAbs((double)mean[e]), "%s: the mean of entry %" PetscInt_FMT " is off by %g of %g", what, e, sum[e] / draws, (double)mean[e]);
     /* The square of an error lies between 0 and the square of the power */
     if (exact) TestCheck(PetscAbs(square[e] / draws - variance) <= 6 * PetscSqr((double)Power(mean[e])) / PetscSqrtReal((PetscReal)draws), "%s: the variance of entry %" PetscInt_FMT " is %g, expected %g", what, e, square[e] / draws, variance);
@@ -131,7 +138,10 @@ static PetscErrorCode CheckUnbiased(Mat X)
   PetscCall(CheckMean(c, "topk", X, kept, PETSC_TRUE, 2000, &error, &deviation));
   PetscCall(CheckError(c, "topk", X, error, deviation, expected));
 
-  /* A random subset keeps each entry with the same probability, and the squares of the others add up to their part in the mean. The values add the variance of their rounding */
+  /*
+     A random subset keeps each entry with the same probability, and the squares of the others add up to their
+     part in the mean. The values add the variance of their rounding
+  */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANDK));
   PetscCall(MuonCompressorGetRatio(c, &ratio));
   PetscCall(TestMatSquares(X, &squares));
@@ -167,7 +177,10 @@ static PetscErrorCode CheckUnbiased(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sum of the products of the errors of two draws over all entries and steps against its standard deviation; shift compares an entry with its neighbor */
+/*
+   Sum of the products of the errors of two draws over all entries and steps against its standard deviation;
+   shift compares an entry with its neighbor
+*/
 static PetscErrorCode Correlation(MuonCompressor a, PetscInt later, MuonCompressor b, PetscInt shift, Mat X, PetscReal *correlation)
 {
   const PetscInt draws = 50;
@@ -247,8 +260,10 @@ static PetscErrorCode Differences(MuonCompressor c, PetscInt later, PetscInt m, 
 }
 
 /*
-   Streams that differ draw independently, whatever a type makes of its random numbers. A difference of two steps is as likely as its negative; so is its product with one of another stream, given the other one, and sum s
-   is beyond 6.6 sqrt(sum s^2) with a probability of at most 2 exp(-6.6^2 / 2) = 7e-10 (Hoeffding). With equal draws sum s / sqrt(sum s^2) is about the root of how many products are not 0
+   Streams that differ draw independently, whatever a type makes of its random numbers. A difference of two
+   steps is as likely as its negative; so is its product with one of another stream, given the other one, and
+   sum s is beyond 6.6 sqrt(sum s^2) with a probability of at most 2 exp(-6.6^2 / 2) = 7e-10 (Hoeffding). With
+   equal draws sum s / sqrt(sum s^2) is about the root of how many products are not 0
 */
 static PetscErrorCode CheckStreams(const TestChoice *choice, PetscBool *random)
 {
@@ -418,7 +433,10 @@ static PetscErrorCode CheckDecay(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sets of two streams: as many common entries as chance gives, all of them where the streams are the same. Seeds stand behind the header of a message */
+/*
+   The sets of two streams: as many common entries as chance gives, all of them where the streams are the
+   same. Seeds stand behind the header of a message
+*/
 static PetscErrorCode CheckSets(Mat X)
 {
   const struct {
@@ -495,7 +513,10 @@ static PetscErrorCode CheckSelected(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pieces of a layer toss its coin, but draw other roundings; another layer has a coin of its own, which is as good as sure to fall otherwise once in 64 */
+/*
+   The pieces of a layer toss its coin, but draw other roundings; another layer has a coin of its own, which
+   is as good as sure to fall otherwise once in 64
+*/
 static PetscErrorCode CheckCoin(Mat X)
 {
   const char *const names[] = {"w", "w@0", "w@5", "v@0"};

@@ -67,7 +67,10 @@ static PetscErrorCode CheckExample(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The four matrices of SignMuon's example, by rows, and their bytes, by columns; the whole message of the first is written down */
+/*
+   The four matrices of SignMuon's example, by rows, and their bytes, by columns; the whole message of the
+   first is written down
+*/
 static PetscErrorCode CheckBits(void)
 {
   const double        matrices[4][4] = {{4, 3, -3, 4}, {-6, 8, 8, 6}, {5, -12, 12, 5}, {8, 15, -15, 8}};
@@ -107,7 +110,10 @@ static PetscErrorCode CheckBits(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||C(X) - X||^2 = ||X||^2 - d a^2 (1 - e^2) with a the mean of |X| and (1 + e) a what was sent; never above (1 - alpha) ||X||^2, and there for a matrix with one entry */
+/*
+   ||C(X) - X||^2 = ||X||^2 - d a^2 (1 - e^2) with a the mean of |X| and (1 + e) a what was sent; never above
+   (1 - alpha) ||X||^2, and there for a matrix with one entry
+*/
 static PetscErrorCode CheckError(MuonCompressorValues values, PetscInt m, PetscInt n, unsigned long long *state)
 {
   const PetscInt d = m * n;
@@ -133,7 +139,9 @@ static PetscErrorCode CheckError(MuonCompressorValues values, PetscInt m, PetscI
   if (values == MUON_COMPRESSOR_VALUES_SINGLE) TestCheck(fabs(off) <= 6.0e-8, "The magnitude is off by %g", off);
   if (values == MUON_COMPRESSOR_VALUES_BF16) TestCheck(fabs(off) <= 0.00391 && fabs(off) > 6e-8, "The magnitude is off by %g", off);
   PetscCall(Error(c, X, Y, &error, &squares));
-  /* Each of d squares is rounded a few times in the precision of PetscReal, and their sum d times in double */
+  /*
+     Each of d squares is rounded a few times in the precision of PetscReal, and their sum d times in double
+  */
   TestCheck(PetscAbsReal(error - (PetscReal)((double)squares - d * mean * mean * (1 - off * off))) <= (8 * PETSC_MACHINE_EPSILON + d * (PetscReal)2.3e-16) * (squares + d * (PetscReal)(mean * mean)), "The square of the error is %g of %g",
             (double)error, (double)squares);
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
@@ -152,7 +160,10 @@ static PetscErrorCode CheckError(MuonCompressorValues values, PetscInt m, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A natural magnitude of 3/2 is 1 or 2, each with probability 1/2, so that the error is 7/8 of 81/174 in the mean: six standard deviations */
+/*
+   A natural magnitude of 3/2 is 1 or 2, each with probability 1/2, so that the error is 7/8 of 81/174 in the
+   mean: six standard deviations
+*/
 static PetscErrorCode CheckNatural(void)
 {
   const double   rows[] = {3, 0, 4, 0, 0, 2};

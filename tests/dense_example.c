@@ -24,7 +24,10 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 
 int main(int argc, char **argv)
 {
-  /* The last column: the second diagonal entry of X after two steps, and the sum of |u| that the oracle saw in the second */
+  /*
+     The last column: the second diagonal entry of X after two steps, and the sum of |u| that the oracle saw
+     in the second
+  */
   static const struct {
     MuonMomentumStyle style;
     MuonNesterovType  nesterov;
@@ -68,7 +71,10 @@ int main(int argc, char **argv)
     PetscCall(MuonStep(muon));
     PetscCall(MuonGetGradientDualNorm(muon, &dual));
     PetscCall(MatDenseGetArrayRead(W, &w));
-    /* A polar factor accurate to a few units of the last place, two steps; u is a difference of numbers 10 times as large */
+    /*
+       A polar factor accurate to a few units of the last place, two steps; u is a difference of numbers 10
+       times as large
+    */
     for (PetscInt e = 0; e < 4; e++) {
       const PetscReal expected = e == 0 ? (PetscReal)-0.2 * factor : e == 3 ? (PetscReal)cases[k].x * factor : 0, got = PetscRealPart(w[e]);
 

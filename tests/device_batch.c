@@ -18,7 +18,10 @@ typedef struct {
   PetscInt      M, N, gap;
 } Layer;
 
-/* Eight matrices of 8 x 40 or, row by row, 40 x 8, three of them blocks of qkv; one that is padded, and in double; one whose entries move by themselves */
+/*
+   Eight matrices of 8 x 40 or, row by row, 40 x 8, three of them blocks of qkv; one that is padded, and in
+   double; one whose entries move by themselves
+*/
 static const Layer layers[NLAYERS] = {{"a", PETSC_FLOAT, PETSC_FALSE, 8, 40, 0}, {"b", PETSC_FLOAT, PETSC_TRUE, 40, 8, 3},       {"qkv", PETSC_FLOAT, PETSC_FALSE, 24, 40, 1}, {"bias", PETSC_FLOAT, PETSC_FALSE, 29, 1, 0},
                                       {"c", PETSC_FLOAT, PETSC_FALSE, 8, 40, 2}, {"short", PETSC_DOUBLE, PETSC_FALSE, 8, 36, 0}, {"d", PETSC_FLOAT, PETSC_FALSE, 8, 40, 0},    {"e", PETSC_FLOAT, PETSC_TRUE, 40, 8, 0}};
 
@@ -199,7 +202,10 @@ int main(int argc, char **argv)
     PetscCheck(calls[0] < 0 || (bad && step == STEPS - 1) || (sum[0] == calls[0] && sum[1] == calls[1]), PETSC_COMM_WORLD, PETSC_ERR_PLIB,
                "%" PetscInt_FMT " calls of products together and %" PetscInt_FMT " one by one, expected %" PetscInt_FMT " and %" PetscInt_FMT, sum[0], sum[1], calls[0], calls[1]);
   }
-  /* Sums and new weights of a run, and a batch of the polar factors, beside what one layer needs; slots begin at multiples of 256 bytes */
+  /*
+     Sums and new weights of a run, and a batch of the polar factors, beside what one layer needs; slots begin
+     at multiples of 256 bytes
+  */
   for (int r = 1; r < RUNS; r++) PetscCall(MuonGetMemory(run[r].muon, NULL, NULL, &scratch[r - 1]));
   PetscCall(MuonGetDeviceBatchBytes(run[1].muon, &bytes));
   PetscCheck(scratch[0] <= scratch[1] + 2 * bytes + 2 * 256 * NLAYERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes of scratch together, %g one by one, expected at most %g more", scratch[0], scratch[1], (double)(2 * bytes));

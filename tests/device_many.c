@@ -17,7 +17,10 @@ static void Told(const char kernel[])
   if (strcmp(kernel, "Products") == 0) products++;
 }
 
-/* 65 of one shape, in both orders of its entries and with gaps, one of them zero and one with a NaN; between them five that are a column shorter, and five that are tall and in double */
+/*
+   65 of one shape, in both orders of its entries and with gaps, one of them zero and one with a NaN; between
+   them five that are a column shorter, and five that are tall and in double
+*/
 static MuonArray Shape(PetscInt k)
 {
   const PetscBool tall = k % 15 == 7 ? PETSC_TRUE : PETSC_FALSE;

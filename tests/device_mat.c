@@ -14,7 +14,8 @@ static const char *const names[NLAYERS] = {"wide", "tall", "few"};
 static const PetscInt    rows[NLAYERS] = {13, 37, 3}, columns[NLAYERS] = {29, 8, 5}, gap[NLAYERS] = {0, 3, 1};
 
 /*
-   A stand-in for a matrix in the memory of a device: a MATSEQDENSE with the functions by which PETSc asks for such memory, those of 3.18 and of what came later. Its memory on the host has NaN
+   A stand-in for a matrix in the memory of a device: a MATSEQDENSE with the functions by which PETSc asks for
+   such memory, those of 3.18 and of what came later. Its memory on the host has NaN
 */
 typedef struct {
   Mat          A;
@@ -154,7 +155,10 @@ static PetscScalar Coefficient(PetscInt l, PetscInt k, PetscInt rank, PetscInt s
   return PetscSinReal((PetscReal)(1 + k % 17) * (PetscReal)(3 + l + 5 * rank + step)) / (PetscReal)(1 + k % 3);
 }
 
-/* |W|^2 / 2 + <C, W>, whose gradient is W + C. Losses are averaged over the ranks, and those of a worker have parts of one */
+/*
+   |W|^2 / 2 + <C, W>, whose gradient is W + C. Losses are averaged over the ranks, and those of a worker have
+   parts of one
+*/
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   PetscInt    step;

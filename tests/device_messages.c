@@ -54,8 +54,10 @@ static double GetEntry(const MuonArray *A, size_t i, size_t j)
 }
 
 /*
-   Lines of cosines, which are orthonormal as long as there are fewer than entries of one. For messages that choose among lines these have lengths that differ, since in other orders of sums others would be the longest of equal ones, and
-   a few entries of the same size. Those that are huge and tiny have squares out of range, and sums of absolute values too
+   Lines of cosines, which are orthonormal as long as there are fewer than entries of one. For messages that
+   choose among lines these have lengths that differ, since in other orders of sums others would be the
+   longest of equal ones, and a few entries of the same size. Those that are huge and tiny have squares out of
+   range, and sums of absolute values too
 */
 static void Fill(const MuonArray *A, int kind, PetscBool graded, double scale)
 {
@@ -75,8 +77,9 @@ static void Fill(const MuonArray *A, int kind, PetscBool graded, double scale)
 }
 
 /*
-   What may cross to the device [0] and to the host [1] while a message is made. A value takes what its codec begins from, natural codes two bytes where positions are not chosen among all entries; kept entries a bit each as well, levels a
-   byte, lines, blocks and columns a few numbers each. Sums come by 1024 entries
+   What may cross to the device [0] and to the host [1] while a message is made. A value takes what its codec
+   begins from, natural codes two bytes where positions are not chosen among all entries; kept entries a bit
+   each as well, levels a byte, lines, blocks and columns a few numbers each. Sums come by 1024 entries
 */
 static void MostOfEncode(const MuonCompressorLayout *layout, const MuonArray *A, double most[2])
 {
@@ -163,8 +166,10 @@ static PetscErrorCode CountOnDevice(MuonStateVisitor *visitor, const MuonState *
 }
 
 /*
-   Two low-rank messages of lines that are orthonormal times a scale of at most 1. The columns of P span those of A Q, whose condition is that of Q, a Gaussian with 60 rows and at most 26 columns, below 30, and then better.
-   Householder's method and the products are each off by less than 2 (m + n) l units of roundoff, the first times the condition; factors are rounded once more by their codec. In the Frobenius norm
+   Two low-rank messages of lines that are orthonormal times a scale of at most 1. The columns of P span those
+   of A Q, whose condition is that of Q, a Gaussian with 60 rows and at most 26 columns, below 30, and then
+   better. Householder's method and the products are each off by less than 2 (m + n) l units of roundoff, the
+   first times the condition; factors are rounded once more by their codec. In the Frobenius norm
 */
 static PetscErrorCode CheckNear(const MuonCompressorLayout *layout, const MuonArray *X, const MuonArray *Y)
 {
@@ -181,7 +186,11 @@ static PetscErrorCode CheckNear(const MuonCompressorLayout *layout, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where sums of squares out of range have another order, Euclidean norms differ in their last digits, a binary32 that they are rounded up to by one, and with it what the levels stand for. No random number of these lies between two levels */
+/*
+   Where sums of squares out of range have another order, Euclidean norms differ in their last digits, a
+   binary32 that they are rounded up to by one, and with it what the levels stand for. No random number of
+   these lies between two levels
+*/
 static PetscErrorCode CheckLevels(const MuonArray *X, const MuonArray *Y)
 {
   PetscFunctionBegin;

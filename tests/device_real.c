@@ -1,5 +1,7 @@
 /*
-   The arithmetic of the polar factors in the memory of a device, in all its precisions, beside sums in double: exact for small integers, whose products all precisions hold, and for other numbers the sums of rounded operands.
+   The arithmetic of the polar factors in the memory of a device, in all its precisions, beside sums in
+   double: exact for small integers, whose products all precisions hold, and for other numbers the sums of
+   rounded operands.
 */
 #include "kernels_common.h"
 #include "muonpolarreal.h"
@@ -45,7 +47,10 @@ static double At(const double *B, size_t s, size_t i, size_t j)
   return i < j ? B[i * s + j] : B[j * s + i];
 }
 
-/* Lower triangles of s x s and a panel, with leading dimensions of their own; bound is what a sum of so many products may be off */
+/*
+   Lower triangles of s x s and a panel, with leading dimensions of their own; bound is what a sum of so many
+   products may be off
+*/
 static void CheckProducts(const MuonKernelReal *real, int left, size_t s, size_t l, int integers, uint64_t *state)
 {
   const size_t rows = left ? s : l, columns = left ? l : s, ldy = rows + 2, sums = s + l;

@@ -15,7 +15,10 @@ typedef struct {
   PetscInt      M, N, gap;
 } Layer;
 
-/* More entries than a block of sums has, an odd shape, and one column; with gaps and without, in both orders and precisions */
+/*
+   More entries than a block of sums has, an odd shape, and one column; with gaps and without, in both orders
+   and precisions
+*/
 static const Layer layers[NLAYERS] = {{"tall", PETSC_DOUBLE, PETSC_FALSE, 70, 33, 2}, {"wide", PETSC_FLOAT, PETSC_TRUE, 21, 64, 0}, {"bias", PETSC_FLOAT, PETSC_FALSE, 29, 1, 0}};
 
 static PetscInt Lines(const Layer *layer)

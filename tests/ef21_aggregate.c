@@ -6,7 +6,10 @@ typedef struct {
   PetscReal *X, *Xold, *bound, *Gj, *G, *sum, *old;
 } Store;
 
-/* Sums over the workers, in one call for all layers: of G_j, of its absolute value and of the absolute value of its change */
+/*
+   Sums over the workers, in one call for all layers: of G_j, of its absolute value and of the absolute value
+   of its change
+*/
 static PetscErrorCode SumWorkers(TestProblem *p, Store store[])
 {
   PetscInt total = 0;
@@ -33,8 +36,10 @@ static PetscErrorCode SumWorkers(TestProblem *p, Store store[])
 }
 
 /*
-   T1. One step rounds, with u = epsilon/2, the sum of J messages J - 1 times, its product with 1/J and 1/J itself, then G; and each worker its G_j. So entry by entry the difference grows by at most
-   u ((J + 1) mean |R_j| + |G|) + u mean |G_j|, and comparing them here costs (J + 1) u mean |G_j| once. |R_j| is the change of G_j up to u |G_j|.
+   T1. One step rounds, with u = epsilon/2, the sum of J messages J - 1 times, its product with 1/J and 1/J
+   itself, then G; and each worker its G_j. So entry by entry the difference grows by at most u ((J + 1) mean
+   |R_j| + |G|) + u mean |G_j|, and comparing them here costs (J + 1) u mean |G_j| once. |R_j| is the change
+   of G_j up to u |G_j|.
 */
 static PetscErrorCode CheckAggregate(TestProblem *p, PetscInt l, PetscInt step, Store *s, PetscReal worst[2])
 {
@@ -58,8 +63,10 @@ static PetscErrorCode CheckAggregate(TestProblem *p, PetscInt l, PetscInt step, 
 }
 
 /*
-   T8. D = (X^{s+1} - X^s)/t has norm 1 where G is not zero: D has entries of absolute value 1 or 0, or unit Frobenius norm, or singular values 1 or 0, which is D D^T D = D. X^{s+1} is rounded once and the
-   difference is exact up to another u, so that D is off by 2 u max|X|/t; an exact polar factor is off by a few u times the shape.
+   T8. D = (X^{s+1} - X^s)/t has norm 1 where G is not zero: D has entries of absolute value 1 or 0, or unit
+   Frobenius norm, or singular values 1 or 0, which is D D^T D = D. X^{s+1} is rounded once and the difference
+   is exact up to another u, so that D is off by 2 u max|X|/t; an exact polar factor is off by a few u times
+   the shape.
 */
 static PetscErrorCode CheckRadius(TestProblem *p, PetscInt l, PetscInt step, PetscReal rate, Store *s, PetscReal *worst)
 {

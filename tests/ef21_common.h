@@ -1,6 +1,7 @@
 /*
-   A convex problem whose solution and gradients are known entry by entry, f_j(W) = 1/2 sum H_j (W - B_j)^2, for the tests of whole steps of EF21-Muon and Muon.
-   Weights may have gaps between their columns; the tests see all matrices as arrays by rows.
+   A convex problem whose solution and gradients are known entry by entry, f_j(W) = 1/2 sum H_j (W - B_j)^2,
+   for the tests of whole steps of EF21-Muon and Muon. Weights may have gaps between their columns; the tests
+   see all matrices as arrays by rows.
 */
 #pragma once
 

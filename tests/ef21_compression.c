@@ -41,7 +41,10 @@ static PetscErrorCode KeepGradients(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there; which tells them by a bit each */
+/*
+   What the layer's worker and server hold before or after a step: M, G_j, X and W, those that are there;
+   which tells them by a bit each
+*/
 static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
 {
   const PetscInt d    = TestEntries(&p->shape[l]);
@@ -121,7 +124,10 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Eight numbers of a layer that takes part are shared in a step that is measured, with a checksum and a vote on it, and nothing in others */
+/*
+   Eight numbers of a layer that takes part are shared in a step that is measured, with a checksum and a vote
+   on it, and nothing in others
+*/
 static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt step)
 {
   MuonTraffic traffic[2];

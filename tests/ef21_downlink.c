@@ -5,7 +5,10 @@ static char help[] = "-ef21_downlink step: the steps themselves as messages give
 
 #define STEPS 5
 
-/* The norms whose steps have a natural format, on square, tall and wide layers with gaps, one row, one column, a vector */
+/*
+   The norms whose steps have a natural format, on square, tall and wide layers with gaps, one row, one
+   column, a vector
+*/
 static const TestShape Steps[][TEST_LAYERS] = {{{"a", MUONLMONUCLEAR, 6, 5, 2, PETSC_FALSE},
                                                 {"b", MUONLMOL1, 7, 12, 0, PETSC_FALSE},
                                                 {"c", MUONLMOROWSUM, 9, 4, 3, PETSC_FALSE},
@@ -26,7 +29,9 @@ static const TestShape Steps[][TEST_LAYERS] = {{{"a", MUONLMONUCLEAR, 6, 5, 2, P
                                                 {"f", MUONLMOL21, 1, 1, 0, PETSC_FALSE}}};
 #define NSETS ((PetscInt)(sizeof(Steps) / sizeof(Steps[0])))
 
-/* How the two problems are alike: the way of the messages, and numbers that meet each case of the arithmetic */
+/*
+   How the two problems are alike: the way of the messages, and numbers that meet each case of the arithmetic
+*/
 typedef struct {
   const char      *exchange, *up;
   MuonExchangeMode mode;
@@ -81,7 +86,10 @@ static PetscErrorCode CreateCase(const Case *c, PetscInt set, const char down[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of a server's message about a layer where no row and no column is missing, by the tables of src/wire/README.md; bits by the paper */
+/*
+   Bytes of a server's message about a layer where no row and no column is missing, by the tables of
+   src/wire/README.md; bits by the paper
+*/
 static size_t MessageBytes(const TestShape *shape, PetscLogDouble *paper)
 {
   const size_t m = (size_t)shape->m, n = (size_t)shape->n, s = sizeof(PetscReal);
@@ -204,7 +212,10 @@ static PetscErrorCode PlainObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The program of the README with the keys of steps, before anything else was called: its types are those of PetscInitialize() and MuonCreate() alone. And a layer in blocks */
+/*
+   The program of the README with the keys of steps, before anything else was called: its types are those of
+   PetscInitialize() and MuonCreate() alone. And a layer in blocks
+*/
 static PetscErrorCode CheckPlain(void)
 {
   const char *keys = "-step_ef21_downlink step -step_lmo_type nuclear -whole_lmo_type nuclear -step_muon_layer_w_blocks_rows 2,4 -whole_muon_layer_w_blocks_rows 2,4 "

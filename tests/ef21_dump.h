@@ -1,5 +1,6 @@
 /*
-   A run whose beginning, settings and end are written into files, for an oracle that does the same from the definitions.
+   A run whose beginning, settings and end are written into files, for an oracle that does the same from the
+   definitions.
 */
 #pragma once
 
@@ -201,7 +202,10 @@ static PetscErrorCode DumpObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another optimizer takes the place of the problem's, with the rows of all layers on the ranks of workers. Each of these has the worker's gradient whole */
+/*
+   Another optimizer takes the place of the problem's, with the rows of all layers on the ranks of workers.
+   Each of these has the worker's gradient whole
+*/
 static PetscErrorCode DumpSpread(TestProblem *p, MuonType type, PetscMPIInt shards)
 {
   MPI_Comm comm;
@@ -318,7 +322,10 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large they are; -shards on how many ranks the rows of layers are */
+/*
+   The options -steps, -noise and -scale say how long, how much each step's gradients differ and how large
+   they are; -shards on how many ranks the rows of layers are
+*/
 static PetscErrorCode DumpRun(MuonType type)
 {
   char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];

@@ -3,7 +3,10 @@ static char help[] = "The worked example of EF21-Muon: two workers, one 2 x 2 la
 #include <petscmuon.h>
 #include "state_common.h"
 
-/* Weights, momenta and aggregates of the first three rounds, by rows; a dyadic computation by hand. Of X^1 - W^0 and of a residual of the third step two entries are equal: the one in the first column is sent */
+/*
+   Weights, momenta and aggregates of the first three rounds, by rows; a dyadic computation by hand. Of X^1 -
+   W^0 and of a residual of the third step two entries are equal: the one in the first column is sent
+*/
 static const double Xs[4][4]    = {{1, 1.5, 3.5, 4}, {1, 1, 4, 4}, {1, 0.5, 4.5, 4}, {1, 0, 5, 4}};
 static const double Ws[3][4]    = {{1, 2, 3.5, 4}, {1, 1, 3.5, 4}, {1, 1, 4.5, 4}};
 static const double Ms[2][4][4] = {{{0, 3, -6, -0.5}, {0, 3, -5, -0.5}, {0, 2.5, -4.5, -0.5}, {0, 2.25, -2.25, -0.5}}, {{0, 1, -2, 0.5}, {0, 1, -1.75, 0.5}, {0, -1, -1.625, 0.5}, {0, -2, -1.0625, 0.5}}};
@@ -41,7 +44,10 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* tolerance: the polar factor's singular vectors are accurate to a few units in the last place, times three steps of radius 0.5 */
+/*
+   tolerance: the polar factor's singular vectors are accurate to a few units in the last place, times three
+   steps of radius 0.5
+*/
 static PetscErrorCode Compare(const char what[], PetscInt step, Mat A, const double expected[4], PetscReal tolerance)
 {
   const PetscScalar *a;
@@ -107,7 +113,10 @@ int main(int argc, char **argv)
     if (s < 3) PetscCall(Compare("W", s, W, Ws[s], tolerance));
     if (s == 3) PetscCall(Compare("G_j", s, Gj, G3[p.rank], tolerance));
   }
-  /* The loss of step 3 is that of W^3 = ((1, 1), (4.5, 4)): the mean of 0.5 (4 + 0.25) and 0.5 (4 0.5625 + 0.25 + 0.25) */
+  /*
+     The loss of step 3 is that of W^3 = ((1, 1), (4.5, 4)): the mean of 0.5 (4 + 0.25) and 0.5 (4 0.5625 +
+     0.25 + 0.25)
+  */
   PetscCall(MuonGetLoss(muon, &loss));
   PetscCheck(PetscAbsReal(loss - (PetscReal)(0.25 * (4 + 0.25) + 0.25 * (2.25 + 0.25 + 0.25))) <= 64 * tolerance, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Loss %.17g", (double)loss);
   PetscCall(MuonDestroy(&muon));

@@ -21,7 +21,10 @@ typedef struct {
 static const Way Ways[WAYS] = {
   {MUONEXCHANGESTAR, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_ASSIGNMENT_LPT}};
 
-/* Adds what rank 0 has of the layer's state, or the first rank that has it: W, M and G_j of every rank, X and G of the servers */
+/*
+   Adds what rank 0 has of the layer's state, or the first rank that has it: W, M and G_j of every rank, X and
+   G of the servers
+*/
 static PetscErrorCode Collect(TestProblem *p, PetscReal data[], PetscInt *length)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)p->muon);

@@ -5,8 +5,9 @@ static char help[] = "The workers' weights follow the server's: the distance con
 #define STEPS 200
 
 /*
-   T13. Top-K leaves at most the part 1 - K/d of a square: |X' - W'|^2 <= (1 - K/d) |X' - W|^2, and |X' - W| <= |X - W| + |X' - X|, so that with q = sqrt(1 - K/d) the distance e obeys e' <= q (e + |X' - X|).
-   Each entry of W is rounded once, and single values round the kept ones once more.
+   T13. Top-K leaves at most the part 1 - K/d of a square: |X' - W'|^2 <= (1 - K/d) |X' - W|^2, and |X' - W|
+   <= |X - W| + |X' - X|, so that with q = sqrt(1 - K/d) the distance e obeys e' <= q (e + |X' - X|). Each
+   entry of W is rounded once, and single values round the kept ones once more.
 */
 int main(int argc, char **argv)
 {
@@ -54,7 +55,10 @@ int main(int argc, char **argv)
       first += d;
       if (s == STEPS / 2) middle[l] = e[l];
       PetscCheck(s != STEPS / 2 || e[l] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: X and W are the same, nothing is compressed", p.shape[l].name);
-      /* In the last tenth the radius falls from 1/10 of the first one to 1/STEPS of it; W needs d/K steps to hear of all entries */
+      /*
+         In the last tenth the radius falls from 1/10 of the first one to 1/STEPS of it; W needs d/K steps to
+         hear of all entries
+      */
       PetscCheck(s != STEPS - 1 || (e[l] < middle[l] / 3 && e[l] < (PetscReal)0.03 * size), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T13: layer %s: |X-W| is %g at the end, %g in the middle, |X| %g", p.shape[l].name, (double)e[l], (double)middle[l],
                  (double)size);
     }

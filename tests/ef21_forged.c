@@ -5,7 +5,10 @@ static char help[] = "Forges messages on their way, checksums included: what no 
 #include <petscmuon/private/muonwire.h>
 #include "mpicount.h"
 
-/* What is forged in the message of some form, in the packet that comes next from the servers; offsets count from the start of the message, from PAYLOAD on from that of its payload, or, if negative, from its end */
+/*
+   What is forged in the message of some form, in the packet that comes next from the servers; offsets count
+   from the start of the message, from PAYLOAD on from that of its payload, or, if negative, from its end
+*/
 #define PAYLOAD 100
 /* Where the length of the payload stands in the header, behind the count */
 #define LENGTH 50
@@ -35,7 +38,10 @@ static const Forgery Forgeries[] = {
 };
 #define NFORGERIES ((PetscInt)(sizeof(Forgeries) / sizeof(Forgeries[0])))
 
-/* What is made of the lengths and the kinds in the next packet of any type; at counts from the start of the packet, or of its first message */
+/*
+   What is made of the lengths and the kinds in the next packet of any type; at counts from the start of the
+   packet, or of its first message
+*/
 typedef enum {
   FLIP,    /* a bit, and the checksums stay: at is a part of 16 of the packet */
   PUT,     /* each byte becomes put */
@@ -210,7 +216,10 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
   }
 }
 
-/* A step with what was armed: done is how many packets were forged, which leaves no trace in the problem p, and it goes on as q does, that nobody disturbs */
+/*
+   A step with what was armed: done is how many packets were forged, which leaves no trace in the problem p,
+   and it goes on as q does, that nobody disturbs
+*/
 static PetscErrorCode CheckStep(Problem *p, Problem *q, const char name[], const char what[], PetscInt *done)
 {
   State               before, after, expected;
@@ -272,7 +281,10 @@ static PetscErrorCode CheckSteps(PetscInt e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One type, up or down, with the layer of the first message in one piece or in blocks: a packet of every kind that no sender made */
+/*
+   One type, up or down, with the layer of the first message in one piece or in blocks: a packet of every kind
+   that no sender made
+*/
 static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool down, PetscBool blocks)
 {
   const Compression compression = {down == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : type, down == PETSC_TRUE ? type : MUONCOMPRESSORIDENTITY, (MuonCompressorValues)(number % 5), (MuonCompressorValues)((number + 3) % 5), MUON_EF21_INIT_ZERO};
@@ -306,7 +318,10 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
     forge.deformation = p.rank == k % p.size ? d : NULL;
     PetscCall(CheckStep(&p, &q, type, what, &done));
     PetscCallMPI(PMPI_Allreduce(&forge.equal, &equal, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-    /* Some keep one thing of a layer, or have one layer to send: the number is 1 already. A packet may be shorter than the largest number */
+    /*
+       Some keep one thing of a layer, or have one layer to send: the number is 1 already. A packet may be
+       shorter than the largest number
+    */
     PetscCheck(done + equal == 1 && (done == 1 || d->kind == ONE || d->kind == LARGEST), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: forged %" PetscInt_FMT " times", type, what, done);
   }
   PetscCall(ProblemDestroy(&p));

@@ -4,14 +4,18 @@ static char help[] = "What EF21-Muon must be equal to: Muon where nothing is com
 
 #define STEPS 12
 
-/* For comparisons that rounding blurs: entries of the Frobenius norm move smoothly with the gradient, so that a relative error e of G moves X by at most 2 t e */
+/*
+   For comparisons that rounding blurs: entries of the Frobenius norm move smoothly with the gradient, so that
+   a relative error e of G moves X by at most 2 t e
+*/
 static const TestShape Smooth[2] = {{"gain", MUONLMOFROBENIUS, 11, 1, 0, PETSC_TRUE}, {"mat", MUONLMOFROBENIUS, 6, 5, 1, PETSC_FALSE}};
 
 static const TestCompression None = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, 1};
 
 /*
-   A relative perturbation e of the gradients of each step, while |G| >= least and H <= 3/2: with E the error of X, that of G is at most 3/2 E + e |G|, and that of D twice this over |G|, in Frobenius norm.
-   Momentum only averages over the steps. So E grows by t (3 E/least + 2 e) a step.
+   A relative perturbation e of the gradients of each step, while |G| >= least and H <= 3/2: with E the error
+   of X, that of G is at most 3/2 E + e |G|, and that of D twice this over |G|, in Frobenius norm. Momentum
+   only averages over the steps. So E grows by t (3 E/least + 2 e) a step.
 */
 static PetscReal Blur(PetscInt steps, PetscReal t, PetscReal least, PetscReal e)
 {
@@ -32,7 +36,10 @@ static PetscErrorCode SetExchange(TestProblem *p, MuonExchangeType type, MuonExc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps of both, which must end at the same weights up to bound; smooth problems report the least norm of what the oracle saw */
+/*
+   Steps of both, which must end at the same weights up to bound; smooth problems report the least norm of
+   what the oracle saw
+*/
 static PetscErrorCode Race(TestProblem *p, TestProblem *q, PetscInt steps, PetscReal bound, const char what[], PetscReal *least)
 {
   PetscReal difference, norm;
@@ -52,7 +59,10 @@ static PetscErrorCode Race(TestProblem *p, TestProblem *q, PetscInt steps, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* T3: nothing compressed is Muon with an exponential average and no Nesterov term; bit for bit where sums run in the order of ranks */
+/*
+   T3: nothing compressed is Muon with an exponential average and no Nesterov term; bit for bit where sums run
+   in the order of ranks
+*/
 static PetscErrorCode CheckDense(void)
 {
   const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
@@ -91,8 +101,10 @@ static PetscErrorCode CheckDense(void)
 }
 
 /*
-   T3 and T5 with the one momentum at the server, of the mean gradient: the same up to the order of sums, and in the style sgd too, whose momentum is 1/(1-mu) times as large. M is a sum of products, each rounded
-   a few times: relative to the mean of |g_j|, of which |M| is not a small part here, (J + 8) epsilon is enough, with a factor for the cancellation in the mean.
+   T3 and T5 with the one momentum at the server, of the mean gradient: the same up to the order of sums, and
+   in the style sgd too, whose momentum is 1/(1-mu) times as large. M is a sum of products, each rounded a few
+   times: relative to the mean of |g_j|, of which |M| is not a small part here, (J + 8) epsilon is enough,
+   with a factor for the cancellation in the mean.
 */
 static PetscErrorCode CheckStart(void)
 {
@@ -115,7 +127,10 @@ static PetscErrorCode CheckStart(void)
     PetscCall(TestDestroy(&q));
     PetscCall(TestDestroy(&p));
   }
-  /* From the whole first gradient the first step is the same, because D does not depend on the length of G, and the later ones are not: there the second gradient has another weight */
+  /*
+     From the whole first gradient the first step is the same, because D does not depend on the length of G,
+     and the later ones are not: there the second gradient has another weight
+  */
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 1, Smooth, -1, &p));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 1, Smooth, -1, &r));
   p.noise = r.noise = 2;
@@ -132,7 +147,10 @@ static PetscErrorCode CheckStart(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* T4: all with the data of worker 0 against one worker alone, bit for bit where the mean of equal numbers is exact */
+/*
+   T4: all with the data of worker 0 against one worker alone, bit for bit where the mean of equal numbers is
+   exact
+*/
 static PetscErrorCode CheckEqualData(void)
 {
   const TestCompression compressions[] = {{MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.3},
@@ -146,7 +164,10 @@ static PetscErrorCode CheckEqualData(void)
     TestProblem p, q;
     PetscReal   least, difference, allowed;
 
-    /* The mean of three equal numbers is rounded: there only what moves smoothly can be compared, without Top-K on the way down, where entries of X - W come close to each other */
+    /*
+       The mean of three equal numbers is rounded: there only what moves smoothly can be compared, without
+       Top-K on the way down, where entries of X - W come close to each other
+    */
     if (size == 3 && k < 2) continue;
     PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, size == 3 ? 1 : TEST_LAYERS, size == 3 ? Smooth : TestShapes, 0, &p));
     PetscCall(TestCreate(PETSC_COMM_SELF, MUONEF21, p.n, p.shape, 0, &q));
@@ -155,7 +176,10 @@ static PetscErrorCode CheckEqualData(void)
     PetscCall(TestCompress(&q, &compressions[k]));
     PetscCall(Race(&p, &q, STEPS, size == 3 ? PETSC_MAX_REAL : 0, "T4", &least));
     PetscCall(TestCompareWeights(&p, &q, &difference));
-    /* Each step rounds the sum, 1/J, the product and G, which is made of the messages of all steps; the residual forgets nothing of it, so that errors of all steps may add */
+    /*
+       Each step rounds the sum, 1/J, the product and G, which is made of the messages of all steps; the
+       residual forgets nothing of it, so that errors of all steps may add
+    */
     allowed = size == 3 ? Blur(STEPS, (PetscReal)0.02, least, 16 * STEPS * PETSC_MACHINE_EPSILON) : 0;
     PetscCheck(difference <= allowed, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T4: equal data on %d workers is off one worker by %g, allowed %g", size, (double)difference, (double)allowed);
     PetscCall(TestDestroy(&p));
@@ -164,7 +188,10 @@ static PetscErrorCode CheckEqualData(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* T6: gradients 4 times as large, which no rounding sees, give the same weights bit for bit where all compressors are homogeneous; 3 times as large, up to rounding */
+/*
+   T6: gradients 4 times as large, which no rounding sees, give the same weights bit for bit where all
+   compressors are homogeneous; 3 times as large, up to rounding
+*/
 static PetscErrorCode CheckScale(void)
 {
   const TestCompression compressions[] = {{MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.3},
@@ -208,8 +235,10 @@ static PetscErrorCode CheckScale(void)
 }
 
 /*
-   T7: Top-K of all entries and Rank-K of all triples are the identity. G_j + (M_j - G_j) is not M_j where it is rounded, so Top-K is compared where nothing is: weights on a grid, a radius of that grid, momentum
-   1/2, whose powers fit in the mantissa, and a number of workers that divides exactly. There the norm is max, whose D is exact too.
+   T7: Top-K of all entries and Rank-K of all triples are the identity. G_j + (M_j - G_j) is not M_j where it
+   is rounded, so Top-K is compared where nothing is: weights on a grid, a radius of that grid, momentum 1/2,
+   whose powers fit in the mantissa, and a number of workers that divides exactly. There the norm is max,
+   whose D is exact too.
 */
 static PetscErrorCode CheckWhole(void)
 {

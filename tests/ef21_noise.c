@@ -4,7 +4,9 @@ static char help[] = "Workers, steps and directions round with independent rando
 
 static const TestShape Shape[1] = {{"w", MUONLMOFROBENIUS, 80, 60, 0, PETSC_FALSE}};
 
-/* The same gradient at every worker, which does not depend on the weights, from step `from` on; zero before */
+/*
+   The same gradient at every worker, which does not depend on the weights, from step `from` on; zero before
+*/
 typedef struct {
   TestProblem problem;
   PetscInt    from;
@@ -34,7 +36,10 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The aggregate after the first step with a gradient, which is the mean of the rounded gradients, on every rank */
+/*
+   The aggregate after the first step with a gradient, which is the mean of the rounded gradients, on every
+   rank
+*/
 static PetscErrorCode Aggregate(PetscInt from, PetscInt seed, PetscReal rows[])
 {
   const TestCompression natural = {MUONCOMPRESSORNATURAL, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, 1};
@@ -70,8 +75,10 @@ int main(int argc, char **argv)
   PetscCall(PetscMalloc2(d, &a, d, &b));
   PetscCall(Aggregate(0, 0, a));
   /*
-     T12. x in (1, 2) becomes 2 with probability q = x - 1, else 1: variance v = q (1 - q), fourth central moment v (1 - 3 v). The mean of J such errors has variance v/J, and its square the variance
-     (v (1 - 3 v) + 3 (J - 1) v^2)/J^3 - v^2/J^2. Six standard deviations of a sum of thousands of bounded numbers are enough for any seed, and far from what J equal roundings would have.
+     T12. x in (1, 2) becomes 2 with probability q = x - 1, else 1: variance v = q (1 - q), fourth central
+     moment v (1 - 3 v). The mean of J such errors has variance v/J, and its square the variance (v (1 - 3 v)
+     + 3 (J - 1) v^2)/J^3 - v^2/J^2. Six standard deviations of a sum of thousands of bounded numbers are
+     enough for any seed, and far from what J equal roundings would have.
   */
   for (PetscInt e = 0; e < d; e++) {
     const PetscReal q = Entry(e) - 1, v = q * (1 - q), J = (PetscReal)size;
@@ -84,7 +91,10 @@ int main(int argc, char **argv)
   PetscCheck(PetscAbsReal(error - variance) <= 6 * PetscSqrtReal(spread), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T12: squared error of the mean of %d workers %g, expected %g +- %g", size, (double)error, (double)variance, (double)PetscSqrtReal(spread));
   PetscCheck(PetscAbsReal(mean) <= 6 * PetscSqrtReal(variance), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T12: error of the mean %g, expected 0 +- %g", (double)mean, (double)PetscSqrtReal(variance));
   PetscCheck(6 * PetscSqrtReal(spread) < variance / 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The test cannot tell one worker from two");
-  /* The same step and seed give the same numbers, another step or another seed as many equal ones as independent draws do: the sum of J coins agrees with another with the probability of Vandermonde's sum */
+  /*
+     The same step and seed give the same numbers, another step or another seed as many equal ones as
+     independent draws do: the sum of J coins agrees with another with the probability of Vandermonde's sum
+  */
   PetscCall(Aggregate(0, 0, b));
   PetscCheck(memcmp(a, b, (size_t)d * sizeof(*a)) == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The same step and seed draw differently");
   for (PetscInt k = 0; k < 2; k++) {

@@ -107,7 +107,10 @@ int main(int argc, char **argv)
     for (PetscInt k = 0; k < STEPS; k++) {
       const PetscReal scale = p.scale;
 
-      /* Two steps that fail: one worker cannot write its message, and all have written theirs when the loss of one is no number */
+      /*
+         Two steps that fail: one worker cannot write its message, and all have written theirs when the loss
+         of one is no number
+      */
       if (k % 2 == 1 && p.rank == p.size - 1) p.scale = (PetscReal)NAN;
       if (k % 2 == 1) PetscCall(Step(&p, MUON_DIVERGED_NANORINF));
       p.scale = scale;

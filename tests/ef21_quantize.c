@@ -42,7 +42,10 @@ int main(int argc, char **argv)
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetLoss(p.muon, k == 0 ? &first : &last));
   }
-  /* The losses of the ranks have minima of their own, which is why not all of it goes; without a step it would stay */
+  /*
+     The losses of the ranks have minima of their own, which is why not all of it goes; without a step it
+     would stay
+  */
   PetscCheck(last < (PetscReal)0.4 * first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The loss went from %g to %g", (double)first, (double)last);
   PetscCall(CheckLayer(&p, 0, 3, 64, MUON_COMPRESSOR_BLOCK_NORM_MAX));
   PetscCall(CheckLayer(&p, 1, 6, 32, MUON_COMPRESSOR_BLOCK_NORM_L2));

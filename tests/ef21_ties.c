@@ -83,7 +83,10 @@ int main(int argc, char **argv)
   for (PetscInt l = 0; l < 4; l++) {
     const PetscInt d = TestEntries(&Shapes[l]);
 
-    /* Few different numbers: weights in multiples of 1/2, optima in odd multiples of 1/8, so that nothing is zero */
+    /*
+       Few different numbers: weights in multiples of 1/2, optima in odd multiples of 1/8, so that nothing is
+       zero
+    */
     for (PetscInt e = 0; e < d; e++) {
       expected[l].W[e] = expected[l].X[e] = PetscFloorReal(3 * TestNumber(l, e, 0, 1)) / 2;
       for (PetscInt j = 0; j < p.size; j++) expected[l].B[j][e] = PetscFloorReal(3 * TestNumber(l, e, j, 7)) + (PetscReal)0.125;

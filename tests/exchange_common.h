@@ -1,5 +1,6 @@
 /*
-   Items and messages for the tests of exchanges: everything follows from numbers, so that every rank knows what any other one sends.
+   Items and messages for the tests of exchanges: everything follows from numbers, so that every rank knows
+   what any other one sends.
 */
 #pragma once
 

@@ -7,7 +7,10 @@ static char help[] = "Damages packets and records on the way, and sees the right
 #define NITEMS  5
 #define NRECORD 4 /* numbers */
 
-/* The damage: one bit of what comes from one sender in the next call of a kind, on one rank, in the receive buffer of MPI */
+/*
+   The damage: one bit of what comes from one sender in the next call of a kind, on one rank, in the receive
+   buffer of MPI
+*/
 static struct {
   PetscBool armed;
   enum {
@@ -22,7 +25,10 @@ static struct {
   PetscInt done;
 } damage;
 
-/* The damage to records: what becomes of that of one sender the next times, and the bits of the next votes that flip */
+/*
+   The damage to records: what becomes of that of one sender the next times, and the bits of the next votes
+   that flip
+*/
 static struct {
   enum {
     RECORD_FLIP,     /* one bit */
@@ -68,7 +74,10 @@ static PetscBool Forge(unsigned char *packet)
         MuonWireMessage first = message;
         uint64_t        rest  = MuonWireMessageBytes(&message);
 
-        /* A message of a header alone, then another with the bytes that are left, where there is one that fits */
+        /*
+           A message of a header alone, then another with the bytes that are left, where there is one that
+           fits
+        */
         first.bytes = 0;
         rest -= MuonWireMessageHeaderBytes(&first);
         message.bytes = rest - MuonWireMessageHeaderBytes(&first);
@@ -117,8 +126,9 @@ static PetscErrorCode CheckStatus(PetscInt *wrong, const char where[], int sende
 }
 
 /*
-   One way up and one down. The packets from a sender are damaged on the victim where damaged says so; poison is the status that the sender announces.
-   In the end all ranks agree on the worst status that any of them saw, as an optimizer does.
+   One way up and one down. The packets from a sender are damaged on the victim where damaged says so; poison
+   is the status that the sender announces. In the end all ranks agree on the worst status that any of them
+   saw, as an optimizer does.
 */
 static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down, int victim, int sender, PetscBool damaged, MuonStatus poison, PetscInt *wrong)
 {
@@ -192,7 +202,10 @@ static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether MPI hands a packet from sender to receiver: nothing goes down where every rank serves, and the root of a broadcast receives nothing */
+/*
+   Whether MPI hands a packet from sender to receiver: nothing goes down where every rank serves, and the root
+   of a broadcast receives nothing
+*/
 static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int receiver)
 {
   const PetscBool star = strcmp(((PetscObject)exchange)->type_name, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -206,8 +219,8 @@ static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int
 }
 
 /*
-   A packet that is another one than was sent, and valid: what it says is what a receiver takes, even from itself, so that nothing comes from a local copy.
-   With a message more than there are items it is corrupt.
+   A packet that is another one than was sent, and valid: what it says is what a receiver takes, even from
+   itself, so that nothing comes from a local copy. With a message more than there are items it is corrupt.
 */
 static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
 {
@@ -265,7 +278,10 @@ static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sender that is a step behind, a message that lies about its length, two messages where one is expected: the checksums are right and yet all of it is corrupt */
+/*
+   A sender that is a step behind, a message that lies about its length, two messages where one is expected:
+   the checksums are right and yet all of it is corrupt
+*/
 static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
 {
   const char *const    names[] = {"another step", "wrong length", "too many messages"};
@@ -311,7 +327,10 @@ static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An agreement with some damage on the victim: every rank has all the records, or none of them is told that it has */
+/*
+   An agreement with some damage on the victim: every rank has all the records, or none of them is told that
+   it has
+*/
 static PetscErrorCode Agree(MuonExchange exchange, PetscInt step, int victim, int kind, uint32_t which, int sender, int times, uint64_t vote, PetscInt *wrong)
 {
   double      record[NRECORD], all[4 * NRECORD];
@@ -339,7 +358,10 @@ static PetscErrorCode Agree(MuonExchange exchange, PetscInt step, int victim, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every bit of every record on every rank, once and for good; whole records; votes in which 31 bits flip; and a rank that is at another step */
+/*
+   Every bit of every record on every rank, once and for good; whole records; votes in which 31 bits flip; and
+   a rank that is at another step
+*/
 static PetscErrorCode CheckRecords(PetscInt *wrong)
 {
   MuonExchange exchange;

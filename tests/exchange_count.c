@@ -5,7 +5,8 @@ static char help[] = "Holds what an exchange hands to MPI to its formula, and wh
 #include "mpicount.h"
 
 /*
-   The formulas. A packet of messages of x bytes in all is 56 + x bytes, in whole units of 64; a rank that has no items sends none. Sizes are three copies of 8 bytes each.
+   The formulas. A packet of messages of x bytes in all is 56 + x bytes, in whole units of 64; a rank that has
+   no items sends none. Sizes are three copies of 8 bytes each.
 */
 static long long Packet(long long messages)
 {

@@ -185,7 +185,10 @@ int main(int argc, char **argv)
       wrong += owner[i] != (int)(before % size);
     }
 
-    /* Bucketed: the place in that order among the items of the shape; without shapes those of the cost and bytes */
+    /*
+       Bucketed: the place in that order among the items of the shape; without shapes those of the cost and
+       bytes
+    */
     for (int known = 0; known < 2; known++) {
       for (PetscInt i = 0; i < n; i++) {
         rows[i]    = 1 + (PetscInt)cost[i] % 2;
@@ -213,7 +216,10 @@ int main(int argc, char **argv)
   PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, MAXITEMS, names, cost, bytes, NULL, NULL, owner, &wrong));
   for (PetscInt i = 0; i < MAXITEMS; i++) wrong += owner[i] != (names[i][0] - 'a') % size;
 
-  /* The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would do */
+  /*
+     The bound is reached: 2J-1, 2J-1, 2J-2, 2J-2, ..., J+1, J+1, J, J, J take 4J-1 on J ranks, where 3J would
+     do
+  */
   if (size > 1 && 2 * size + 1 <= MAXITEMS) {
     for (PetscInt i = 0; i < 2 * size + 1; i++) cost[i] = i == 2 * size ? size : 2 * size - 1 - i / 2;
     PetscCall(GetOwners(MUONEXCHANGELAYERWISE, MUON_EXCHANGE_ASSIGNMENT_LPT, 2 * size + 1, names, cost, bytes, NULL, NULL, owner, &wrong));

@@ -147,7 +147,10 @@ static PetscErrorCode CheckMistakes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What does not fit: packets larger than was announced, and arrays that cannot be summed. All ranks fail alike, before anything moves */
+/*
+   What does not fit: packets larger than was announced, and arrays that cannot be summed. All ranks fail
+   alike, before anything moves
+*/
 static PetscErrorCode CheckSizes(void)
 {
   const PetscLogDouble cost[2] = {1, 1}, bytes[2] = {0, 0};
@@ -299,7 +302,10 @@ static PetscErrorCode CheckReuse(void)
       Check(status == MUON_STATUS_OK && MessageIs(t, owner, PETSC_TRUE, i, length, message) == PETSC_TRUE);
     }
   }
-  /* 2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the third or the first */
+  /*
+     2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the
+     third or the first
+  */
   PetscCall(MuonExchangeSetAssignment(exchange, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN));
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));

@@ -1,6 +1,7 @@
 /*
-   Files that are not what was written: each bit flipped, every length cut, lengths that lie behind checksums that agree, files of two runs, files that are gone, later versions. Each loads as the generation before or not at all, and
-   the reason names what is wrong.
+   Files that are not what was written: each bit flipped, every length cut, lengths that lie behind checksums
+   that agree, files of two runs, files that are gone, later versions. Each loads as the generation before or
+   not at all, and the reason names what is wrong.
 */
 #include "muonfilebits.h"
 #include "file_common.h"
@@ -49,7 +50,10 @@ static void Damage(Model *model, const char path[])
   Check(Load(model, &why, text) == 20, "%s, as it was: %s", path, text);
 }
 
-/* The checksums of header, data and index of a file, and of its manifest if it is not that, agree again. records is how many it has */
+/*
+   The checksums of header, data and index of a file, and of its manifest if it is not that, agree again.
+   records is how many it has
+*/
 static void Rectify(Model *model, const char path[])
 {
   ModelBytes    *file    = ModelFile(model, path);

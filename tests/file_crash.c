@@ -1,10 +1,13 @@
 /*
-   Crashes: a save is stopped before each of its calls, and what was not synchronized then is lost in every combination. What is left loads, and is the generation before or the one that was being written; once the save
-   has said so it is that one.
+   Crashes: a save is stopped before each of its calls, and what was not synchronized then is lost in every
+   combination. What is left loads, and is the generation before or the one that was being written; once the
+   save has said so it is that one.
 
-   Then the double crash: a run restarts from what is left, and crashes again while it saves, or everything but what it restarted from is deleted.
+   Then the double crash: a run restarts from what is left, and crashes again while it saves, or everything
+   but what it restarted from is deleted.
 
-   That this could find something is shown by file systems on which one kind of synchronizing does nothing: on each of them some crash loses a generation.
+   That this could find something is shown by file systems on which one kind of synchronizing does nothing: on
+   each of them some crash loses a generation.
 */
 #include "file_common.h"
 

@@ -1,6 +1,7 @@
 /*
-   Calls that fail: every one of a save, with each error, alone or with all that need space after it. The save says so, naming the file, leaves nothing of its own, and what was there loads. Writes that take a few bytes only are no
-   error. Then the lock: who is refused, and who is not.
+   Calls that fail: every one of a save, with each error, alone or with all that need space after it. The save
+   says so, naming the file, leaves nothing of its own, and what was there loads. Writes that take a few bytes
+   only are no error. Then the lock: who is refused, and who is not.
 */
 #include "file_common.h"
 
@@ -75,7 +76,9 @@ static void Locks(void)
   for (int take = 0; take < 2; take++) Check(Lock(&model, &b, take) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 1, run 0") != NULL, "%s", b.text);
   /* Let go of */
   Check(MuonFileFolderUnlock(&a) == MUON_FILE_OK && lock->length == 0 && Lock(&model, &b, 0) == MUON_FILE_OK && MuonFileFolderUnlock(&b) == MUON_FILE_OK, "%s", b.text);
-  /* Its process ended without letting go: on the same host it is taken, whatever process has that number now */
+  /*
+     Its process ended without letting go: on the same host it is taken, whatever process has that number now
+  */
   Check(Lock(&model, &a, 0) == MUON_FILE_OK && ModelClose(&model, a.locked) == 0 && lock->length > 0, "%s", a.text);
   Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
   model.process = 2;

@@ -1,7 +1,9 @@
 /*
-   A file system in memory that knows what a crash leaves. src/file/README.md says by which rules: what was synchronized stays; of the rest, each write, name and removal stays or does not, whatever the others do.
+   A file system in memory that knows what a crash leaves. src/file/README.md says by which rules: what was
+   synchronized stays; of the rest, each write, name and removal stays or does not, whatever the others do.
 
-   It is a table of calls for src/file. It counts the calls that change something, can stop for good at any of them, or have one of them fail, and cuts writes short.
+   It is a table of calls for src/file. It counts the calls that change something, can stop for good at any of
+   them, or have one of them fail, and cuts writes short.
 */
 #pragma once
 
@@ -248,7 +250,10 @@ static inline int ModelEmpty(void *ctx, int handle)
   return 0;
 }
 
-/* An effect becomes durable, or is what a crash left: how is 1 for all of it, 2 for the first half of a write, 3 for its length alone */
+/*
+   An effect becomes durable, or is what a crash left: how is 1 for all of it, 2 for the first half of a
+   write, 3 for its length alone
+*/
 static inline void ModelApply(Model *model, const ModelEffect *effect, int how)
 {
   ModelNode *node = &model->node[effect->node];
@@ -474,7 +479,10 @@ static inline int ModelWays(const ModelEffect *effect)
   return effect->kind == MODEL_WRITE ? 4 : 2;
 }
 
-/* What a crash leaves of a model, where effect e is left in way[e]: 0 not at all, else as ModelApply(). As a machine that has started again, with nothing pending */
+/*
+   What a crash leaves of a model, where effect e is left in way[e]: 0 not at all, else as ModelApply(). As a
+   machine that has started again, with nothing pending
+*/
 static inline void ModelCrash(const Model *model, const int way[], Model *after)
 {
   Model     *work = after;

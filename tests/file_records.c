@@ -1,6 +1,8 @@
 /*
-   Files of a real file system: matrices of several chunks, cut by rows over 3 ranks, in both orders and precisions, with gaps in memory and with pieces that are empty, read again as 1, 2, 4 and 5 ranks would cut them, in either
-   order; every entry is compared. Then what only a real system has: the lock of a process that was killed, a pipe in the place of a file, a folder that is no folder.
+   Files of a real file system: matrices of several chunks, cut by rows over 3 ranks, in both orders and
+   precisions, with gaps in memory and with pieces that are empty, read again as 1, 2, 4 and 5 ranks would cut
+   them, in either order; every entry is compared. Then what only a real system has: the lock of a process
+   that was killed, a pipe in the place of a file, a folder that is no folder.
 */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /*
-   A checkpoint of each version of the format is kept under tests/checkpoints and loads for ever. The files that this library writes for the same run are those of its own version, byte by byte.
+   A checkpoint of each version of the format is kept under tests/checkpoints and loads for ever. The files
+   that this library writes for the same run are those of its own version, byte by byte.
 
    Its argument is the folder; what it writes for the same run is in checkpoints/ beside it.
 */

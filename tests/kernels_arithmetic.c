@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   The kernels on arrays against loops that cannot be wrong, for sizes around those of stretches and blocks and with gaps between lines.
+   The kernels on arrays against loops that cannot be wrong, for sizes around those of stretches and blocks
+   and with gaps between lines.
 */
   #include "kernels_common.h"
 
@@ -70,7 +71,10 @@ static void REAL_NAME(CheckGaps)(const Array *A, size_t m, const char *what)
 /* Entry e in the order of memory */
   #define At(A, e) ((A).x[(e) % m + (e) / m * (A).ld])
 
-/* Every entry of Z is the number in double, rounded to REAL once or, where each of two products and their sum are rounded, up to eps of both. Two of the coefficients are powers of two, so that no product is rounded */
+/*
+   Every entry of Z is the number in double, rounded to REAL once or, where each of two products and their sum
+   are rounded, up to eps of both. Two of the coefficients are powers of two, so that no product is rounded
+*/
 static void REAL_NAME(CheckSums)(size_t m, size_t n, size_t gap, uint64_t *state)
 {
   static const double pairs[][2] = {{0.9, 0.1}, {-2, 0}, {1, 0}, {-2, 1}, {0.5, -0.25}, {0, 0.5}, {0.3, 0}};
@@ -89,7 +93,10 @@ static void REAL_NAME(CheckSums)(size_t m, size_t n, size_t gap, uint64_t *state
       if (kind == 0) KERNELS->Axpby(m, n, a, X.x, X.ld, b, Z.x, Z.ld);
       else KERNELS->AxpbyOther(m, n, a, other, X.ld, b, Z.x, Z.ld);
       for (size_t e = 0; e < m * n; e++) {
-        /* Of single entries the coefficients are rounded to single first, but where the other array has doubles */
+        /*
+           Of single entries the coefficients are rounded to single first, but where the other array has
+           doubles
+        */
         const double ra = kind == 0 ? (double)(REAL)a : a, rb = kind == 0 ? (double)(REAL)b : b, p = ra * (kind == 0 ? (double)At(X, e) : (double)other[e % m + e / m * X.ld]), q = rb * (double)At(Y, e);
         const double z = (double)At(Z, e);
 
@@ -100,7 +107,10 @@ static void REAL_NAME(CheckSums)(size_t m, size_t n, size_t gap, uint64_t *state
     }
   }
 
-  /* Momentum: also into the place of either, without a previous one, and with a gradient of the other precision */
+  /*
+     Momentum: also into the place of either, without a previous one, and with a gradient of the other
+     precision
+  */
   for (int way = 0; way < 5; way++) {
     const double previous = way == 3 ? 0 : 0.9, fresh = way == 3 ? 0.5 : 0.1;
     Array        M = REAL_NAME(Copy)(&X), G = REAL_NAME(Copy)(&Y), *to = way == 1 ? &G : way == 2 ? &M : &Z;
@@ -123,7 +133,10 @@ static void REAL_NAME(CheckSums)(size_t m, size_t n, size_t gap, uint64_t *state
   }
   KERNELS->MomentumOther(m, n, 0, NULL, 1, 0.5, other, X.ld, Z.x, Z.ld);
   for (size_t e = 0; e < m * n; e++) Check(At(Z, e) == (REAL)(0.5 * (double)other[e % m + e / m * X.ld]), "momentum of the other precision without a previous one");
-  /* Cautious: entries that the step moves away from zero do not decay; into the place of the step too; zeros, which may keep or decay alike */
+  /*
+     Cautious: entries that the step moves away from zero do not decay; into the place of the step too; zeros,
+     which may keep or decay alike
+  */
   for (int way = 0; way < 2 && m * n > 0; way++) {
     Array D = REAL_NAME(Copy)(&Y), *to = way == 1 ? &D : &Z;
 
@@ -220,7 +233,10 @@ static void REAL_NAME(CheckNorms)(size_t m, size_t n, size_t gap, uint64_t *stat
   free(Y.x);
 }
 
-/* Norms of any magnitude, what one look at the entries tells, and quotients: a norm that is a product by a power of two */
+/*
+   Norms of any magnitude, what one look at the entries tells, and quotients: a norm that is a product by a
+   power of two
+*/
 static void REAL_NAME(CheckScaled)(size_t m, size_t n, size_t gap, uint64_t *state)
 {
   const int most = IS_SINGLE ? 88 : 1000;
@@ -263,7 +279,10 @@ static void REAL_NAME(CheckScaled)(size_t m, size_t n, size_t gap, uint64_t *sta
   free(Z.x);
 }
 
-/* One step of Adam written down in double: some twenty roundings of numbers whose signs do not cancel but in x - r m */
+/*
+   One step of Adam written down in double: some twenty roundings of numbers whose signs do not cancel but in
+   x - r m
+*/
 static void REAL_NAME(CheckAdamW)(size_t m, size_t n, size_t gap, int nesterov, uint64_t *state)
 {
   const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-3, c1 = 0.19, c2 = 0.0975, rate = 0.01, keep = 0.999;

@@ -21,7 +21,10 @@
     } \
   } while (0)
 
-/* Which column of the table of kernels is tested: the host's, or that of the device where the program's first argument is device. Its kernels then copy what the test has on the host */
+/*
+   Which column of the table of kernels is tested: the host's, or that of the device where the program's first
+   argument is device. Its kernels then copy what the test has on the host
+*/
 static MuonMemory TestMemory = MUON_HOST;
 
 static inline void TestColumn(int argc, char **argv)

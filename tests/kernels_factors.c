@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   The kernels of matrices of few columns against what they are defined by: products, orthonormal columns of the same span, and the rotation that makes columns orthogonal, sorted by their lengths.
+   The kernels of matrices of few columns against what they are defined by: products, orthonormal columns of
+   the same span, and the rotation that makes columns orthogonal, sorted by their lengths.
 */
   #include "kernels_common.h"
 
@@ -73,7 +74,10 @@ static void REAL_NAME(CheckMultiply)(size_t m, size_t n, size_t k, uint64_t *sta
   }
 }
 
-/* Columns of length 1 and orthogonal, so many roundings away, also where the matrix has not as many directions; what it had is in their span */
+/*
+   Columns of length 1 and orthogonal, so many roundings away, also where the matrix has not as many
+   directions; what it had is in their span
+*/
 static void REAL_NAME(CheckOrthonormalize)(size_t m, size_t l, int deficient, uint64_t *state)
 {
   const double tolerance = 10 * (double)m * REAL_EPSILON;

@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   The kernel LineLength against sums in long double and lengths that are known, MuonKernelSelectLines() against a sort, strides of the kernel Natural against the codes of all entries.
+   The kernel LineLength against sums in long double and lengths that are known, MuonKernelSelectLines()
+   against a sort, strides of the kernel Natural against the codes of all entries.
 */
   #include "kernels_common.h"
   #include <limits.h>

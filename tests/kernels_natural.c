@@ -1,7 +1,8 @@
 #if !defined(REAL)
 /*
-   Natural compression against its definition: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's random fraction of 23 bits reaches (2^(a+1) - |x|) / 2^a.
-   The mean and the variance over many random numbers are those of the theory.
+   Natural compression against its definition: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's
+   random fraction of 23 bits reaches (2^(a+1) - |x|) / 2^a. The mean and the variance over many random
+   numbers are those of the theory.
 */
   #include "kernels_common.h"
 
@@ -66,7 +67,9 @@ static void REAL_NAME(CheckCodes)(size_t entries, uint64_t first, const MuonKern
     Check((double)values[i] == expected && (double)MuonKernelNaturalValue(codes[i]) == expected, "%.9g gave %g, expected %g", (double)x[i], (double)values[i], expected);
   }
 
-  /* One fraction for all: a half goes to the nearest power, up from the middle, and none drops the mantissa */
+  /*
+     One fraction for all: a half goes to the nearest power, up from the middle, and none drops the mantissa
+  */
   for (int half = 0; half < 2; half++) {
     const uint32_t addend = half ? MUON_KERNEL_HALF : 0;
 
@@ -127,8 +130,9 @@ static void REAL_NAME(CheckCodes)(size_t entries, uint64_t first, const MuonKern
 }
 
 /*
-   x rounds to 2^a with probability 1 - p and to 2^(a+1) with probability p = (|x| - 2^a) / 2^a: mean |x|, variance s^2 = (|x| - 2^a)(2^(a+1) - |x|). Over N independent numbers the mean lies
-   within 6 s / sqrt(N), but for a chance of 2e-9
+   x rounds to 2^a with probability 1 - p and to 2^(a+1) with probability p = (|x| - 2^a) / 2^a: mean |x|,
+   variance s^2 = (|x| - 2^a)(2^(a+1) - |x|). Over N independent numbers the mean lies within 6 s / sqrt(N),
+   but for a chance of 2e-9
 */
 static void REAL_NAME(CheckStatistics)(double x, const MuonKernelStream *stream)
 {

@@ -1,5 +1,8 @@
 #if !defined(REAL)
-/* Norms of any magnitude, what one look at the entries tells, and the small operations of the polar kernels in both precisions */
+/*
+   Norms of any magnitude, what one look at the entries tells, and the small operations of the polar kernels
+   in both precisions
+*/
   #include "kernels_common.h"
   #include "muonpolarkernels.h"
   #include "muonpolarreal.h"
@@ -56,7 +59,10 @@ static void REAL_NAME(Check)(uint64_t *state)
       const MuonKernelReal *real = kinds[k];
       double                Y[ROWS * COLUMNS], sums[COLUMNS], d[ROWS], A[COLUMNS * COLUMNS], sum = 0;
 
-      /* Divided by the norm in double, then rounded: an entry of any magnitude arrives with the roundoff of the kernel, and goes back */
+      /*
+         Divided by the norm in double, then rounded: an entry of any magnitude arrives with the roundoff of
+         the kernel, and goes back
+      */
       real->load(ROWS, COLUMNS, precision, X, LD, norm, exponent, Y, ROWS);
       for (size_t j = 0; j < COLUMNS; j++) {
         for (size_t i = 0; i < ROWS; i++) {

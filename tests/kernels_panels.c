@@ -1,7 +1,8 @@
 #if !defined(REAL)
 /*
-   Products in panels are the products: with entries that are small integers every sum is exact, whatever its order, and so is the product that the BLAS makes in one piece. Whoever looks in between is called often enough,
-   and changes no bit.
+   Products in panels are the products: with entries that are small integers every sum is exact, whatever its
+   order, and so is the product that the BLAS makes in one piece. Whoever looks in between is called often
+   enough, and changes no bit.
 */
   #include <muonpanels.h>
   #include <stdio.h>
@@ -28,7 +29,10 @@ static void Look(void *ctx)
   looks++;
 }
 
-/* Panels have at most 2^28 operations, or 256 x 256 x 1100 where a side is long, and somebody looks at the first end of one after 2^27: at least once in the sum of both */
+/*
+   Panels have at most 2^28 operations, or 256 x 256 x 1100 where a side is long, and somebody looks at the
+   first end of one after 2^27: at least once in the sum of both
+*/
 static void CheckLooks(double flops, int line)
 {
   Check((double)looks >= flops / (134217728.0 + 402653184.0) - 1 && (double)looks <= flops / 134217728.0, "%ld looks in %g operations, from line %d", looks, flops, line);

@@ -1,6 +1,6 @@
 /*
-   Philox4x32-10 against the vectors that its authors published (Random123), and the layout of the streams against single blocks.
-   tests/oracle/philox.py computes the same streams a second time.
+   Philox4x32-10 against the vectors that its authors published (Random123), and the layout of the streams
+   against single blocks. tests/oracle/philox.py computes the same streams a second time.
 */
 #include "kernels_common.h"
 

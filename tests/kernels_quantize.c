@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   Quantization against its definition, written down a second time: norms, levels that never exceed the last one, one random word an entry, and codes in as few bits as they need.
+   Quantization against its definition, written down a second time: norms, levels that never exceed the last
+   one, one random word an entry, and codes in as few bits as they need.
 */
   #include "kernels_common.h"
   #include <petscmuon/private/muonwire.h>
@@ -13,7 +14,10 @@ static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
   return word;
 }
 
-/* Codes of a byte each fill as many bits as they need, in the order of a stream of bits, and nothing is written behind them */
+/*
+   Codes of a byte each fill as many bits as they need, in the order of a stream of bits, and nothing is
+   written behind them
+*/
 static void CheckPacking(uint64_t *state)
 {
   unsigned char codes[200], back[201], packed[201];

@@ -78,7 +78,10 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
     }
   }
 
-  /* B = a Y Y^T + b B. A sum of l products in the precision of the sums is off by at most l of its roundoffs, times the sum of the absolute values */
+  /*
+     B = a Y Y^T + b B. A sum of l products in the precision of the sums is off by at most l of its roundoffs,
+     times the sum of the absolute values
+  */
   real->gram(left, s, l, a, Y, ld, b, B);
   for (size_t j = 0; j < s; j++) {
     for (size_t i = j; i < s; i++) {
@@ -121,7 +124,10 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
   }
   for (size_t i = 0; i < ld * columns; i++) PetscCheck(i % ld < ld - pad || PetscIsNanReal((PetscReal)Get(real, Z, i)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s multiply wrote padding", real->name);
 
-  /* Two that commute, A and c I + A A for instance: here multiples of each other, A and its double. C = a A 2A + b C */
+  /*
+     Two that commute, A and c I + A A for instance: here multiples of each other, A and its double. C = a A
+     2A + b C
+  */
   if (l == s) {
     void *C, *D;
 
@@ -153,7 +159,10 @@ static PetscErrorCode Check(const MuonKernelReal *real, int left, size_t s, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of either precision and of sizes that the other one cannot hold, divided and brought back; padding stays */
+/*
+   Entries of either precision and of sizes that the other one cannot hold, divided and brought back; padding
+   stays
+*/
 static PetscErrorCode CheckMove(const MuonKernelReal *real, MuonPrecision precision, size_t m, size_t n, size_t pad)
 {
   const size_t ld       = m + pad;

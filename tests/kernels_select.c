@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   The kernels Top and TopRounded against a full sort by (-|x|, number), on arrays around the sizes of words, stretches and samples, with gaps and without, and on data that a sample knows nothing of.
+   The kernels Top and TopRounded against a full sort by (-|x|, number), on arrays around the sizes of words,
+   stretches and samples, with gaps and without, and on data that a sample knows nothing of.
 */
   #include "kernels_common.h"
 

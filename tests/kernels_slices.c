@@ -1,5 +1,6 @@
 /*
-   Norms of slices and the matrices made of them, in both precisions: lines and what crosses them are the same to the last bit, both are what long double and the simplest loops say, and padding is left alone.
+   Norms of slices and the matrices made of them, in both precisions: lines and what crosses them are the same
+   to the last bit, both are what long double and the simplest loops say, and padding is left alone.
 */
 #include "kernels_common.h"
 #include "muonlmokernels.h"

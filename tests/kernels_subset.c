@@ -1,5 +1,6 @@
 /*
-   MuonKernelSubset(): sets of the right size, all of them equally often, and those that tests/oracle/subset.py finds.
+   MuonKernelSubset(): sets of the right size, all of them equally often, and those that
+   tests/oracle/subset.py finds.
 */
 #include "kernels_common.h"
 
@@ -29,7 +30,10 @@ static void CheckSize(size_t entries, size_t count, uint64_t seed)
   free(again);
 }
 
-/* A sum of chi-square with that many degrees of freedom is outside of this with a probability of 2 exp(-20) (Laurent and Massart, 2000, lemma 1) */
+/*
+   A sum of chi-square with that many degrees of freedom is outside of this with a probability of 2 exp(-20)
+   (Laurent and Massart, 2000, lemma 1)
+*/
 static void CheckChiSquare(double sum, double freedom, const char what[])
 {
   const double x = 20;

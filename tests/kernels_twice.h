@@ -1,6 +1,7 @@
 /*
-   Includes TEST_FILE, which is the test itself, once for each precision: REAL is the type of an entry there, OTHER that of the other, IS_SINGLE tells which it is, REAL_NAME(name) is the name of a
-   function, and KERNELS the column of the table of kernels that is tested.
+   Includes TEST_FILE, which is the test itself, once for each precision: REAL is the type of an entry there,
+   OTHER that of the other, IS_SINGLE tells which it is, REAL_NAME(name) is the name of a function, and
+   KERNELS the column of the table of kernels that is tested.
 */
 #pragma once
 

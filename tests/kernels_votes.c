@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   Majority votes against counting vote by vote: 1 to 16, 128 and 300 voters, by planes, by sums, along every shape of a tree; bits copied to and from every place; and what a majority does to weights.
+   Majority votes against counting vote by vote: 1 to 16, 128 and 300 voters, by planes, by sums, along every
+   shape of a tree; bits copied to and from every place; and what a majority does to weights.
 */
   #include "kernels_common.h"
 

@@ -1,5 +1,6 @@
 /*
-   Zolotarev's coefficients against theta functions, another way to the same numbers, and against what defines them, that the error alternates; inverses and products of matrices against themselves.
+   Zolotarev's coefficients against theta functions, another way to the same numbers, and against what defines
+   them, that the error alternates; inverses and products of matrices against themselves.
 */
 #include "kernels_common.h"
 #include "muonpolarzolotarev.h"
@@ -20,7 +21,10 @@ static long double Mean(long double complement)
   return a;
 }
 
-/* c_i = - l^2 sn^2 of an imaginary argument for the modulus l, a quotient of theta functions whose series converge at once where l is small */
+/*
+   c_i = - l^2 sn^2 of an imaginary argument for the modulus l, a quotient of theta functions whose series
+   converge at once where l is small
+*/
 static long double Node(int r, long double l, int i)
 {
   /* K'(l) belongs to the modulus whose complement is l */
@@ -73,7 +77,10 @@ static void CheckCoefficients(int r, double l)
   Check(z.poles == r && fabsl(z.scale - scale) <= tolerance * scale, "r %d l %g: scale %.17g, by theta functions %.17Lg", r, l, z.scale, scale);
   Check(fabsl(z.lowest - Value(&z, (long double)l)) <= 1e-13L, "r %d l %g: smallest value %.17g, at l %.17Lg", r, l, z.lowest, Value(&z, (long double)l));
 
-  /* The error of the best approximation reaches its largest value 2r + 2 times with changing sign; where it is too small to be seen there is nothing to count */
+  /*
+     The error of the best approximation reaches its largest value 2r + 2 times with changing sign; where it
+     is too small to be seen there is nothing to count
+  */
   if (1 - z.lowest < 1e-9) return;
   for (int k = 0; k <= 8000; k++) {
     const long double x = powl((long double)l, 1 - k / 8000.0L), y = Value(&z, x), depth = (1 - y) / (1 - z.lowest);
@@ -117,7 +124,10 @@ static void CheckNest(double l)
     for (int k = 0; k <= 1000; k++) {
       const long double x = powl((long double)l, 1.2L - 1.2L * k / 1000), y = Value(&z, x);
 
-      /* The inner function is right to some units, and the outer one no steeper than 1/l_1 = 1/first.lowest relative to its value */
+      /*
+         The inner function is right to some units, and the outer one no steeper than 1/l_1 = 1/first.lowest
+         relative to its value
+      */
       Check(fabsl(Value(&second, Value(&first, x)) - y) <= 1e-13L * y, "r %d l %g: %.17Lg at %Lg, nested %.17Lg", r, l, y, x, Value(&second, Value(&first, x)));
     }
   }
@@ -143,7 +153,10 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
   char        *strip = (char *)Allocate(s * MuonKernelInverseStrip(s) * size), *packed = (char *)Allocate((s * (s + 1) / 2 + 1) * size);
   double      *Y = (double *)Allocate(s * s * sizeof(double)), *R = (double *)Allocate(s * s * sizeof(double)), *rows = (double *)Allocate(s * sizeof(double)), most = 0, squares = 0, bound;
 
-  /* R = Y Y^T / (4 s), whose eigenvalues are below 1.3 or so, rounded to the precision; NaN above the diagonal shows who reads there */
+  /*
+     R = Y Y^T / (4 s), whose eigenvalues are below 1.3 or so, rounded to the precision; NaN above the
+     diagonal shows who reads there
+  */
   for (size_t k = 0; k < s * s; k++) Y[k] = NextNormal(state);
   for (size_t j = 0; j < s; j++) {
     for (size_t i = j; i < s; i++) {

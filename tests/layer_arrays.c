@@ -66,7 +66,10 @@ static PetscErrorCode CheckGaps(const MuonArray *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between 1/2 and 3/2 in size, of one sign for each entry: nothing cancels in the moments. Numbers of both precisions */
+/*
+   Between 1/2 and 3/2 in size, of one sign for each entry: nothing cancels in the moments. Numbers of both
+   precisions
+*/
 static double Gradient(size_t i, size_t j, PetscInt step)
 {
   const unsigned int mix = (unsigned int)(i * 2654435761u + j * 40503u + (unsigned int)step * 97u) >> 5;
@@ -111,7 +114,9 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOTyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The steps of lmo, block by block: the largest entry of a vector is in no norm here, so that no tie decides */
+/*
+   The steps of lmo, block by block: the largest entry of a vector is in no norm here, so that no tie decides
+*/
 static double Direction(MuonLMOType norm, const MuonArray *G, size_t i, size_t j, size_t i0, size_t j0, size_t m, size_t n, double *factor, double *dual)
 {
   double squares = 0;
@@ -207,7 +212,10 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
           move = Direction(norm, &G.array, i, j, i0, j0, m, n, &factor, &dual);
           move *= Rate * Scale * factor;
           if (i == i0 && j == j0) expected += dual;
-          /* A sum of at most TALL WIDE squares, its root and a quotient; the factor of the shape is a PetscReal */
+          /*
+             A sum of at most TALL WIDE squares, its root and a quotient; the factor of the shape is a
+             PetscReal
+          */
           allowed = ((double)(TALL * WIDE) * es + 4 * PETSC_MACHINE_EPSILON) * fabs(move);
         } else {
           double top;
@@ -217,7 +225,10 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
           top          = strcmp(rule, MUONLAYERNADAMW) == 0 ? Beta[0] * mean[i][j] + (1 - Beta[0]) * g : mean[i][j];
           move         = -Rate * Scale * (top / (1 - power[0])) / (sqrt(square[i][j] / (1 - power[1])) + (double)epsilon);
           keep         = 1 - Rate * Scale * Decay;
-          /* At most four roundings a step in each moment, none of which cancels, and ten in what is made of them */
+          /*
+             At most four roundings a step in each moment, none of which cancels, and ten in what is made of
+             them
+          */
           allowed = (8.0 * (double)(s + 1) + 10) * es * fabs(move);
         }
         allowed += 3 * ew * (fabs(keep * old) + fabs(move));

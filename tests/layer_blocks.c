@@ -8,7 +8,10 @@ static char help[] = "A layer that is cut into blocks takes the steps of one lay
 #define LAYERS   5
 #define MAXPARTS 20
 
-/* Sizes of a row of blocks and of a column of them; none is a layer that is not cut, one size that is repeated are equal blocks by their number */
+/*
+   Sizes of a row of blocks and of a column of them; none is a layer that is not cut, one size that is
+   repeated are equal blocks by their number
+*/
 typedef struct {
   const char *name;
   PetscInt    m, n, gap, nrows, ncolumns, rows[4], columns[4];
@@ -79,7 +82,10 @@ static PetscErrorCode PartRestoreArray(Part *part, PetscBool gradient, PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The gradient of 1/2 sum H (W - B)^2, with what each step adds to it; a fifth of the entries of one layer have none */
+/*
+   The gradient of 1/2 sum H (W - B)^2, with what each step adds to it; a fifth of the entries of one layer
+   have none
+*/
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   Problem *p = (Problem *)ctx;
@@ -343,7 +349,10 @@ static PetscErrorCode CheckNorms(Problem *a, Problem *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is forged in the first group of the next packet that comes in a direction: its own header, or that of its first part; checksums then fit */
+/*
+   What is forged in the first group of the next packet that comes in a direction: its own header, or that of
+   its first part; checksums then fit
+*/
 static struct {
   PetscBool armed;
   uint32_t  direction;

@@ -2,7 +2,10 @@ static char help[] = "How the shape of a layer enters its radius, for every norm
 
 #include <petscmuon.h>
 
-/* The shape factors of an 8 x 2 layer, in the order of MuonShapeFactor; norms without a line have 1 in all columns */
+/*
+   The shape factors of an 8 x 2 layer, in the order of MuonShapeFactor; norms without a line have 1 in all
+   columns
+*/
 typedef struct {
   MuonLMOType norm;
   double      factor[4];

@@ -89,7 +89,10 @@ static PetscErrorCode GetGivenGradient(TestProblem *p, PetscInt l, PetscReal row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No gradient is one of zeros, at some ranks or at all. Without a routine for the gradients, q in the caller's own matrices */
+/*
+   No gradient is one of zeros, at some ranks or at all. Without a routine for the gradients, q in the
+   caller's own matrices
+*/
 static PetscErrorCode CheckMissing(const Way *way)
 {
   TestProblem p, q;
@@ -129,7 +132,10 @@ static PetscErrorCode CheckMissing(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers 3 and up frozen is the same as only having the layers below, in weights and in every count of bits and bytes */
+/*
+   Layers 3 and up frozen is the same as only having the layers below, in weights and in every count of bits
+   and bytes
+*/
 static PetscErrorCode CheckFrozen(const Way *way)
 {
   TestProblem p, q;
@@ -196,7 +202,10 @@ static PetscErrorCode CheckAllFrozen(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a reset, at the first weights, the same run has the same bits; without the reset it has not. The moments of rules are forgotten too */
+/*
+   After a reset, at the first weights, the same run has the same bits; without the reset it has not. The
+   moments of rules are forgotten too
+*/
 static PetscErrorCode CheckReset(const Way *way)
 {
   TestProblem p, q;
@@ -229,7 +238,10 @@ static PetscErrorCode CheckReset(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New weights are the servers' at once, and the next step begins from them: max and Frobenius layers move by their radius, in the norm */
+/*
+   New weights are the servers' at once, and the next step begins from them: max and Frobenius layers move by
+   their radius, in the norm
+*/
 static PetscErrorCode CheckWeightsChanged(const Way *way)
 {
   const PetscReal t = (PetscReal)0.02;

@@ -67,11 +67,16 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
           top     = l == 1 ? b1[l] * m[l][e] + (1 - b1[l]) * g : m[l][e];
           X[l][e] = (1 - rate * decay) * X[l][e] - rate * (top / (1 - PetscPowReal(b1[l], (PetscReal)(s + 1)))) / (PetscSqrtReal(v[l][e] / (1 - PetscPowReal(b2[l], (PetscReal)(s + 1)))) + epsilon);
         }
-        /* Each moment has a few relative roundings a step, which do not cancel; 1 - b^t has an error of t b^t units and is at least 1/20. A step is at most 2.5 rates long */
+        /*
+           Each moment has a few relative roundings a step, which do not cancel; 1 - b^t has an error of t b^t
+           units and is at least 1/20. A step is at most 2.5 rates long
+        */
         allowed = (PetscReal)(s + 1) * PETSC_MACHINE_EPSILON * (rate * 3 * (PetscReal)(3 * s + 60 + p.size) + 4 * (1 + (PetscReal)(s + 1) * 3 * rate));
         PetscCheck(PetscAbsReal(rows[e] - X[l][e]) <= allowed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: rule %s, step %" PetscInt_FMT ", entry %" PetscInt_FMT ": %.17g, expected %.17g", type, exchangetype, Rules[l], s, e, (double)rows[e],
                    (double)X[l][e]);
-        /* Whatever the gradient, the first step of AdamW is one learning rate long, that of NAdamW 1 + beta_1 */
+        /*
+           Whatever the gradient, the first step of AdamW is one learning rate long, that of NAdamW 1 + beta_1
+        */
         if (s == 0 && l < 2) {
           const PetscReal step = rate * (l == 0 ? 1 : 1 + b1[l]) * (g > 0 ? 1 : -1);
 

@@ -51,7 +51,10 @@ int main(int argc, char **argv)
         if (variant != TEST_MAT && (t + (int)k + kind) % (TEST_VARIANTS - 1) != variant - 1) continue;
         TestMatrix(m, n, kind, A);
         for (int i = 0; i < mn && TestPrecision(variant) == MUON_SINGLE; i++) A[i] = (double)(float)A[i];
-        /* An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of the matrix as it then is */
+        /*
+           An exact zero, so that sign(0) is seen, and a column and a row of them; rank and norms are those of
+           the matrix as it then is
+        */
         if (singular == 0 && mn > 1) A[mn / 2] = 0.0;
         if (singular == 0 && m > 10) {
           for (int i = 0; i < m; i++) A[i + m] = 0.0;
@@ -73,7 +76,10 @@ int main(int argc, char **argv)
         PetscCheck(TestDistance(mn, A, D) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the input was changed", name, testspectra[kind], m, n);
         PetscCall(TestInputGet(&H, D));
 
-        /* Entries of D are at most 1 and a few roundings off: their products with A are eps of the absolute sum off, times what sums of mn terms add; LAPACK's factors add (m + n) eps s sigma_1 */
+        /*
+           Entries of D are at most 1 and a few roundings off: their products with A are eps of the absolute
+           sum off, times what sums of mn terms add; LAPACK's factors add (m + n) eps s sigma_1
+        */
         bound = eps * (singular ? 8.0 * (m + n) * PetscMin(m, n) * TestNormOf(&testnorms[0], 0, m, n, A) : 4.0 * truth) + eps * mn * sum * (TestPrecision(variant) == MUON_SINGLE ? 0.1 : 1.0);
         value = TestDot(mn, A, D);
         size  = TestNormOf(norm, 0, m, n, D);

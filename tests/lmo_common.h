@@ -1,5 +1,6 @@
 /*
-   The norms of the library by their definitions, in double: what the tests of the oracles compare with. A type that is in MuonLMOList and not here is an error.
+   The norms of the library by their definitions, in double: what the tests of the oracles compare with. A
+   type that is in MuonLMOList and not here is an error.
 */
 #pragma once
 
@@ -123,7 +124,10 @@ static PETSC_UNUSED PetscErrorCode TestNormSet(const TestNorm *norm, MuonLMO lmo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix on one rank as the oracles may get it: a Mat, or an array of either precision and order, with padding that is NaN */
+/*
+   A matrix on one rank as the oracles may get it: a Mat, or an array of either precision and order, with
+   padding that is NaN
+*/
 typedef struct {
   int        variant;
   Mat        mat;

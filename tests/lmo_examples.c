@@ -29,7 +29,10 @@ static PetscErrorCode Expect(const char what[], MuonLMO lmo, int m, int n, const
 /* Column-major, as everything here: A = [[3,0],[4,0],[0,2]] of section 8, with singular values 5 and 2 */
 static const double A[6] = {3, 4, 0, 0, 0, 2};
 
-/* The minimizer, its value and the norm, and the same where every entry is as small or as large as numbers get */
+/*
+   The minimizer, its value and the norm, and the same where every entry is as small or as large as numbers
+   get
+*/
 static PetscErrorCode ExpectScaled(const char what[], MuonLMO lmo, const double *expected, double dual, double norm, double bound)
 {
   const int extremes[2] = {PetscDefined(USE_REAL_SINGLE) ? -125 : -1020, PetscDefined(USE_REAL_SINGLE) ? 120 : 1015};
@@ -49,12 +52,21 @@ static PetscErrorCode Examples(MuonLMO lmo)
   const double eps = PETSC_MACHINE_EPSILON, root = sqrt(29.0);
   const double max[6] = {-1, -1, 0, 0, 0, -1}, l1[6] = {0, -1, 0, 0, 0, 0}, colsum[6] = {0, -1, 0, 0, 0, -1}, column[6] = {-0.6, -0.8, 0, 0, 0, -1}, l21[6] = {-0.6, -0.8, 0, 0, 0, 0};
   const double frobenius[6] = {-3 / root, -4 / root, 0, 0, 0, -2 / root};
-  /* mixed with p = 3 and q = 3/2: p* = 3/2, q* = 3; c = ((27^(1/2) + 64^(1/2))^(2/3), 2), C = (c_0^3 + 8)^(1/3); weights (c/C)^2, entries (g/c)^(1/2) */
+  /*
+     mixed with p = 3 and q = 3/2: p* = 3/2, q* = 3; c = ((27^(1/2) + 64^(1/2))^(2/3), 2), C = (c_0^3 +
+     8)^(1/3); weights (c/C)^2, entries (g/c)^(1/2)
+  */
   const double c = pow(sqrt(27.0) + 8.0, 2.0 / 3.0), C = cbrt(c * c * c + 8.0), d0 = (c / C) * (c / C), d1 = (2 / C) * (2 / C);
   const double mixed[6] = {-d0 * sqrt(3 / c), -d0 * sqrt(4 / c), 0, 0, 0, -d1};
-  /* p = 1000 and q = 1 to some: columns are nearly signs over 2^(1/1000), the first has c = (3^(p*) + 4^(p*))^(1/p*) with p* = 1000/999 */
+  /*
+     p = 1000 and q = 1 to some: columns are nearly signs over 2^(1/1000), the first has c = (3^(p*) +
+     4^(p*))^(1/p*) with p* = 1000/999
+  */
   const double p = 1000.0 / 999.0, big = pow(pow(3, p) + pow(4, p), 1 / p), high[6] = {-pow(3 / big, 1.0 / 999.0), -pow(4 / big, 1.0 / 999.0), 0, 0, 0, 0};
-  /* Schatten with p = 3: p* = 3/2, weights (sigma/C)^(1/2) with C = (5^(3/2) + 2^(3/2))^(2/3); the left vectors are (0.6, 0.8, 0) and (0, 0, 1) */
+  /*
+     Schatten with p = 3: p* = 3/2, weights (sigma/C)^(1/2) with C = (5^(3/2) + 2^(3/2))^(2/3); the left
+     vectors are (0.6, 0.8, 0) and (0, 0, 1)
+  */
   const double S = pow(pow(5, 1.5) + pow(2, 1.5), 2.0 / 3.0), w = sqrt(5 / S), schatten[6] = {-0.6 * w, -0.8 * w, 0, 0, 0, -sqrt(2 / S)};
 
   PetscFunctionBeginUser;
@@ -94,7 +106,10 @@ static PetscErrorCode Ranges(MuonLMO lmo)
 {
   const double eps = PETSC_MACHINE_EPSILON;
   const int    e = PetscDefined(USE_REAL_SINGLE) ? 100 : 1000, low = PetscDefined(USE_REAL_SINGLE) ? -140 : -1060;
-  /* [[3 2^e, 4 2^e], [3 2^-e, 4 2^-e], [0, 0]] and its transpose, which is 2 x 3; 2^low is denormal, where nothing is left of its square */
+  /*
+     [[3 2^e, 4 2^e], [3 2^-e, 4 2^-e], [0, 0]] and its transpose, which is 2 x 3; 2^low is denormal, where
+     nothing is left of its square
+  */
   const double rows[6] = {ldexp(3, e), ldexp(3, -e), 0, ldexp(4, e), ldexp(4, -e), 0}, columns[6] = {ldexp(3, e), ldexp(4, e), ldexp(3, -e), ldexp(4, -e), 0, 0};
   const double rowed[6] = {-0.6, -0.6, 0, -0.8, -0.8, 0}, columned[6] = {-0.6, -0.8, -0.6, -0.8, 0, 0}, first[6] = {-0.6, -0.8, 0, 0, 0, 0};
   const double tiny[6] = {ldexp(3, low), ldexp(4, low), 0, 0, 0, 0};
@@ -113,7 +128,10 @@ static PetscErrorCode Ranges(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A dual norm that no number holds: the minimizer is what it is, the norm and the sharp operator have a status */
+/*
+   A dual norm that no number holds: the minimizer is what it is, the norm and the sharp operator have a
+   status
+*/
 static PetscErrorCode Overflow(MuonLMO lmo)
 {
   const int    e    = PetscDefined(USE_REAL_SINGLE) ? 125 : 1021;
@@ -141,7 +159,10 @@ static PetscErrorCode Overflow(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of equals the first in the order of the memory, in the matrix for a single entry, in the row or the column for one of each */
+/*
+   Of equals the first in the order of the memory, in the matrix for a single entry, in the row or the column
+   for one of each
+*/
 static PetscErrorCode Ties(MuonLMO lmo)
 {
   /* [[1, -2, 0], [2, 2, 0], [-2, 1, 0]] */
@@ -167,7 +188,10 @@ static PetscErrorCode Ties(MuonLMO lmo)
   PetscCall(Expect("mixed 2, 1 with ties", lmo, 3, 3, T, l21, 3.0, 6.0, 4.0 * PETSC_MACHINE_EPSILON));
   PetscCall(MuonLMOMixedSetExponents(lmo, PETSC_INFINITY, 1.0));
   PetscCall(Expect("mixed inf, 1 with ties", lmo, 3, 3, T, signs, 5.0, 4.0, 0.0));
-  /* An exponent one rounding above 1 is not 1: the conjugate is 2^52 or so, and the largest of unequal entries alone is left */
+  /*
+     An exponent one rounding above 1 is not 1: the conjugate is 2^52 or so, and the largest of unequal
+     entries alone is left
+  */
   PetscCall(MuonLMOMixedSetExponents(lmo, (PetscReal)(1.0 + PETSC_MACHINE_EPSILON), 1.0));
   PetscCall(Expect("mixed near 1, 1", lmo, 3, 2, A, first, 4.0, 9.0, 16.0 * PETSC_MACHINE_EPSILON));
   /* and one whose conjugate rounds to 1 is infinity */

@@ -86,7 +86,10 @@ static PetscErrorCode ValidateCopy(MuonLMO lmo, const MuonArray *shape, size_t b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = a X + b D by the message, and by the whole D. Y may have the other precision: D is exact in double, and rounded in single before anything else */
+/*
+   Y = a X + b D by the message, and by the whole D. Y may have the other precision: D is exact in double, and
+   rounded in single before anything else
+*/
 static PetscErrorCode CheckDecode(MuonLMO lmo, int variant, int m, int n, const double *D, size_t bytes, const unsigned char message[], const char what[])
 {
   const double factors[][2] = {{1.0, -0.3}, {1.0, 1.0}, {1.0, 0.0}, {0.875, 1e-3}, {0.0, 2.0}};
@@ -192,7 +195,9 @@ static PetscErrorCode CheckMessage(const char norm[], int variant, int m, int n,
   TestCheck(valid == PETSC_TRUE, "%s: a good message is refused", what);
   TestCheck(memcmp(&cost, &again, sizeof(cost)) == 0, "%s: the receiver finds the costs %g %g %g", what, again.paper, again.encoded, again.entropy);
 
-  /* D itself, with factors that take each way through a sum, for the precision of the step and for the other */
+  /*
+     D itself, with factors that take each way through a sum, for the precision of the step and for the other
+  */
   PetscCall(MuonLMOApplyMatrix(other, &G.matrix, &D.matrix));
   PetscCall(TestInputGet(&D, d));
   PetscCall(MuonLMOGetLastDual(lmo, &dual[0]));
@@ -352,7 +357,10 @@ static PetscErrorCode CheckZeroEntry(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No message, and no harm, where entries are not finite; where the sum over rows is too large for a number there is a D, but no dual norm to send */
+/*
+   No message, and no harm, where entries are not finite; where the sum over rows is too large for a number
+   there is a D, but no dual norm to send
+*/
 static PetscErrorCode CheckInfinite(void)
 {
   PetscFunctionBeginUser;

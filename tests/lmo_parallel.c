@@ -108,7 +108,10 @@ static void Fill(int fill, int m, int n, double *A)
       double a = 0.0;
 
       if (fill == GAUSSIAN) a = TestGaussian();
-      /* Each column and each row has many that are largest, and columns are equal up to sign in pairs; every fifth row and column is zero */
+      /*
+         Each column and each row has many that are largest, and columns are equal up to sign in pairs; every
+         fifth row and column is zero
+      */
       if (fill == TIES && i % 5 != 3 && j % 5 != 4) a = (i + j / 2) % 3 == 0 ? 2.0 : (j % 2 == 0 ? -2.0 : 1.0);
       if (fill == TIES && j % 2 == 1 && i % 5 != 3 && j % 5 != 4) a = -A[i + (j - 1) * m];
       /* Columns whose squares vanish or overflow, in doubles */
@@ -118,7 +121,10 @@ static void Fill(int fill, int m, int n, double *A)
   }
 }
 
-/* This rank's rows of A as an array with a line of padding that is NaN; ranges has room for the ranks and one more */
+/*
+   This rank's rows of A as an array with a line of padding that is NaN; ranges has room for the ranks and one
+   more
+*/
 static PetscErrorCode CreateArray(int variant, int how, int m, int n, const double *A, PetscInt ranges[], char **memory, MuonMatrix *matrix)
 {
   PetscMPIInt size, rank;
@@ -169,7 +175,9 @@ static PetscErrorCode GetArray(const MuonMatrix *matrix, double *A)
 static PetscErrorCode Arrays(const TestNorm *norm, MuonLMO lmo, MuonLMO alone, int how, PetscBool ties, int m, int n, const double *A, int first, const char name[])
 {
   const int mn = m * n;
-  /* Sums, and the first of equal entries where there is one in all, are in the order of the memory only there */
+  /*
+     Sums, and the first of equal entries where there is one in all, are in the order of the memory only there
+  */
   const PetscBool same = norm->kind != LMO_SINGULAR && !(norm->p == 1.0 && norm->q == 1.0 && ties == PETSC_TRUE) ? PETSC_TRUE : PETSC_FALSE;
   PetscMPIInt     size;
   PetscInt       *ranges;

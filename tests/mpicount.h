@@ -1,9 +1,11 @@
 /*
-   Counts every call of MPI that moves data, and its bytes, through the profiling interface: for programs that include it once, after all other headers.
+   Counts every call of MPI that moves data, and its bytes, through the profiling interface: for programs that
+   include it once, after all other headers.
 
-   Bytes count as sent where they lie in a send buffer, each buffer once, and as received where they lie in a receive buffer. mpicount_received is called with what
-   came from each sender, and may change it. Calls that the library has no business to make are counted as others. Calls on MPI_COMM_SELF
-   and on mpicount_ignored, PETSc's own duplicate of it, do not count: there PETSc and SLEPc work on the objects of one rank.
+   Bytes count as sent where they lie in a send buffer, each buffer once, and as received where they lie in a
+   receive buffer. mpicount_received is called with what came from each sender, and may change it. Calls that
+   the library has no business to make are counted as others. Calls on MPI_COMM_SELF and on mpicount_ignored,
+   PETSc's own duplicate of it, do not count: there PETSc and SLEPc work on the objects of one rank.
 */
 #pragma once
 
@@ -42,7 +44,10 @@
 #undef MPI_Igather
 #undef MPI_Igatherv
 
-/* What ends a step, in bytes that a rank sends: the numbers of the agreement, two more for the only group of layers, and their checksum; then a vote on how it went */
+/*
+   What ends a step, in bytes that a rank sends: the numbers of the agreement, two more for the only group of
+   layers, and their checksum; then a vote on how it went
+*/
 enum {
   AGREEMENT_BYTES = 8 * (11 + 2 + 1),
   VOTE_BYTES      = 8

@@ -33,7 +33,10 @@ static PetscErrorCode CheckExact(const Case *c, PetscInt which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums over the ranks of a communicator of what a state has in its entries, by layers, where it is kept; absolute values behind them */
+/*
+   Sums over the ranks of a communicator of what a state has in its entries, by layers, where it is kept;
+   absolute values behind them
+*/
 static PetscErrorCode SumState(TestProblem *p, const char name[], PetscReal sums[])
 {
   const PetscInt d  = TestTotal(p);
@@ -53,7 +56,10 @@ static PetscErrorCode SumState(TestProblem *p, const char name[], PetscReal sums
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From some of the ranks to some: weights and state of servers to the bit, means of the workers up to rounding of so many additions */
+/*
+   From some of the ranks to some: weights and state of servers to the bit, means of the workers up to
+   rounding of so many additions
+*/
 static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt from, PetscMPIInt to)
 {
   const char *const state[] = {"weights", "aggregate", "adamw.mean", "adamw.square", "momentum", "estimate"};
@@ -98,7 +104,10 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     PetscCall(TestGetAllWeights(&p, loaded));
     PetscCheck(memcmp(loaded, weights, (size_t)d * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: other weights", which, from, to);
     for (PetscInt k = 0; k < 6; k++) {
-      /* How many ranks keep a server's state depends on who serves: where all do, that many. Then the mean is compared, as that of the workers is */
+      /*
+         How many ranks keep a server's state depends on who serves: where all do, that many. Then the mean is
+         compared, as that of the workers is
+      */
       const PetscBool all = c->exchange[0] == 'r' ? PETSC_TRUE : PETSC_FALSE, worker = k == 5 || (k == 4 && c->at == MUON_MOMENTUM_AT_WORKER) ? PETSC_TRUE : PETSC_FALSE;
       const PetscReal n = worker || all ? from : 1, m = worker || all ? to : 1;
 

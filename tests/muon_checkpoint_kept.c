@@ -13,7 +13,10 @@ typedef struct {
   PetscMPIInt rank;
 } Run;
 
-/* Dyadic numbers, which no machine rounds: what is compared is the same everywhere, but for what AdamW divides */
+/*
+   Dyadic numbers, which no machine rounds: what is compared is the same everywhere, but for what AdamW
+   divides
+*/
 static PetscReal Number(PetscInt layer, PetscInt entry, PetscInt step, PetscInt rank)
 {
   return (PetscReal)((7 * layer + 5 * entry + 3 * step + 11 * rank) % 13 - 6) / 8;
@@ -88,7 +91,10 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same weights and momenta, which have been rounded nowhere; those of AdamW by some roundings of each step */
+/*
+   The same weights and momenta, which have been rounded nowhere; those of AdamW by some roundings of each
+   step
+*/
 static PetscErrorCode Compare(Muon muon, Muon kept, Run *a, Run *b, PetscBool workers)
 {
   PetscFunctionBegin;

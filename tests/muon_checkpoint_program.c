@@ -221,7 +221,10 @@ static PetscErrorCode CheckPrecision(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint of before the first step, loaded in the middle: moments, which are made at a first step, begin anew */
+/*
+   A checkpoint of before the first step, loaded in the middle: moments, which are made at a first step, begin
+   anew
+*/
 static PetscErrorCode CheckStepZero(void)
 {
   TestProblem p, q;
@@ -265,7 +268,10 @@ static PetscErrorCode Read(const char name[], char text[], size_t room)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A run that is interrupted in a row, behind its checkpoint, and one that was not, have the same file; what another run left is gone. So it is with the weights */
+/*
+   A run that is interrupted in a row, behind its checkpoint, and one that was not, have the same file; what
+   another run left is gone. So it is with the weights
+*/
 static PetscErrorCode CheckFiles(void)
 {
   static char        whole[1 << 16], resumed[1 << 16];
@@ -387,7 +393,10 @@ static PetscErrorCode CheckOlder(TestProblem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Files of two runs, files that are gone, of a later version, each byte of a small one, and a disk that is full in the middle of a file */
+/*
+   Files of two runs, files that are gone, of a later version, each byte of a small one, and a disk that is
+   full in the middle of a file
+*/
 static PetscErrorCode CheckBad(void)
 {
   const char *const    rank0 = "bad/step-000000000002-000002/rank-000000", *manifest = "bad/step-000000000002-000002/manifest";

@@ -132,7 +132,10 @@ static PetscErrorCode Steps(Run *run, PetscInt steps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every entry by its number in the layer: of the caller's weights, and of each state, those of workers by worker. -Inf where nobody has it. hash is of all state of this rank, what is no entry of a layer with it */
+/*
+   Every entry by its number in the layer: of the caller's weights, and of each state, those of workers by
+   worker. -Inf where nobody has it. hash is of all state of this rank, what is no entry of a layer with it
+*/
 typedef struct {
   Run         *run;
   double       weights[NLAYERS][ENTRIES], state[NLAYERS][NSTATES][WORKERS][ENTRIES];
@@ -285,7 +288,11 @@ static PetscErrorCode CheckExact(const Case *c, PetscMPIInt ranks, const char fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mean over the workers of a before is what each of b has; a worker of as many keeps its own. A sum of J numbers of size x has at most J roundings of J x eps, and so has the mean of what was rounded once more each time */
+/*
+   The mean over the workers of a before is what each of b has; a worker of as many keeps its own. A sum of J
+   numbers of size x has at most J roundings of J x eps, and so has the mean of what was rounded once more
+   each time
+*/
 static PetscErrorCode CheckMoved(const Table *a, PetscMPIInt from, const Table *b, PetscMPIInt to, const char what[])
 {
   const double eps = sizeof(PetscReal) == 4 ? 1.2e-7 : 2.3e-16;

@@ -9,7 +9,10 @@ static PetscErrorCode Open(MPI_Comm comm, const char name[], PetscFileMode mode,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two optimizers with a vector between them, in one file, read in their order; on the same ranks bit for bit, also after more steps */
+/*
+   Two optimizers with a vector between them, in one file, read in their order; on the same ranks bit for bit,
+   also after more steps
+*/
 static PetscErrorCode CheckExact(const Case *c, PetscInt which)
 {
   TestProblem p, q;

@@ -1,6 +1,7 @@
 /*
-   A small problem for the tests of whole steps: layers of several shapes, norms and rules, whose weights and gradients follow from numbers, so that every rank knows
-   what any other one has, and a step that is taken again has the same gradients.
+   A small problem for the tests of whole steps: layers of several shapes, norms and rules, whose weights and
+   gradients follow from numbers, so that every rank knows what any other one has, and a step that is taken
+   again has the same gradients.
 */
 #pragma once
 
@@ -33,7 +34,10 @@ typedef struct {
   PetscScalar bad;
 } Problem;
 
-/* Room between the columns of the matrices of the problems that are made next, filled with a number that must stay */
+/*
+   Room between the columns of the matrices of the problems that are made next, filled with a number that must
+   stay
+*/
 static PetscInt ProblemGap = 0;
 #define PROBLEM_FILL ((PetscScalar)1234.5)
 
@@ -256,7 +260,10 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All state that can be seen: weights, and X, momentum, G_j, G and moments where this rank has them. data is NULL or as long as a first call says */
+/*
+   All state that can be seen: weights, and X, momentum, G_j, G and moments where this rank has them. data is
+   NULL or as long as a first call says
+*/
 static inline PetscErrorCode ProblemCopyState(Problem *p, size_t *length, PetscScalar data[])
 {
   const char *const names[] = {"momentum", "estimate", "aggregate", "adamw.mean", "adamw.square"};

@@ -4,7 +4,10 @@ static char help[] = "Damages what MPI delivers within whole steps: every rank s
 #include <petscmuon/private/muonimpl.h>
 #include "mpicount.h"
 
-/* The damage: one bit of what comes from one sender in the next packet that goes in a direction, on one rank, in the receive buffer of MPI */
+/*
+   The damage: one bit of what comes from one sender in the next packet that goes in a direction, on one rank,
+   in the receive buffer of MPI
+*/
 static struct {
   PetscBool armed, down;
   int       sender;
@@ -12,7 +15,10 @@ static struct {
   PetscInt  done;
 } damage;
 
-/* The same in what travels beside packets: a size, or the record of an agreement, the next times that one comes */
+/*
+   The same in what travels beside packets: a size, or the record of an agreement, the next times that one
+   comes
+*/
 enum {
   SIZE_BYTES = 24
 };
@@ -30,7 +36,10 @@ static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t by
     beside.times--;
     beside.done++;
   }
-  /* Packets begin with a magic, a version and their own length; what precedes them, and the agreement, are no packets */
+  /*
+     Packets begin with a magic, a version and their own length; what precedes them, and the agreement, are no
+     packets
+  */
   if (damage.armed == PETSC_FALSE || sender != damage.sender || bytes < 56 || memcmp(data, "PMW1", 4) != 0) return;
   if ((data[16] != 0) != (damage.down == PETSC_TRUE)) return;
   data[damage.byte % bytes] ^= (unsigned char)(1 << (damage.byte * 5 % 8));
@@ -44,7 +53,10 @@ static PetscErrorCode SumDone(PetscInt *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether MPI hands a packet from sender to receiver: nothing goes down where every rank serves, and the root of a broadcast receives nothing */
+/*
+   Whether MPI hands a packet from sender to receiver: nothing goes down where every rank serves, and the root
+   of a broadcast receives nothing
+*/
 static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int sender, int receiver, PetscBool *delivers)
 {
   const PetscBool star = strcmp(way->exchange, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(way->exchange, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -66,8 +78,9 @@ static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int s
 }
 
 /*
-   Steps with every bit of a size and of a record flipped in turn, or every so many, from every sender and on every rank. Sizes are corrected, and records are looked at again: the step is taken everywhere. A record that stays damaged leaves
-   it untaken everywhere.
+   Steps with every bit of a size and of a record flipped in turn, or every so many, from every sender and on
+   every rank. Sizes are corrected, and records are looked at again: the step is taken everywhere. A record
+   that stays damaged leaves it untaken everywhere.
 */
 static PetscErrorCode CheckBeside(const Way *way, PetscInt stride, PetscInt *sizes)
 {
@@ -146,7 +159,10 @@ int main(int argc, char **argv)
     PetscCall(MuonSetUp(p.muon));
     PetscCall(MuonSetUp(q.muon));
     steps = 0;
-    /* Each sender and victim, up and down; the step that is lost is the first one, with a dense message under -ef21_init gradient, and later ones */
+    /*
+       Each sender and victim, up and down; the step that is lost is the first one, with a dense message under
+       -ef21_init gradient, and later ones
+    */
     for (PetscInt k = 0; k < PetscMax(4, 2 * p.size * p.size); k++) {
       const int           sender = (int)(k / 2 % p.size), victim = (int)(k / 2 / p.size % p.size);
       MuonConvergedReason reason;

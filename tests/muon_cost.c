@@ -175,7 +175,10 @@ static void CheckPaper(void)
     CheckClose("room for all bits", all.memory, J * 2937500.0);
   }
   CheckClose("a tie at 16 workers", MuonCostOfVote(MUON_COST_VOTE_ALL, 16, d).bytes, MuonCostOfVote(MUON_COST_VOTE_SUMS, 16, d).bytes);
-  /* 2.94 MB of bits, 32 times less than 94 MB of floats and 8 times less than 23.5 MB of int8: what one of two ranks sends to the other */
+  /*
+     2.94 MB of bits, 32 times less than 94 MB of floats and 8 times less than 23.5 MB of int8: what one of
+     two ranks sends to the other
+  */
   CheckClose("bits of ResNet-50", MuonCostOfVote(MUON_COST_VOTE_ALL, 2, d).bytes, 2937500);
   CheckClose("int8 of ResNet-50", MuonCostOfPattern(MUON_COST_BROADCAST, 2, d).bytes, 23.5e6);
   CheckClose("int16 above 127 workers", MuonCostOfVote(MUON_COST_VOTE_SUMS, 128, d).bytes, 4 * d * 127 / 128);
@@ -191,7 +194,10 @@ static void CheckPaper(void)
   }
 }
 
-/* Section 5.4, with floats on J ranks: 8, 12, 8, 12 and 10 d (J-1)/J bytes, and 2 (2 d/J) (J-1)/J beside 8 d (J-1)/J of the sharded gradients and weights */
+/*
+   Section 5.4, with floats on J ranks: 8, 12, 8, 12 and 10 d (J-1)/J bytes, and 2 (2 d/J) (J-1)/J beside 8 d
+   (J-1)/J of the sharded gradients and weights
+*/
 static void CheckDistributions(int J)
 {
   MuonCostLayer layer[24];
@@ -233,7 +239,10 @@ static void CheckAssemblies(int J)
   CheckClose("Gram matrices", MuonCostOfAssembly(MUON_COST_ROWS_STAY, J, 2, layer, 4, 2).bytes, 2 * 4 * (16 * 16 + 8 * 8) * part);
 }
 
-/* The model of the optimizer's own messages beside whole steps: entries that are summed are exact, messages are longer than them by headers */
+/*
+   The model of the optimizer's own messages beside whole steps: entries that are summed are exact, messages
+   are longer than them by headers
+*/
 static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
 {
   Problem     p;
@@ -256,7 +265,10 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   Check(possible, "a way that steps can go", 0, 1);
   if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_ALLREDUCE) CheckClose("a sum everywhere", cost.bytes, 2.0 * (size - 1) / size * sum);
   if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER && size > 1) {
-    /* A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes of 24 bytes, the agreement and the vote */
+    /*
+       A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes
+       of 24 bytes, the agreement and the vote
+    */
     headers = VOTE_BYTES + (double)size * (64 + 56 + 24 + AGREEMENT_BYTES);
     Check(PetscAbsReal((PetscReal)((double)mpicount.received - cost.memory)) <= headers ? PETSC_TRUE : PETSC_FALSE, "messages received", (double)mpicount.received, cost.memory);
     CheckClose("messages on the link", cost.bytes, cost.memory * (size - 1) / size);

@@ -9,8 +9,10 @@ static char help[] = "Holds what whole steps hand to MPI to a formula for each e
 static const PetscInt Frozen = 2; /* number of the layer that takes no part */
 
 /*
-   The formulas. A message is its header and its payload, a packet 56 bytes and its messages in whole units of 64; a rank that serves nothing gets and sends none. Sizes
-   travel ahead as three copies of 8 bytes each; the agreement at the end is eleven doubles and a checksum of each rank, and a vote of 8 bytes. Servers that clip have one more, of one double.
+   The formulas. A message is its header and its payload, a packet 56 bytes and its messages in whole units of
+   64; a rank that serves nothing gets and sends none. Sizes travel ahead as three copies of 8 bytes each; the
+   agreement at the end is eleven doubles and a checksum of each rank, and a vote of 8 bytes. Servers that
+   clip have one more, of one double.
 */
 static long long Packet(long long messages)
 {
@@ -77,7 +79,10 @@ static int Bits(PetscInt things)
   return bits;
 }
 
-/* A step in its natural format, where no row and no column is missing: at most 256 places take one byte where they stand alone */
+/*
+   A step in its natural format, where no row and no column is missing: at most 256 places take one byte where
+   they stand alone
+*/
 static long long StepMessage(PetscInt l, double *paper)
 {
   const PetscInt  m = Shapes[l].m, n = Shapes[l].n;
@@ -125,7 +130,10 @@ static void Differ(Audit *audit, const char what[], double found, double expecte
   if (audit->quiet == PETSC_FALSE) fprintf(stderr, "[%d of %d] %s, %s: %.17g, and the formula gives %.17g\n", audit->rank, audit->size, audit->name, what, found, expected);
 }
 
-/* Natural values are sent in fewer bytes than nine bits each where that is possible, and positions in fewer than a bitmap or numbers have, which no formula of the sizes tells: then it is a bound */
+/*
+   Natural values are sent in fewer bytes than nine bits each where that is possible, and positions in fewer
+   than a bitmap or numbers have, which no formula of the sizes tells: then it is a bound
+*/
 static PetscBool IsExact(const char *type, MuonCompressorValues values)
 {
   return strcmp(type, MUONCOMPRESSORNATURAL) != 0 && strcmp(type, MUONCOMPRESSORTOPK) != 0 && values != MUON_COMPRESSOR_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE;
@@ -288,7 +296,10 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layerwise as its name says, but every rank sees all packets on the way, and the exchange keeps silent about it: what the audit must find */
+/*
+   Layerwise as its name says, but every rank sees all packets on the way, and the exchange keeps silent about
+   it: what the audit must find
+*/
 static PetscErrorCode (*HonestUp)(MuonExchange, MuonExchangePackets);
 
 static PetscErrorCode Up_Leaky(MuonExchange exchange, MuonExchangePackets up)
@@ -323,7 +334,9 @@ int main(int argc, char **argv)
     if (Clips(&way)) PetscCall(MuonSetClip(p.muon, 1));
     PetscCall(MuonSetUp(p.muon));
     mpicount_ignored = PetscObjectComm((PetscObject)p.W[0]); /* one rank's */
-    /* Five layers that take part give each of up to four ranks one to serve, so that layerwise is not a star */
+    /*
+       Five layers that take part give each of up to four ranks one to serve, so that layerwise is not a star
+    */
     owners = 0;
     for (PetscMPIInt r = 0; r < p.size; r++) {
       PetscBool serves = PETSC_FALSE;

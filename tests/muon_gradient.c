@@ -45,7 +45,10 @@ static PetscErrorCode HalfObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In debug builds what a callback leaves out is NaN, and the step ends with that on every rank and changes nothing; the next one, of a callback that fills all, is as if nothing had been */
+/*
+   In debug builds what a callback leaves out is NaN, and the step ends with that on every rank and changes
+   nothing; the next one, of a callback that fills all, is as if nothing had been
+*/
 static PetscErrorCode CheckHalf(const Way *way)
 {
   Problem             p, q;
@@ -93,7 +96,10 @@ static PetscErrorCode CheckHalf(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The object that a caller has from the first call stays and always shows the buffer; where the buffer becomes a momentum another memory is behind it */
+/*
+   The object that a caller has from the first call stays and always shows the buffer; where the buffer
+   becomes a momentum another memory is behind it
+*/
 static PetscErrorCode CheckMemory(const Way *way)
 {
   Problem      p;
@@ -127,7 +133,10 @@ static PetscErrorCode CheckMemory(const Way *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The caller's own gradients, with gaps: no bit of them is changed, nor their states, even where a policy puts zeros in the place of NaN */
+/*
+   The caller's own gradients, with gaps: no bit of them is changed, nor their states, even where a policy
+   puts zeros in the place of NaN
+*/
 static PetscErrorCode CheckOwn(const Way *way)
 {
   Problem          p, q;

@@ -11,7 +11,10 @@ static PetscErrorCode Create(const char options[], Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which of the layers have which compressor, up and down: gain is AdamW's, bias and gain have fewer than 10 entries */
+/*
+   Which of the layers have which compressor, up and down: gain is AdamW's, bias and gain have fewer than 10
+   entries
+*/
 static PetscErrorCode CheckSpares(void)
 {
   const struct {
@@ -44,7 +47,10 @@ static PetscErrorCode CheckSpares(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Messages, their bytes and reductions of the log in the events that move something. What is sent and what arrives are both in it, and -log_view halves the sum */
+/*
+   Messages, their bytes and reductions of the log in the events that move something. What is sent and what
+   arrives are both in it, and -log_view halves the sum
+*/
 static PetscErrorCode GetLog(PetscLogDouble sum[3])
 {
   const char *const names[] = {"MuonExchange", "MuonAssembly"};
@@ -95,7 +101,10 @@ static PetscErrorCode CheckLog(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* f = sum of (w - c)^2 / 2 with c of this rank's, whose central differences have no error but rounding; one entry of a layer's gradient may be wrong */
+/*
+   f = sum of (w - c)^2 / 2 with c of this rank's, whose central differences have no error but rounding; one
+   entry of a layer's gradient may be wrong
+*/
 static PetscErrorCode Quadratic(Muon muon, PetscReal *loss, void *ctx)
 {
   Problem *p = (Problem *)ctx;
@@ -131,7 +140,10 @@ static PetscErrorCode CheckGradient(void)
   PetscCall(MuonTestGradient(p.muon, &error));
   PetscCall(StateTake(&p, &after));
   PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test of gradients changed the state");
-  /* Losses below 100 that are sums of fewer than 100 terms, over 2 h with h = eps^(1/3): relative to slopes that are not below 0.01 here */
+  /*
+     Losses below 100 that are sums of fewer than 100 terms, over 2 h with h = eps^(1/3): relative to slopes
+     that are not below 0.01 here
+  */
   PetscCheck(error <= 100 * 100 * PETSC_MACHINE_EPSILON / (PetscReal)0.01 / PetscPowReal(PETSC_MACHINE_EPSILON, (PetscReal)1 / 3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A right gradient is wrong by %g", (double)error);
   p.badlayer = 1;
   p.badentry = 3;

@@ -16,7 +16,10 @@ static PetscErrorCode Same(Problem *p, Problem *q, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights with gaps between their columns, and gradients of the caller's with gaps, give the steps of compact ones and stay as they are outside of the entries */
+/*
+   Weights with gaps between their columns, and gradients of the caller's with gaps, give the steps of compact
+   ones and stay as they are outside of the entries
+*/
 static PetscErrorCode CheckGaps(const Way *way)
 {
   Problem p, q;
@@ -61,9 +64,11 @@ static PetscErrorCode CheckGaps(const Way *way)
 }
 
 /*
-   No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that has weight, its estimate where messages are lossy; a server
-   the aggregate where messages up are lossy, the sum where arrays are summed, X where messages down are lossy and not the steps themselves, new weights where there is no message down; all twice that
-   must be kept until the commit. AdamW has two moments, twice, at the server. Single numbers within objects are not counted.
+   No copy of a layer that the configuration does not need. A worker has its gradient, its momentum where that
+   has weight, its estimate where messages are lossy; a server the aggregate where messages up are lossy, the
+   sum where arrays are summed, X where messages down are lossy and not the steps themselves, new weights
+   where there is no message down; all twice that must be kept until the commit. AdamW has two moments, twice,
+   at the server. Single numbers within objects are not counted.
 */
 static PetscErrorCode CheckMemory(const Way *way)
 {
@@ -140,7 +145,10 @@ static PetscErrorCode CheckTypes(void)
   PetscCall(MuonReset(p.muon));
   for (int t = 0; t < 6; t++) {
     PetscCall(MuonSetType(p.muon, types[t]));
-    /* Types may follow each other within a run, too: the step number goes on, and the server's weights are not those of the old type */
+    /*
+       Types may follow each other within a run, too: the step number goes on, and the server's weights are
+       not those of the old type
+    */
     if (t > 0) {
       PetscCall(TestGetLayerServerWeights(p.layer[1], &X));
       PetscCheck(X == NULL || strcmp(types[t], types[t - 1]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Weights of a server of another type");
@@ -173,7 +181,10 @@ static PetscErrorCode CheckTypes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whoever holds a reference goes on; caches of norms and states know that weights were changed; what both ends call weights is the same object */
+/*
+   Whoever holds a reference goes on; caches of norms and states know that weights were changed; what both
+   ends call weights is the same object
+*/
 static PetscErrorCode CheckReferences(MuonExchangeType type)
 {
   Problem          p;
@@ -241,7 +252,10 @@ static PetscErrorCode CheckReferences(MuonExchangeType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have copies */
+/*
+   No gradient is a gradient of zeros, whatever the buffer holds; changed weights reach servers that have
+   copies
+*/
 static PetscErrorCode CheckCaller(void)
 {
   PetscBool legal, last;
@@ -301,7 +315,10 @@ static PetscErrorCode CheckCaller(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is reported does not depend on who serves: loss and dual norm of the three exchanges agree but for the order of their sums */
+/*
+   What is reported does not depend on who serves: loss and dual norm of the three exchanges agree but for the
+   order of their sums
+*/
 static PetscErrorCode CheckReports(void)
 {
   PetscReal loss[3], dual[3];
@@ -350,7 +367,10 @@ int main(int argc, char **argv)
   PetscBool started;
 
   PetscFunctionBeginUser;
-  /* MPI is the program's: PETSc may come and go, with everything that the library registered and SLEPc started */
+  /*
+     MPI is the program's: PETSc may come and go, with everything that the library registered and SLEPc
+     started
+  */
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
   for (int round = 0; round < 3; round++) {
     /* PETSc alone, PETSc by way of the library, the library in a PETSc that runs */

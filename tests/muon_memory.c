@@ -12,8 +12,9 @@ static char help[] = "Whichever allocation fails, the run ends with an error: no
 #include <unistd.h>
 
 /*
-   One of the allocations fails that this library asks for by whatever way, or PETSc's by PetscMalloc(): its hash tables do not look at what they get. What MPI, the C library and BLAS allocate never fails. Behind these functions
-   stand those of GNU's C library.
+   One of the allocations fails that this library asks for by whatever way, or PETSc's by PetscMalloc(): its
+   hash tables do not look at what they get. What MPI, the C library and BLAS allocate never fails. Behind
+   these functions stand those of GNU's C library.
 */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -96,7 +97,10 @@ static PetscErrorCode Run(PetscInt which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In a process of its own, which ends by itself or after a time that no run needs: 0 for an error, 1 where all went on, 2 where the run has fewer allocations */
+/*
+   In a process of its own, which ends by itself or after a time that no run needs: 0 for an error, 1 where
+   all went on, 2 where the run has fewer allocations
+*/
 static int Child(PetscInt which, long number)
 {
   const pid_t child = fork();

@@ -82,7 +82,10 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finite gradients, and choices that are finite: what becomes of them is not, in all layers or in one, which is one server's or everybody's. Number 0 is a decay, number 1 a scale */
+/*
+   Finite gradients, and choices that are finite: what becomes of them is not, in all layers or in one, which
+   is one server's or everybody's. Number 0 is a decay, number 1 a scale
+*/
 static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
 {
   const PetscReal     large = PETSC_MAX_REAL / 16; /* 1e307 */
@@ -182,7 +185,9 @@ int main(int argc, char **argv)
     for (PetscInt policy = MUON_NAN_STOP; policy <= MUON_NAN_ZERO; policy++) {
       for (PetscInt b = 0; b < 3; b++) {
         PetscCall(Check(&way, (MuonNaNPolicy)policy, TROUBLE_LOSS, (PetscScalar)bads[b], 0));
-        /* A layer under each rule and norm in the course of the ways, the first and the last one among them */
+        /*
+           A layer under each rule and norm in the course of the ways, the first and the last one among them
+        */
         PetscCall(Check(&way, (MuonNaNPolicy)policy, TROUBLE_GRADIENT, (PetscScalar)bads[b], b == 0 ? 0 : b == 1 ? NLAYERS - 1 : (number % 2 == 0 ? 1 : 4)));
       }
     }

@@ -94,7 +94,10 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the getter of a key says, as its value is written, and the setter where set is not NULL: the same words as the options use */
+/*
+   What the getter of a key says, as its value is written, and the setter where set is not NULL: the same
+   words as the options use
+*/
 static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, PetscReal real, PetscBool set, size_t length, char text[])
 {
   Muon           muon = p->muon;
@@ -293,7 +296,10 @@ static PetscErrorCode CheckKeys(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as means over the ranks, parts of 32 bits an entry */
+/*
+   Monitors of the library against a monitor of our own: step, loss, rate, dual norm, bits up and down as
+   means over the ranks, parts of 32 bits an entry
+*/
 #define MAXROWS 16
 typedef struct {
   PetscInt n;
@@ -372,7 +378,10 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
         a[k] = strtod(at, &end);
         PetscCheck(*end == ',', PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %s", line);
         at = end + 1;
-        /* The mean over ranks is rounded twice here and once there, the part once more, in the precision of PetscReal */
+        /*
+           The mean over ranks is rounded twice here and once there, the part once more, in the precision of
+           PetscReal
+        */
         PetscCheck(PetscAbs(a[k] - rows.row[s][k]) <= (k < 4 ? 0 : 8 * (double)PETSC_MACHINE_EPSILON * PetscAbs(a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", column %d: %.17g in the file, expected %.17g", s, k, a[k],
                    rows.row[s][k]);
       }
@@ -402,7 +411,10 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layers' compressors are what the one for all layers is when they are made: options, setters after the options, and last the layer's own keys */
+/*
+   The layers' compressors are what the one for all layers is when they are made: options, setters after the
+   options, and last the layer's own keys
+*/
 static PetscErrorCode CheckCompressors(void)
 {
   MuonCompressor       c;

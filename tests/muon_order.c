@@ -37,7 +37,10 @@ static double Number(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
   return (double)TestHash(a, b, c, d) / 2147483648.0 - 1;
 }
 
-/* Where the entry of row i and column j of the matrix lies; gaps behind lines are longer in the array of weights than in that of gradients that the layer makes */
+/*
+   Where the entry of row i and column j of the matrix lies; gaps behind lines are longer in the array of
+   weights than in that of gradients that the layer makes
+*/
 static size_t At(Order order, PetscInt l, PetscInt ld, PetscInt i, PetscInt j)
 {
   return order == BY_COLUMNS ? (size_t)i + (size_t)j * (size_t)ld : (size_t)i * (size_t)ld + (size_t)j;
@@ -59,7 +62,10 @@ static void Put(PetscDataType type, void *a, size_t at, double x)
   else ((double *)a)[at] = x;
 }
 
-/* The gradient of 1/2 sum H (W - B)^2 and what each step adds to it, entry by entry in the precision of the array */
+/*
+   The gradient of 1/2 sum H (W - B)^2 and what each step adds to it, entry by entry in the precision of the
+   array
+*/
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   Run     *run = (Run *)ctx;
@@ -192,8 +198,9 @@ static double Epsilon(PetscDataType type, PetscBool petsc)
 }
 
 /*
-   Rounding: sums run in another order, and what they give is off by a few units. How much that changes the weights after all steps is seen by changing the gradients by four units, three times; the bound is sixteen times the
-   largest effect, and a sum of at most 45 numbers is off by less than 16 times 4 units
+   Rounding: sums run in another order, and what they give is off by a few units. How much that changes the
+   weights after all steps is seen by changing the gradients by four units, three times; the bound is sixteen
+   times the largest effect, and a sum of at most 45 numbers is off by less than 16 times 4 units
 */
 static PetscErrorCode CheckRounding(const char options[], const char other[], Order order, PetscDataType type)
 {
@@ -235,7 +242,10 @@ static PetscErrorCode CheckExact(const char options[], const char other[], Order
 
 /* Norms whose steps have the bits of their entries, whatever the order of sums: the rest is to rounding */
 #define DENSE "-muon_type dense -muon_weight_decay 0.1 -muon_shape_factor "
-/* The decay tells entries apart that steps of one size would make ties of, which are broken in the order of memory */
+/*
+   The decay tells entries apart that steps of one size would make ties of, which are broken in the order of
+   memory
+*/
 #define EF21 "-muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4 -ef21_compressor "
 static const char *const Exact[] = {
   DENSE "kj -lmo_type max",

@@ -5,7 +5,10 @@ static char help[] = "While a server computes the step of a layer, the sums of t
 #define NLAYERS 3
 #define N       300
 
-/* What this rank asked MPI for in a step: sums that were begun, those that were waited for, and the most that were under way when MPI was called in between */
+/*
+   What this rank asked MPI for in a step: sums that were begun, those that were waited for, and the most that
+   were under way when MPI was called in between
+*/
 static PetscInt begun, waited, meanwhile;
 
 #undef MPI_Ireduce

@@ -90,7 +90,10 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a norm that sees every entry alone, and compressors without random numbers, a piece is a layer: bit for bit */
+/*
+   With a norm that sees every entry alone, and compressors without random numbers, a piece is a layer: bit
+   for bit
+*/
 static PetscErrorCode CheckCompressors(MPI_Comm inside, MPI_Comm across, PetscMPIInt worker, PetscInt first, PetscInt rows)
 {
   Run                spread, alone;
@@ -174,7 +177,8 @@ static long long Padded(long long bytes)
 }
 
 /*
-   Bytes of a step beside the agreement, which is 8 (11 + 2 groups + 1) for the record and 8 for the vote: one worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
+   Bytes of a step beside the agreement, which is 8 (11 + 2 groups + 1) for the record and 8 for the vote: one
+   worker of s ranks (-muon_type dense), whose gradients and steps are doubles or floats
 */
 static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt first, PetscInt rows, PetscBool whole, PetscBool sequential, PetscInt kind)
 {
@@ -200,7 +204,10 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
   if (sequential) expected += entry * rows * N;       /* rows of new weights */
   if (kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER) expected += Padded(entry * rows * N);
   if (kind == (PetscInt)MUON_ASSEMBLY_OWNER) {
-    /* There is one item and so one owner: the others send it their rows, and it sends theirs back; what is its own does not travel */
+    /*
+       There is one item and so one owner: the others send it their rows, and it sends theirs back; what is
+       its own does not travel
+    */
     const long long more = mpicount.sent - expected, own = Padded(entry * rows * N);
     long long       all = own, total = more;
 
@@ -208,7 +215,10 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
     PetscCallMPI(PMPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD));
     PetscCheck((more == own || more == all - own) && total % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes beside the agreement with rows of %lld, of %lld in all", prefix, more, own, all);
   } else PetscCheck(mpicount.sent == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %lld bytes, expected %lld", prefix, mpicount.sent, expected);
-  /* State is kept in rows: momentum at the server, what it becomes, the sum, the new weights, and the mean gradient or the buffer of rows */
+  /*
+     State is kept in rows: momentum at the server, what it becomes, the sum, the new weights, and the mean
+     gradient or the buffer of rows
+  */
   PetscCall(MuonGetMemory(run.muon, &worker, &server, &scratch));
   PetscCheck((long long)server == 4 * entry * rows * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the server, expected %lld", prefix, server, 4 * entry * rows * N);
   PetscCheck((long long)worker == entry * N * (whole || sequential ? M + rows : rows), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of state at the worker", prefix, worker);
@@ -251,8 +261,9 @@ static PetscErrorCode CheckSame(const char what[], Run *a, Run *b)
 }
 
 /*
-   A routine that fails when gradients were ready, on all ranks, leaves nothing behind: the next step is that of the gradients that come then, whether they are said to be ready or not. Without a routine gradients are ready
-   before the step, whose bytes their sum and the whole weights that were gathered belong to
+   A routine that fails when gradients were ready, on all ranks, leaves nothing behind: the next step is that
+   of the gradients that come then, whether they are said to be ready or not. Without a routine gradients are
+   ready before the step, whose bytes their sum and the whole weights that were gathered belong to
 */
 static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt first, PetscInt rows)
 {
@@ -309,7 +320,10 @@ static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* NaN on one rank in a whole gradient: the entry of the mean is left out, as if it were zero on all ranks of the worker, or the step is */
+/*
+   NaN on one rank in a whole gradient: the entry of the mean is left out, as if it were zero on all ranks of
+   the worker, or the step is
+*/
 static PetscErrorCode CheckPolicies(MPI_Comm inside, PetscMPIInt worker, PetscMPIInt nworkers, PetscInt first, PetscInt rows)
 {
   PetscMPIInt rank, size;

@@ -105,7 +105,10 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* State in single precision is that and no more, and weights and momenta in double precision are more. Accessors of a single PETSc cannot show that */
+/*
+   State in single precision is that and no more, and weights and momenta in double precision are more.
+   Accessors of a single PETSc cannot show that
+*/
 static PetscErrorCode CheckPrecision(PetscInt l, MuonStatePrecision state, const char name[], const double rows[])
 {
   const PetscBool weights = strcmp(name, "W") == 0 ? PETSC_TRUE : PETSC_FALSE, expected = Shapes[l].type == PETSC_FLOAT || (state == MUON_STATE_PRECISION_SINGLE && weights == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;

@@ -112,7 +112,10 @@ static PetscErrorCode CheckSteps(MuonType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the middle of a run, on all ranks or on the last; then the same step without it goes on as if nothing had been */
+/*
+   In the middle of a run, on all ranks or on the last; then the same step without it goes on as if nothing
+   had been
+*/
 static PetscErrorCode CheckIllegal(MuonType type, PetscReal factor, PetscReal momentum, PetscReal decay, PetscBool all)
 {
   User           user, sound;
@@ -169,7 +172,10 @@ static PetscErrorCode CheckUnkept(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exact polar factors with Moonlight's factor have updates of 0.2; those of AdamW are what the weights moved by, over the rate */
+/*
+   Exact polar factors with Moonlight's factor have updates of 0.2; those of AdamW are what the weights moved
+   by, over the rate
+*/
 static PetscErrorCode CheckUpdates(PetscBool step)
 {
   User      user;

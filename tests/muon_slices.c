@@ -289,7 +289,10 @@ static PetscErrorCode Check(const Case *c, PetscMPIInt s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint of either is one of the other, and of slices on other ranks: a range of entries is rectangles of its matrix */
+/*
+   A checkpoint of either is one of the other, and of slices on other ranks: a range of entries is rectangles
+   of its matrix
+*/
 static PetscErrorCode CheckCheckpoint(const Case *c, PetscMPIInt s)
 {
   PetscMPIInt rank;

@@ -47,7 +47,10 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without decay, and where all that is computed goes down, a step moves the weights by the rate times the update; differences of weights below 4 are exact to their roundoff */
+/*
+   Without decay, and where all that is computed goes down, a step moves the weights by the rate times the
+   update; differences of weights below 4 are exact to their roundoff
+*/
 static PetscErrorCode CheckUpdates(Muon muon, Run *run, const Mat before[2])
 {
   PetscReal rate, rms, norm, bound;
@@ -67,7 +70,10 @@ static PetscErrorCode CheckUpdates(Muon muon, Run *run, const Mat before[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In a matrix that is spread as the weights are, and in one of the rows here; then zeros through the spread one */
+/*
+   In a matrix that is spread as the weights are, and in one of the rows here; then zeros through the spread
+   one
+*/
 static PetscErrorCode CheckState(Muon muon, MuonLayer layer, Mat W)
 {
   const PetscScalar *a, *b;

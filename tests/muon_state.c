@@ -71,7 +71,10 @@ static PetscErrorCode CheckCopied(const Way *way, PetscBool lowrank)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* G and the G_j of this rank through their names; shifting one entry of the first worker's G_j by J makes the norm 1 */
+/*
+   G and the G_j of this rank through their names; shifting one entry of the first worker's G_j by J makes the
+   norm 1
+*/
 static PetscErrorCode CheckDrift(const Way *way)
 {
   Problem        p;

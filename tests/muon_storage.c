@@ -33,7 +33,10 @@ enum {
   STEPS   = 3
 };
 
-/* How a run is spread: ranks of a worker of each layer, whether each rank gives a whole gradient, and said early */
+/*
+   How a run is spread: ranks of a worker of each layer, whether each rank gives a whole gradient, and said
+   early
+*/
 typedef struct {
   PetscMPIInt ranks[NLAYERS];
   PetscBool   whole, ready, rows;
@@ -259,7 +262,10 @@ static PetscErrorCode Compare(const char what[], Run *run, Run *reference)
     }
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
-  /* Weights are of size one; sums of a few gradients have a few roundings, and the matrices a condition of at most some hundreds */
+  /*
+     Weights are of size one; sums of a few gradients have a few roundings, and the matrices a condition of at
+     most some hundreds
+  */
   PetscCheck(worst <= 4500, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: weights differ by %g roundings", what, worst);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -351,7 +351,10 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(CheckMachine());
-  /* PETSc itself keeps what it had begun where a call ends with an error, as in the middle of a list of options */
+  /*
+     PETSc itself keeps what it had begun where a call ends with an error, as in the middle of a list of
+     options
+  */
   PetscCall(PetscOptionsClearValue(NULL, "-malloc_dump"));
   PetscCall(PetscFinalize());
   return 0;

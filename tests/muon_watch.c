@@ -38,7 +38,10 @@ static PetscErrorCode ExpectSame(Problem *p, Problem *q, const char name[], cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halved on all ranks: what follows is what follows where the optimizer was told; and a step of next to no length leaves the weights where they were set */
+/*
+   Halved on all ranks: what follows is what follows where the optimizer was told; and a step of next to no
+   length leaves the weights where they were set
+*/
 static PetscErrorCode CheckEdited(const Way *way)
 {
   Problem   p, q;
@@ -203,7 +206,10 @@ static PetscErrorCode OtherDestroy(Other *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Written in memory, or to the matrix of the rows that are here; in both cases the matrix of all rows does not know */
+/*
+   Written in memory, or to the matrix of the rows that are here; in both cases the matrix of all rows does
+   not know
+*/
 static PetscErrorCode OtherScale(Other *o, PetscScalar by)
 {
   Mat here;

@@ -47,7 +47,10 @@ static PetscErrorCode Run(PetscBool weighted, PetscInt steps, Scaled *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What sums gradients or momenta sees the same, weighted by the library or by the program, up to the rounding of some steps */
+/*
+   What sums gradients or momenta sees the same, weighted by the library or by the program, up to the rounding
+   of some steps
+*/
 static PetscErrorCode CheckMeans(void)
 {
   const char *const ways[] = {"-muon_type dense -muon_exchange_type layerwise",
@@ -78,7 +81,10 @@ static PetscErrorCode CheckMeans(void)
 
       PetscCall(ProblemGetArray(&a.problem, l, PETSC_FALSE, &x));
       PetscCall(ProblemGetArray(&b.problem, l, PETSC_FALSE, &y));
-      /* Steps are of size 0.02 and of norm balls: what rounding changes in a gradient, a polar factor in single amplifies */
+      /*
+         Steps are of size 0.02 and of norm balls: what rounding changes in a gradient, a polar factor in
+         single amplifies
+      */
       for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++)
         PetscCheck(PetscAbsScalar(x[e] - y[e]) <= (PetscReal)2e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %s: entry %" PetscInt_FMT " is %g, expected %g", ways[k], Shapes[l].name, e, (double)PetscRealPart(x[e]), (double)PetscRealPart(y[e]));
     }

@@ -12,7 +12,10 @@ typedef struct {
   Vec       b;
 } World;
 
-/* f = |W - A|^2 / 2 + |w - b|^2 / 2, by the collective operations of PETSc on the objects that the optimizer gives */
+/*
+   f = |W - A|^2 / 2 + |w - b|^2 / 2, by the collective operations of PETSc on the objects that the optimizer
+   gives
+*/
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 {
   World    *world = (World *)ctx;
@@ -98,7 +101,10 @@ int main(int argc, char **argv)
   PetscCall(MuonSetMaxSteps(muon, 20));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonTestGradient(muon, &error));
-  /* Central differences of squares have no error but rounding: of losses below 100 that are sums of 72 terms, over 2 h, h being the third root of the roundoff; slopes are not below 0.1 */
+  /*
+     Central differences of squares have no error but rounding: of losses below 100 that are sums of 72 terms,
+     over 2 h, h being the third root of the roundoff; slopes are not below 0.1
+  */
   PetscCheck(error <= 72 * 100 * PETSC_MACHINE_EPSILON / (PetscReal)0.1 / PetscPowReal(PETSC_MACHINE_EPSILON, (PetscReal)1 / 3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A right gradient is wrong by %g", (double)error);
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetLoss(muon, &loss));

@@ -119,7 +119,9 @@ static PetscErrorCode CheckPart(Corpus corpus, CorpusPart part, const Stream *st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every pass over the corpus uses each sequence once, in another order, and another seed gives another order */
+/*
+   Every pass over the corpus uses each sequence once, in another order, and another seed gives another order
+*/
 static PetscErrorCode CheckShuffle(Corpus corpus, Corpus other)
 {
   PetscInt   files, same = 0, alike = 0, *seen;
@@ -139,7 +141,10 @@ static PetscErrorCode CheckShuffle(Corpus corpus, Corpus other)
       alike += a == b ? 1 : 0;
     }
   }
-  /* two independent orders agree in one place on average, with variance one: three pairs of them in more than 30 by no chance */
+  /*
+     two independent orders agree in one place on average, with variance one: three pairs of them in more than
+     30 by no chance
+  */
   PetscCheck(n > 60 && same <= 30 && alike <= 30, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Passes agree in %" PetscInt_FMT " places, seeds in %" PetscInt_FMT " of %" PetscInt64_FMT, same, alike, 3 * n);
   PetscCall(PetscFree(seen));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,7 +31,10 @@ static PetscErrorCode Draw(PetscRandom random, PetscReal deviation, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights without zeros, so that every path of the gradient carries a signal: logits and residual branches of size one */
+/*
+   Weights without zeros, so that every path of the gradient carries a signal: logits and residual branches of
+   size one
+*/
 static PetscErrorCode ProblemCreate(const GPTShape *shape, Problem *p)
 {
   PetscFunctionBeginUser;
@@ -121,7 +124,10 @@ static PetscErrorCode TestDifferences(const char name[], Problem *p)
     PetscCall(PetscArraycpy(W, p->W[i], p->entries[i]));
     for (PetscInt e = 0; e < p->entries[i]; e++) norm += PetscSqr(p->dW[i][e]);
     norm = PetscSqrtReal(norm);
-    /* half along the gradient, so that the derivative is of the gradient's size, half at random, so that no entry is left out */
+    /*
+       half along the gradient, so that the derivative is of the gradient's size, half at random, so that no
+       entry is left out
+    */
     for (PetscInt e = 0; e < p->entries[i]; e++) {
       PetscCall(Draw(p->random, 1.0 / PetscSqrtReal((PetscReal)p->entries[i]), &d[e]));
       d[e] += p->dW[i][e] / norm;
@@ -144,7 +150,10 @@ static PetscErrorCode TestDifferences(const char name[], Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One file of the case for tests/oracle/nanogpt.py: little-endian numbers of 8 bytes, matrices column by column */
+/*
+   One file of the case for tests/oracle/nanogpt.py: little-endian numbers of 8 bytes, matrices column by
+   column
+*/
 static PetscErrorCode Dump(const char folder[], const char name[], const char suffix[], const void *data, size_t n)
 {
   char  path[PETSC_MAX_PATH_LEN];
@@ -228,7 +237,10 @@ static PetscErrorCode TestAccumulation(const char name[], Problem *p)
       difference = PetscMax(difference, PetscAbsScalar((PetscScalar)(sum[i][e] - 1.0 - p->dW[i][e])));
       norm       = PetscMax(norm, PetscAbsScalar(p->dW[i][e]));
     }
-    /* adding to 1 rounds by half an epsilon each time; the terms themselves differ by the order of sums of B T products */
+    /*
+       adding to 1 rounds by half an epsilon each time; the terms themselves differ by the order of sums of B
+       T products
+    */
     tolerance = PETSC_MACHINE_EPSILON * ((PetscReal)B + (PetscReal)(4 * B * T) * norm);
     PetscCheck(difference <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %" PetscInt_FMT ": gradient accumulated over the sequences differs by %g above %g", name, i, (double)difference, (double)tolerance);
     PetscCheck(tolerance <= 0.1 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %" PetscInt_FMT ": a tolerance of %g proves nothing about a gradient of %g", name, i, (double)tolerance, (double)norm);
@@ -237,7 +249,10 @@ static PetscErrorCode TestAccumulation(const char name[], Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the model's own initialization |logits| <= 0.1, since the entries of embed are at most 0.1 / C and a normalized column has 1-norm at most C */
+/*
+   With the model's own initialization |logits| <= 0.1, since the entries of embed are at most 0.1 / C and a
+   normalized column has 1-norm at most C
+*/
 static PetscErrorCode TestInitialization(const char name[], Problem *p)
 {
   PetscReal loss;

@@ -137,7 +137,10 @@ static PetscErrorCode CheckType(MuonPolar polar, const char type[], int m, int n
   TestMultiply(m, n, s, U, V, 1, A);
   for (int i = 0; i < m * n; i++) F[i] = (double)(float)A[i];
 
-  /* On one rank: numbers of binary32 have one factor, to the last bit of the precision that has fewer, whatever array they are in; and lines are lines, rows or columns */
+  /*
+     On one rank: numbers of binary32 have one factor, to the last bit of the precision that has fewer,
+     whatever array they are in; and lines are lines, rows or columns
+  */
   PetscCall(ApplyMat(polar, m, n, F, Q));
   for (int i = 0; i < m * n; i++) R[i] = (double)(float)Q[i];
   for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
@@ -152,7 +155,10 @@ static PetscErrorCode CheckType(MuonPolar polar, const char type[], int m, int n
     PetscCall(Apply(polar, type, -1, MUON_DOUBLE, rowmajor, m, n, F, MUON_STATUS_OK, Q, PetscDefined(USE_REAL_SINGLE) ? ldexp(1.0, -24) : 0.0));
   }
 
-  /* A double array in a single PETSc too, with digits that binary32 has not: against Jacobi's rotations, where the method is exact, and else its own result in the other distributions */
+  /*
+     A double array in a single PETSc too, with digits that binary32 has not: against Jacobi's rotations,
+     where the method is exact, and else its own result in the other distributions
+  */
   PetscCall(PetscStrcmp(type, MUONPOLARSVD, &exact));
   for (int p = 0; p < 2; p++) {
     const MuonPrecision of   = p ? MUON_DOUBLE : MUON_SINGLE;

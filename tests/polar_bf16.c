@@ -45,7 +45,10 @@ int main(int argc, char **argv)
       PetscCall(TestMat(m, n, 1, A, &G));
       PetscCall(Apply(polar, MUON_POLAR_PRECISION_DOUBLE, G, m * n, R));
       PetscCall(Apply(polar, MUON_POLAR_PRECISION_BF16, G, m * n, Q));
-      /* Each operand of a product is off by at most 2^-8; polynomials that converge forget that but for the last step or two */
+      /*
+         Each operand of a product is off by at most 2^-8; polynomials that converge forget that but for the
+         last step or two
+      */
       error = TestDistance(m * n, Q, R) / TestDistance(m * n, R, NULL);
       PetscCheck(error <= growth * 2e-2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: the relative distance is %g", testspectra[spectra[t]], m, n, error);
       if (error > 1e-4) differs = PETSC_TRUE;

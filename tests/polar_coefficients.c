@@ -57,7 +57,10 @@ static const Set sets[] = {
 };
 /* clang-format on */
 
-/* The value after the steps, and a running bound of the rounding: a step makes less than 16 eps times the sum of its terms without their signs, and enlarges what was there by its slope */
+/*
+   The value after the steps, and a running bound of the rounding: a step makes less than 16 eps times the sum
+   of its terms without their signs, and enlarges what was there by its slope
+*/
 static double Scalar(const Set *set, int steps, double x, double *bound)
 {
   double error = 16.0 * PETSC_MACHINE_EPSILON;
@@ -127,7 +130,10 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
   PetscCall(MuonPolarSetPrecision(polar, PetscDefined(USE_REAL_SINGLE) ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE));
 
-  /* A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in (0,1) */
+  /*
+     A 2 x 2 diagonal matrix has the singular values cos t and sin t times its Frobenius norm: every number in
+     (0,1)
+  */
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sets); k++) {
     const Set *set         = &sets[k];
     double     range[3][2] = {{9, -9}, {9, -9}, {9, -9}};
@@ -184,12 +190,18 @@ int main(int argc, char **argv)
   PetscCall(Diagonal(polar, 3.0, 4.0, q));
   PetscCheck(fabs(q[0] - 1.0455742076) <= 1e-10 + 2000 * eps && fabs(q[1] - 0.9760712746) <= 1e-10 + 2000 * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "polarexpress on diag(3,4): %.12g %.12g", q[0], q[1]);
 
-  /* aol makes the rows of a diagonal matrix equal first, and its first polynomial is negative above 0.88: whatever the diagonal was, the factor is turned around, as its page says */
+  /*
+     aol makes the rows of a diagonal matrix equal first, and its first polynomial is negative above 0.88:
+     whatever the diagonal was, the factor is turned around, as its page says
+  */
   PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSAOL));
   PetscCall(Diagonal(polar, 3.0, 400.0, q));
   PetscCheck(fabs(q[0] - q[1]) <= 100 * eps && q[0] > -1.09 && q[0] < -0.9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "aol on diag(3,400): %.12g %.12g", q[0], q[1]);
 
-  /* Polynomials of the user: the best ones of degree 3 for sigma in [0.01,1], four steps, after which all is within the last interval, which is also their bound (1 - l^2)^(2^4) or better */
+  /*
+     Polynomials of the user: the best ones of degree 3 for sigma in [0.01,1], four steps, after which all is
+     within the last interval, which is also their bound (1 - l^2)^(2^4) or better
+  */
   {
     double l = 0.01, u = 1.0, lowest = 9.0, highest = 0.0;
 

@@ -1,6 +1,7 @@
 /*
-   What the tests of polar factors and norm balls share: matrices with a known kind of spectrum and a singular value decomposition of their own, by one-sided
-   Jacobi rotations in double: another algorithm than any in the library, and another precision where the library is single.
+   What the tests of polar factors and norm balls share: matrices with a known kind of spectrum and a singular
+   value decomposition of their own, by one-sided Jacobi rotations in double: another algorithm than any in
+   the library, and another precision where the library is single.
 */
 #pragma once
 
@@ -61,7 +62,10 @@ static PETSC_UNUSED void TestMultiply(int m, int n, int k, const double *A, cons
   }
 }
 
-/* A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U is zero where sigma is */
+/*
+   A (m x n) = U diag(sigma) V^T with min(m,n) values, decreasing; U is m x s, V is n x s, and the column of U
+   is zero where sigma is
+*/
 static PETSC_UNUSED void TestSVD(int m, int n, const double *A, double *sigma, double *U, double *V)
 {
   const int l = m > n ? m : n, s = m > n ? n : m;
@@ -149,7 +153,10 @@ enum {
 };
 static PETSC_UNUSED const char *const testspectra[] = {"gaussian", "harmonic", "geometric", "mild", "deficient", "outlier", "flat", "zero"};
 
-/* A matrix of that kind; its entries are then rounded to PetscScalar, and the rounded matrix is the one that a test compares with */
+/*
+   A matrix of that kind; its entries are then rounded to PetscScalar, and the rounded matrix is the one that
+   a test compares with
+*/
 static PETSC_UNUSED void TestMatrix(int m, int n, int spectrum, double *A)
 {
   const int    s      = m > n ? n : m;
@@ -189,7 +196,10 @@ static PETSC_UNUSED void TestMatrix(int m, int n, int spectrum, double *A)
   free(V);
 }
 
-/* A Mat of leading dimension m + pad with the entries of A; the padding is NaN, so that whoever reads it shows it */
+/*
+   A Mat of leading dimension m + pad with the entries of A; the padding is NaN, so that whoever reads it
+   shows it
+*/
 static PETSC_UNUSED PetscErrorCode TestMat(int m, int n, int pad, const double *A, Mat *M)
 {
   PetscScalar *a;
@@ -227,7 +237,10 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows first ... first + rows - 1 of A (m x n, column-major, all on this rank) as an array of that precision and order, with padding that is NaN; 7 where A is NULL. To be freed */
+/*
+   The rows first ... first + rows - 1 of A (m x n, column-major, all on this rank) as an array of that
+   precision and order, with padding that is NaN; 7 where A is NULL. To be freed
+*/
 static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmajor, int first, int rows, int m, int n, int pad, const double *A, MuonArray *array)
 {
   PetscFunctionBeginUser;
@@ -312,7 +325,9 @@ static PETSC_UNUSED double TestDistance(int count, const double *x, const double
   return sqrt(sum);
 }
 
-/* The count of bytes x and the file's name in the folder -oracle_dir, for the second implementation in numpy */
+/*
+   The count of bytes x and the file's name in the folder -oracle_dir, for the second implementation in numpy
+*/
 static PETSC_UNUSED PetscErrorCode TestDump(const char directory[], const char name[], int index, size_t count, const double *x)
 {
   char  path[PETSC_MAX_PATH_LEN];

@@ -28,7 +28,10 @@ static PetscErrorCode ExpectRestarts(MuonPolar polar, PetscInt number, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations of five steps with a restart after the second: 4 rectangular and 14 square products, all but the last two rectangular ones symmetric, and a sum of squares */
+/*
+   The operations of five steps with a restart after the second: 4 rectangular and 14 square products, all but
+   the last two rectangular ones symmetric, and a sum of squares
+*/
 static PetscErrorCode Flops(MuonPolar polar, Mat G, double s, double l, double *q)
 {
   const double   expected = 2.0 * s * (s + 1) * l + 2.0 * 2.0 * s * s * l + 14.0 * s * s * (s + 1) + 2.0 * s * l;
@@ -66,7 +69,10 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetType(plain, MUONPOLARNEWTONSCHULZ));
   PetscCall(MuonPolarSetPrecision(plain, MUON_POLAR_PRECISION_DOUBLE));
 
-  /* The rule, by hand for the five steps of the sets that it comes from; getters give what setters set below the number of steps */
+  /*
+     The rule, by hand for the five steps of the sets that it comes from; getters give what setters set below
+     the number of steps
+  */
   PetscCall(ExpectRestarts(polar, 1, 2, 0));
   PetscCall(MuonPolarGramSetRestart(polar, 3, four));
   PetscCall(ExpectRestarts(polar, 2, 2, 4));
@@ -121,7 +127,10 @@ int main(int argc, char **argv)
         PetscCheck(TestDistance(m * n, Q, NULL) > 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: norm %g", m, n, TestDistance(m * n, Q, NULL));
       }
     }
-    /* Counted where the Gram matrix pays; of a square matrix they are those of Newton and Schulz and the sum of squares */
+    /*
+       Counted where the Gram matrix pays; of a square matrix they are those of Newton and Schulz and the sum
+       of squares
+    */
     PetscCall(MuonPolarGramSetRestart(polar, PETSC_DETERMINE, NULL));
     PetscCall(MuonPolarSetCoefficients(polar, "pe105"));
     PetscCall(MuonPolarSetCoefficients(plain, "pe105"));
@@ -136,7 +145,11 @@ int main(int argc, char **argv)
     PetscCall(TestMatDestroy(&G));
   }
 
-  /* Rank 6 of 20, with the rounding of binary32 in the rest of the Gram matrix: without a restart its negative eigenvalues grow past all bounds, with the rule nothing leaves the ball, and zeros stay close to zero */
+  /*
+     Rank 6 of 20, with the rounding of binary32 in the rest of the Gram matrix: without a restart its
+     negative eigenvalues grow past all bounds, with the rule nothing leaves the ball, and zeros stay close to
+     zero
+  */
   {
     Mat    G;
     double most = 0.0, least = 2.0, sigma[20];

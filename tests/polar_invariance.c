@@ -52,7 +52,9 @@ static PetscErrorCode Check(MuonPolar polar)
     PetscCall(Apply(polar, m, n, 0, A, Q));
     PetscCheck(TestDistance(m * n, Q, NULL) > 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The factor of a %d x %d matrix has norm %g", m, n, TestDistance(m * n, Q, NULL));
 
-    /* The same bits for another leading dimension, after other work, and for a power of two times the matrix */
+    /*
+       The same bits for another leading dimension, after other work, and for a power of two times the matrix
+    */
     PetscCall(Apply(polar, m, n, 2, A, R));
     PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the leading dimension changes the factor by %g", m, n, TestDistance(m * n, Q, R));
     for (int e = -40; e <= 40; e += 80) {
@@ -97,7 +99,10 @@ static PetscErrorCode Check(MuonPolar polar)
     TestMultiply(m, n, n, T, V, 0, B);
     PetscCheck(TestDistance(m * n, B, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the rotated factor is another by %g, bound %g", m, n, TestDistance(m * n, B, R), bound);
 
-    /* Zero gives zero; one NaN or Inf anywhere gives a status and leaves the output alone, and the next matrix is computed as ever */
+    /*
+       Zero gives zero; one NaN or Inf anywhere gives a status and leaves the output alone, and the next
+       matrix is computed as ever
+    */
     for (int i = 0; i < m * n; i++) B[i] = 0.0;
     PetscCall(Apply(polar, m, n, 1, B, R));
     PetscCheck(TestDistance(m * n, R, NULL) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of zero has norm %g", m, n, TestDistance(m * n, R, NULL));

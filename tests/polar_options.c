@@ -96,7 +96,10 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarGetFlops(polar, 16, 40, &flops));
   PetscCheck(flops == 3.0 * (16.0 * 17 * 40 + 16.0 * 16 * 17 + 2.0 * 16 * 16 * 40), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g operations", (double)flops);
 
-  /* SLEPc starts with the first object that needs it, not before; a program may start and end it on its own, earlier or later */
+  /*
+     SLEPc starts with the first object that needs it, not before; a program may start and end it on its own,
+     earlier or later
+  */
   PetscCall(SlepcInitialized(&started));
   PetscCheck(started == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has started already");
   if (own == 1) PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));

@@ -142,7 +142,10 @@ int main(int argc, char **argv)
       PetscCall(TestMatDestroy(&H[k]));
       PetscCall(TestMatDestroy(&R[k]));
     }
-    /* All in one call, the same bits as one by one; one is zero, and one has a NaN on one rank alone, whose factor is left alone on all */
+    /*
+       All in one call, the same bits as one by one; one is zero, and one has a NaN on one rank alone, whose
+       factor is left alone on all
+    */
     for (int k = 0; k < 6; k++) {
       const int    m = shapes[k][0], n = shapes[k][1];
       double       difference;

@@ -17,7 +17,10 @@ static int Steps(double l, int *qr)
   return steps;
 }
 
-/* The orthogonal factor is one, it is that of G, and where the condition is modest it is the one of the decomposition */
+/*
+   The orthogonal factor is one, it is that of G, and where the condition is modest it is the one of the
+   decomposition
+*/
 static PetscErrorCode Check(MuonPolar polar, double unit, int m, int n, const double *sigma, int rank)
 {
   const int  s = PetscMin(m, n), l = PetscMax(m, n);
@@ -51,7 +54,9 @@ static PetscErrorCode Check(MuonPolar polar, double unit, int m, int n, const do
   error = TestDistance(m * n, U, Q);
   PetscCheck(error <= 10.0 * s * sqrt((double)s) * unit, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, condition %g: Q Q^T Q - Q has norm %g, bound %g", m, n, sigma[0] / sigma[rank - 1], error, 10.0 * s * sqrt((double)s) * unit);
   PetscCheck(fabs(TestDot(m * n, Q, Q) - rank) <= 20.0 * s * s * unit, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, rank %d: ||Q||_F^2 is %g", m, n, rank, TestDot(m * n, Q, Q));
-  /* H = G^T Q over the long side is symmetric to the same, positive semidefinite: <G,Q> is the nuclear norm */
+  /*
+     H = G^T Q over the long side is symmetric to the same, positive semidefinite: <G,Q> is the nuclear norm
+  */
   for (int p = 0; p < s; p++) {
     for (int q = 0; q < s; q++) {
       H[p + q * s] = 0.0;
@@ -66,7 +71,10 @@ static PetscErrorCode Check(MuonPolar polar, double unit, int m, int n, const do
   for (int j = 0; j < s; j++) nuclear += tau[j];
   PetscCheck(sqrt(error) <= 20.0 * s * unit * TestDistance(m * n, A, NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, condition %g: G^T Q is off symmetry by %g ||G||", m, n, tau[0] / tau[rank - 1], sqrt(error) / TestDistance(m * n, A, NULL));
   PetscCheck(fabs(TestDot(m * n, A, Q) - nuclear) <= 20.0 * s * unit * nuclear, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, condition %g: <G,Q> is %.16g, the nuclear norm %.16g", m, n, tau[0] / tau[rank - 1], TestDot(m * n, A, Q), nuclear);
-  /* A backward error of so many roundoffs of sigma_1 moves the factor by at most twice that over the smallest singular value (the sum of the two smallest for square matrices, no less) */
+  /*
+     A backward error of so many roundoffs of sigma_1 moves the factor by at most twice that over the smallest
+     singular value (the sum of the two smallest for square matrices, no less)
+  */
   for (int j = 0; j < rank; j++) most = PetscMax(most, tau[0] / tau[j]);
   TestMultiply(m, n, rank, U, V, 1, W);
   error = TestDistance(m * n, W, Q);

@@ -22,7 +22,10 @@ int main(int argc, char **argv)
     const int m = shapes[k][0], n = shapes[k][1], s = PetscMin(m, n), l = PetscMax(m, n);
 
     for (int which = 0; which < 4; which++) {
-      /* Condition 1, 100 and the largest that working accuracy is promised for, and half of the singular values zero */
+      /*
+         Condition 1, 100 and the largest that working accuracy is promised for, and half of the singular
+         values zero
+      */
       const double lowest = which == 0 ? 1.0 : (which == 1 ? 1e-2 : (PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12));
       const int    full   = which < 3 ? s : s / 2;
       double      *A, *Q, *U, *V, *W, error, nuclear = 0.0;
@@ -57,7 +60,9 @@ int main(int argc, char **argv)
       PetscCall(MuonPolarQDWHGetCounts(polar, &steps, &qr, &after));
       PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
       PetscCheck(after - before == (full < s ? 1 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, case %d: %" PetscInt_FMT " decompositions", m, n, which, after - before);
-      /* A rank with less than s of the long side has no memory for the QR factorization, and makes more steps */
+      /*
+         A rank with less than s of the long side has no memory for the QR factorization, and makes more steps
+      */
       if (which == 2) {
         const PetscBool room = l / size >= s ? PETSC_TRUE : PETSC_FALSE;
 
@@ -75,7 +80,10 @@ int main(int argc, char **argv)
       }
       PetscCall(MatDenseRestoreArray(R, &g));
       PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, Q, m * n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-      /* An isometry of that rank that reaches the nuclear norm, to ten roundoffs for each of the s sums of a product, and those of the entries of G */
+      /*
+         An isometry of that rank that reaches the nuclear norm, to ten roundoffs for each of the s sums of a
+         product, and those of the entries of G
+      */
       TestMultiply(m, m, n, Q, Q, 1, W);
       TestMultiply(m, n, m, W, Q, 0, U);
       error = TestDistance(m * n, U, Q);

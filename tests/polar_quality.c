@@ -53,13 +53,19 @@ static PetscErrorCode Check(MuonPolar polar, const char type[], int spectrum, in
   for (int i = 0; i < s; i++) nuclear += sigma[i];
   TestSVD(m, n, B, sigma, U, V);
   for (int i = 0; i < s; i++) departure += (sigma[i] * sigma[i] - 1.0) * (sigma[i] * sigma[i] - 1.0) / s;
-  /* Ritz values lie between the singular values; with as many steps as there are, or from all unit vectors, they are these. Those of 12 steps are near: a tenth of the spread */
+  /*
+     Ritz values lie between the singular values; with as many steps as there are, or from all unit vectors,
+     they are these. Those of 12 steps are near: a tenth of the spread
+  */
   random = s <= 12 ? 0.0 : 0.1 * (sigma[0] - sigma[s - 1]);
   PetscCheck((double)q.largest <= sigma[0] + 100.0 * eps && (double)q.smallest >= sigma[s - 1] - 100.0 * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Spread of %s, %s %d x %d: [%g,%g], outside of [%g,%g]", type, testspectra[spectrum], m, n,
              (double)q.smallest, (double)q.largest, sigma[s - 1], sigma[0]);
   PetscCall(Near("Largest value", type, spectrum, m, n, (double)q.largest, sigma[0], random + 1000.0 * eps));
   PetscCall(Near("Smallest value", type, spectrum, m, n, (double)q.smallest, sigma[s - 1], random + 1000.0 * eps));
-  /* An error is that of 95 in 100 cases under a normal distribution: twice it, and the rounding. That of the square root of a sum of squares of rounding is of the order of the rounding */
+  /*
+     An error is that of 95 in 100 cases under a normal distribution: twice it, and the rounding. That of the
+     square root of a sum of squares of rounding is of the order of the rounding
+  */
   PetscCall(Near("Orthogonality", type, spectrum, m, n, (double)q.orthogonality, sqrt(departure), 2.0 * (double)q.orthogonality_error + 1000.0 * eps));
   PetscCall(Near("Alignment", type, spectrum, m, n, (double)q.alignment, nuclear > 0.0 ? inner / nuclear : 1.0, 2.0 * (double)q.alignment_error + 1000.0 * eps));
   PetscCheck((double)q.orthogonality_error <= (s <= 16 ? 0.0 : 0.3) && (double)q.alignment_error <= (s <= 16 ? 1000.0 * eps : 0.3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Errors of %s, %s %d x %d: %g and %g say nothing", type, testspectra[spectrum], m, n,
@@ -87,7 +93,11 @@ static PetscErrorCode Check(MuonPolar polar, const char type[], int spectrum, in
     PetscCall(MatDestroy(&H));
   }
 
-  /* The same vectors and numbers where the rows lie on many ranks, up to rounding, which may grow to a part of the stated error where a recurrence of Lanczos ends at the rank of the matrix. Few of them, as the messages are many */
+  /*
+     The same vectors and numbers where the rows lie on many ranks, up to rounding, which may grow to a part
+     of the stated error where a recurrence of Lanczos ends at the rank of the matrix. Few of them, as the
+     messages are many
+  */
   if (spectrum == TEST_GAUSSIAN || (spectrum == TEST_DEFICIENT && s == 40)) {
     PetscCall(Distribute(m, n, A, &H));
     PetscCall(Distribute(m, n, B, &R));
@@ -155,7 +165,10 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonPolarDestroy(&polar));
 
-  /* The monitor: of the options, once whatever the number of prefixes, and of the program, called for each matrix of many */
+  /*
+     The monitor: of the options, once whatever the number of prefixes, and of the program, called for each
+     matrix of many
+  */
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetFromOptions(polar));
   PetscCall(MuonPolarSetOptionsPrefix(polar, "a_"));

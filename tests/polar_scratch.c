@@ -80,7 +80,10 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   PetscCall(MuonPolarGetStatus(polar, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: status %d", type, m, n, (int)status);
 
-  /* U^T Q V is diagonal: a step rounds as a product does, and the slopes at zero, up to 1000, enlarge that; the diagonal is in the widest of the documented ranges */
+  /*
+     U^T Q V is diagonal: a step rounds as a product does, and the slopes at zero, up to 1000, enlarge that;
+     the diagonal is in the widest of the documented ranges
+  */
   PetscCall(Gather(R, Q));
   TestSVD(m, n, A, sigma, U, V);
   for (int p = 0; p < s; p++) {
@@ -94,7 +97,10 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   }
   PetscCheck(sqrt(off) <= 32e3 * (m + n) * eps, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d on %d ranks: the factor is off by %g, bound %g", type, m, n, size, sqrt(off), 32e3 * (m + n) * eps);
 
-  /* Entries of scratch: s^2 + 3 d/J, where d/J is what this rank has of the matrix, as rows or, of a wide one, as columns dealt evenly, and an even part of it where it has less */
+  /*
+     Entries of scratch: s^2 + 3 d/J, where d/J is what this rank has of the matrix, as rows or, of a wide
+     one, as columns dealt evenly, and an even part of it where it has less
+  */
   local   = size > 1 && m < n ? n / size + (rank < n % size ? 1 : 0) : (m < n ? n : rows);
   entries = PetscMax((double)rows * n, (double)s * local);
   PetscCheck(how > 0 || m % size > 0 || n % size > 0 || entries * size == (double)s * l, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An even part of %d x %d has %g entries", m, n, entries);
@@ -103,11 +109,17 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type, MuonPolarPrecisions[precision],
              m, n, rank, size, (double)bytes, s, entries);
 
-  /* Sent: a wide matrix changes to columns and back. Newton and Schulz sum a triangle for each step, one number each for the largest exponent and the norm, and one for what the input is */
+  /*
+     Sent: a wide matrix changes to columns and back. Newton and Schulz sum a triangle for each step, one
+     number each for the largest exponent and the norm, and one for what the input is
+  */
   PetscCall(PetscStrcmp(type, MUONPOLARNEWTONSCHULZ, &newtonschulz));
   moved    = (precision == MUON_POLAR_PRECISION_SINGLE ? 4.0 : 8.0) * (size > 1 && m < n ? (double)rows * n + (double)s * local : 0.0);
   expected = size > 1 ? 4 + 4 + 8 + (precision == MUON_POLAR_PRECISION_SINGLE ? 4.0 : 8.0) * steps * s * (s + 1) / 2 : 0.0;
-  /* Zolotarev's sum of inverses is spread over the ranks, and the parts, each with a mark, go from there to all */
+  /*
+     Zolotarev's sum of inverses is spread over the ranks, and the parts, each with a mark, go from there to
+     all
+  */
   PetscCall(PetscStrcmp(type, MUONPOLARZOLOTAREV, &zolotarev));
   if (zolotarev == PETSC_TRUE && size > 1 && s > 1) {
     double parts[2] = {(double)count.sent, moved};

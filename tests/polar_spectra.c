@@ -2,7 +2,10 @@ static char help[] = "Polar factors of hard spectra against a Jacobi SVD, a scal
 
 #include "polar_common.h"
 
-/* Output ranges of algorithms in exact arithmetic for sigma/||G||_F in [l,1], l = 0.1, 0.01, 0.001, printed with three digits */
+/*
+   Output ranges of algorithms in exact arithmetic for sigma/||G||_F in [l,1], l = 0.1, 0.01, 0.001, printed
+   with three digits
+*/
 typedef struct {
   const char *coefficients;
   int         steps;
@@ -124,9 +127,15 @@ int main(int argc, char **argv)
       error = TestDistance(m * n, Q, expected);
       inner = TestDot(m * n, A, Q);
       if (exact == PETSC_TRUE) {
-        /* LAPACK's factors belong to a matrix at a distance of a modest multiple of (m + n) eps sigma_1, and the polar factor moves by at most 3/sigma_r of that distance */
+        /*
+           LAPACK's factors belong to a matrix at a distance of a modest multiple of (m + n) eps sigma_1, and
+           the polar factor moves by at most 3/sigma_r of that distance
+        */
         bound = rank > 0 ? 8.0 * (m + n) * eps * sigma[0] / sigma[rank - 1] : 0.0;
-        /* That says nothing where the smallest singular value is tiny. An isometry it is there too, of the canonical rank, and it reaches the nuclear norm */
+        /*
+           That says nothing where the smallest singular value is tiny. An isometry it is there too, of the
+           canonical rank, and it reaches the nuclear norm
+        */
         TestMultiply(m, m, n, Q, Q, 1, P);
         TestMultiply(m, n, m, P, Q, 0, expected);
         PetscCheck(TestDistance(m * n, expected, Q) <= 8.0 * (m + n) * eps * sqrt((double)s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: Q Q^T Q - Q has norm %g", testspectra[spectrum], m, n, TestDistance(m * n, expected, Q));

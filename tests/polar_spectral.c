@@ -9,7 +9,9 @@ typedef struct {
   int         dumped;
 } Oracle;
 
-/* The matrix by which the first step begins, which the polynomial x lays open, and the factor by a named set */
+/*
+   The matrix by which the first step begins, which the polynomial x lays open, and the factor by a named set
+*/
 static PetscErrorCode Look(Oracle *oracle, MuonPolar polar, int m, int n, const double *A, PetscInt iterations, MuonPolarCoefficients set)
 {
   const PetscReal one[3] = {1, 0, 0};
@@ -89,7 +91,10 @@ int main(int argc, char **argv)
     }
     PetscCall(PetscFree(B));
   }
-  /* One value over a tail that holds almost all of the Frobenius norm: two power iterations alone often see the tail */
+  /*
+     One value over a tail that holds almost all of the Frobenius norm: two power iterations alone often see
+     the tail
+  */
   for (int draw = 0; draw < 8; draw++) {
     TestOrthonormal(40, 40, U);
     TestOrthonormal(40, 40, V);
@@ -102,7 +107,10 @@ int main(int argc, char **argv)
   }
   PetscCheck(fclose(oracle.list) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", path);
 
-  /* Nothing helps where the direction of the start has no part of the largest singular vector, in double even after rounding: then the iteration diverges, which is a status, and the output stays as it was */
+  /*
+     Nothing helps where the direction of the start has no part of the largest singular vector, in double even
+     after rounding: then the iteration diverges, which is a status, and the output stays as it was
+  */
   MuonKernelStreamWords(&stream, 0, 40, words);
   TestOrthonormal(40, 40, V);
   for (int i = 0; i < 40; i++) {
@@ -112,7 +120,10 @@ int main(int argc, char **argv)
   for (int i = 0; i < 40; i++) U[i] = V[i] - dot / norm * ((double)words[i] / 2147483648.0 - 1.0);
   norm = sqrt(TestDot(40, U, U));
   for (int i = 0; i < 40; i++) U[i] /= norm;
-  /* A = 0.2 H + 0.8 (H u) u^T with an orthogonal H: singular values 1 along u, on the side of the columns, where a square matrix is worked on, and 0.2 across */
+  /*
+     A = 0.2 H + 0.8 (H u) u^T with an orthogonal H: singular values 1 along u, on the side of the columns,
+     where a square matrix is worked on, and 0.2 across
+  */
   for (int i = 0; i < 40; i++) {
     double part = 0.0;
 

@@ -40,7 +40,10 @@ static PetscErrorCode Check(MuonSVD svd, MuonPrecision precision, int rowmajor, 
   while (rank < s && sigma[rank] > l * eps * sigma[0]) rank++;
   wanted = PetscMin(rank, nsv);
   PetscCheck(count == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: %" PetscInt_FMT " above the tolerance, expected %d", testspectra[spectrum], m, n, nsv, count, wanted);
-  /* Backward stability: the singular values of a matrix at a distance of a modest multiple of (m + n) eps sigma_1 */
+  /*
+     Backward stability: the singular values of a matrix at a distance of a modest multiple of (m + n) eps
+     sigma_1
+  */
   for (int i = 0; i < count; i++) largest = PetscMax(largest, fabs((double)values[i] - sigma[i]));
   PetscCheck(largest <= 8.0 * (m + n) * eps * sigma[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, %d triples: singular values off by %g sigma_1", testspectra[spectrum], m, n, nsv, largest / sigma[0]);
   for (int p = 0; p < count; p++) {
@@ -88,7 +91,10 @@ static PetscErrorCode Check(MuonSVD svd, MuonPrecision precision, int rowmajor, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A tolerance ends the iteration earlier, and not too early; by default it goes as far as the entries have digits */
+/*
+   A tolerance ends the iteration earlier, and not too early; by default it goes as far as the entries have
+   digits
+*/
 static PetscErrorCode CheckTolerance(void)
 {
   enum {

@@ -3,8 +3,9 @@ static char help[] = "Every registered method on hard spectra, in every precisio
 #include "polar_common.h"
 
 /*
-   What a method promises as it is by default, for a singular value sigma of G and x = sigma / ||G||_F: the value of the factor for x in [0.1,1], [0.01,0.1) and [0.001,0.01), nothing above top,
-   and errors of the arithmetic that grow at most so many times. A new type needs a row
+   What a method promises as it is by default, for a singular value sigma of G and x = sigma / ||G||_F: the
+   value of the factor for x in [0.1,1], [0.01,0.1) and [0.001,0.01), nothing above top, and errors of the
+   arithmetic that grow at most so many times. A new type needs a row
 */
 typedef struct {
   const char *type;
@@ -15,11 +16,17 @@ typedef struct {
 static const Promise promises[] = {
   /* Exact: rounding alone, which the condition enlarges */
   {"svd", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
-  /* Four poles on [1e-3,1]: an error of 0.0189, and near 1e-3 in single 2^-24 over the smallest shift, 1.1e-6, of the Gram matrix; inside the ball but for the guard's own error */
+  /*
+     Four poles on [1e-3,1]: an error of 0.0189, and near 1e-3 in single 2^-24 over the smallest shift,
+     1.1e-6, of the Gram matrix; inside the ball but for the guard's own error
+  */
   {"zolotarev", {{0.962, 1.0}, {0.962, 1.0}, {0.90, 1.0}}, 1.01, 1e3},
   /* The ranges of K. Jordan's coefficients after five steps; their slope at zero is 485 */
   {"newtonschulz", {{0.682, 1.134}, {0.682, 1.134}, {0.471, 1.202}}, 1.203, 1e3},
-  /* Those of the five rows of pe105, whose slope at zero is 806; the Gram matrix has the squares of the singular values */
+  /*
+     Those of the five rows of pe105, whose slope at zero is 806; the Gram matrix has the squares of the
+     singular values
+  */
   {"gram", {{0.846, 1.124}, {0.846, 1.124}, {0.729, 1.124}}, 1.125, 1e4},
   {"qdwh", {{1.0, 1.0}, {1.0, 1.0}, {1.0, 1.0}}, 1.0, 1e3},
 };

@@ -67,7 +67,10 @@ static double Value(const Function *f, double x)
   return f->scale * x * sum;
 }
 
-/* By how much the function of the Gram matrix changes along the singular vectors i and j, for an error of that matrix of norm 1: a divided difference times the singular value that is multiplied by it */
+/*
+   By how much the function of the Gram matrix changes along the singular vectors i and j, for an error of
+   that matrix of norm 1: a divided difference times the singular value that is multiplied by it
+*/
 static double Sensitivity(const Function *f, double xi, double xj)
 {
   double sum = 0.0;
@@ -165,8 +168,9 @@ int main(int argc, char **argv)
       TestMultiply(m, n, s, W, V, 1, expected);
       error = TestDistance(m * n, Q, expected);
       /*
-         The Gram matrix, its Cholesky factors and what they leave are wrong by some (s + l)^{1/2} u. The matrix of the function has the norm top, and is rounded as the input is. To first order the product with
-         the gradient feels what is on the diagonal only
+         The Gram matrix, its Cholesky factors and what they leave are wrong by some (s + l)^{1/2} u. The
+         matrix of the function has the norm top, and is rounded as the input is. To first order the product
+         with the gradient feels what is on the diagonal only
       */
       bound = top = 0.0;
       for (int i = 0; i < s; i++) {

@@ -17,7 +17,10 @@ static PetscErrorCode Expect(MuonPolar polar, const char what[], PetscInt poles,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is logged is what is announced, and in units of s^3, beside the Gram matrix, the product with it and the estimate of the norm, what the poles take */
+/*
+   What is logged is what is announced, and in units of s^3, beside the Gram matrix, the product with it and
+   the estimate of the norm, what the poles take
+*/
 static PetscErrorCode Flops(MuonPolar polar, int m, int n, double cubes, PetscBool estimate)
 {
   const double   s = PetscMin(m, n), l = PetscMax(m, n), expected = s * (s + 1.0) * l + cubes * s * s * s + 2.0 * s * s * l + (estimate == PETSC_TRUE ? 32.0 * s * l : 0.0);
@@ -53,7 +56,10 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
   PetscCall(Expect(polar, "default", 4, 1e-3, MUON_POLAR_PRECISION_SINGLE));
   PetscCall(Flops(polar, 30, 40, 4, PETSC_TRUE));
-  /* The rows of the specification, and what lies between: the fewest flops that reach the tolerance, with 7 and 10 poles nested */
+  /*
+     The rows of the specification, and what lies between: the fewest flops that reach the tolerance, with 7
+     and 10 poles nested
+  */
   PetscCall(MuonPolarSetTolerance(polar, (PetscReal)0.07));
   PetscCall(Expect(polar, "tolerance 0.07", 3, 1e-3, MUON_POLAR_PRECISION_SINGLE));
   PetscCall(Flops(polar, 40, 30, 3, PETSC_TRUE));

@@ -4,8 +4,9 @@ static char help[] = "Factorizations that fail: repeated in double, on larger in
 #include "muonblas.h"
 
 /*
-   The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in double on an interval from 0.03 on fails for no matrix, only where arithmetic itself does.
-   What is wrong has a negative diagonal
+   The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in
+   double on an interval from 0.03 on fails for no matrix, only where arithmetic itself does. What is wrong
+   has a negative diagonal
 */
 static int testbroken = 0;
 
@@ -91,12 +92,18 @@ int main(int argc, char **argv)
   TestSVD(m, n, A, sigma, U, V);
   while (rank < n && sigma[rank] > 1e-4 * sigma[0]) rank++;
 
-  /* The zeros among the eigenvalues are rounded to some 1e-8, the smallest shift is far below: single precision fails, and then it is double precision as asked for from the start */
+  /*
+     The zeros among the eigenvalues are rounded to some 1e-8, the smallest shift is far below: single
+     precision fails, and then it is double precision as asked for from the start
+  */
   PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-6, MUON_POLAR_PRECISION_SINGLE, PETSC_TRUE, m, n, A, MUON_STATUS_OK, Q));
   PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-6, MUON_POLAR_PRECISION_DOUBLE, PETSC_TRUE, m, n, A, MUON_STATUS_OK, R));
   PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "What was repeated in double differs by %g from double", TestDistance(m * n, Q, R));
 
-  /* Double precision fails too, on the first intervals: the result is that of the next one. With 4 poles on it the singular values, all but the zeros above 0.04 nu, end in [0.3,1] */
+  /*
+     Double precision fails too, on the first intervals: the result is that of the next one. With 4 poles on
+     it the singular values, all but the zeros above 0.04 nu, end in [0.3,1]
+  */
   PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)1e-12, MUON_POLAR_PRECISION_DOUBLE, PETSC_FALSE, m, n, A, MUON_STATUS_OK, Q));
   PetscCall(Factor(MUONPOLARZOLOTAREV, 4, (PetscReal)4e-12, MUON_POLAR_PRECISION_DOUBLE, PETSC_FALSE, m, n, A, MUON_STATUS_OK, R));
   error = TestDistance(m * n, Q, R);
@@ -108,7 +115,10 @@ int main(int argc, char **argv)
     PetscCheck(f > 0.1 && f <= 1.0 + 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Singular value %g became %g", sigma[j], f);
   }
 
-  /* Where all is wrong, the exact factor of a sequential matrix, and a status for a parallel one, whose factor stays as it was */
+  /*
+     Where all is wrong, the exact factor of a sequential matrix, and a status for a parallel one, whose
+     factor stays as it was
+  */
   testbroken = 1;
   PetscCall(Factor(MUONPOLARZOLOTAREV, PETSC_DETERMINE, (PetscReal)PETSC_DETERMINE, MUON_POLAR_PRECISION_DETERMINE, PETSC_TRUE, m, n, A, size == 1 ? MUON_STATUS_OK : MUON_STATUS_LMO, Q));
   testbroken = 0;

@@ -1,5 +1,6 @@
 /*
-   All setters of an optimizer and of what belongs to it, each with a problem in which its value matters, for the tests of what a call in the middle of a run does.
+   All setters of an optimizer and of what belongs to it, each with a problem in which its value matters, for
+   the tests of what a call in the middle of a run does.
 */
 #pragma once
 
@@ -11,7 +12,10 @@ static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18
 
 #define SETTERS_STEPS 3
 
-/* One run: its first steps do nothing, as all gradients are zero, and then the weights are those of the start. Momenta, estimates and moments are zero then, whatever was chosen */
+/*
+   One run: its first steps do nothing, as all gradients are zero, and then the weights are those of the
+   start. Momenta, estimates and moments are zero then, whatever was chosen
+*/
 typedef struct {
   TestProblem    problem;
   PetscOptions   options;
@@ -142,7 +146,10 @@ static inline MuonAssembly RunAssembly(Run *run)
   return assembly;
 }
 
-/* The compressor for all layers before the set-up, that of the first layer's worker after it: only the first layer has one that is not identity */
+/*
+   The compressor for all layers before the set-up, that of the first layer's worker after it: only the first
+   layer has one that is not identity
+*/
 static inline MuonCompressor RunUp(Run *run)
 {
   MuonCompressor c = NULL;
@@ -319,7 +326,10 @@ static PetscErrorCode Set_FromOptions(Run *run)
 #define UP     EF21 "-muon_layer_g_ef21_compressor identity -muon_layer_e_ef21_compressor identity -ef21_compressor "
 #define SCHULZ DENSE "-lmo_polar_type newtonschulz "
 
-/* The streams, steps, blocks and items of compressors and exchanges, and the names of oracles, are set by the optimizer at its set-up and in its steps, and are no choices of a user */
+/*
+   The streams, steps, blocks and items of compressors and exchanges, and the names of oracles, are set by the
+   optimizer at its set-up and in its steps, and are no choices of a user
+*/
 static const Setter Setters[] = {
   {"MuonSetType", UP "topk", Set_Type, TAKES_EFFECT, COLLECTIVE},
   {"MuonSetOptionsPrefix", DENSE, Set_Prefix, WITHOUT_EFFECT, OF_RANK},
@@ -452,7 +462,10 @@ static const Setter Setters[] = {
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))
 
-/* Before the set-up, after the options, where a call makes the value that of the whole run; set is NULL where there is none */
+/*
+   Before the set-up, after the options, where a call makes the value that of the whole run; set is NULL where
+   there is none
+*/
 static inline PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*set)(Run *), Run *run)
 {
   PetscBool has;

@@ -62,7 +62,9 @@ static PetscErrorCode Step(PetscInt m, PetscInt n, const double g[], double w[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bits of each worker, in the packets that everybody gets: 56 bytes of packet, 9 of the message's header */
+/*
+   The bits of each worker, in the packets that everybody gets: 56 bytes of packet, 9 of the message's header
+*/
 static int  sent[16];
 static void Look(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
 {
@@ -73,7 +75,10 @@ static PetscErrorCode CheckVote(PetscMPIInt rank, PetscMPIInt size)
 {
   static const int Three[3] = {0, 2, 3};
   const double     r        = 1 / PetscSqrtReal(2);
-  /* Steps of three workers, whose majority is [[1,1],[-1,1]], by update; of four, where entry (1,0) is a tie and all others are plus, by tie */
+  /*
+     Steps of three workers, whose majority is [[1,1],[-1,1]], by update; of four, where entry (1,0) is a tie
+     and all others are plus, by tie
+  */
   const double three[4][4] = {{1, 1, -1, 1}, {0.5, 0.5, -0.5, 0.5}, {r, r, -r, r}, {r, r, -r, r}};
   const double four[3][4]  = {{1, 1, 1, 1}, {1, 1, -1, 1}, {1, 1, 0, 1}};
 
@@ -96,7 +101,10 @@ static PetscErrorCode CheckVote(PetscMPIInt rank, PetscMPIInt size)
         if (size == 4) {
           step = four[tie][e];
           if (update == MUON_SIGN_UPDATE_FROBENIUS) step /= 2;
-          /* ||ones||_2 = 2 and polar(ones) = ones/2; [[1,1],[-1,1]] as above; [[1,1],[0,1]] has the largest singular value (1 + sqrt 5)/2 and the polar factor [[2,1],[-1,2]]/sqrt 5 */
+          /*
+             ||ones||_2 = 2 and polar(ones) = ones/2; [[1,1],[-1,1]] as above; [[1,1],[0,1]] has the largest
+             singular value (1 + sqrt 5)/2 and the polar factor [[2,1],[-1,2]]/sqrt 5
+          */
           if (update >= MUON_SIGN_UPDATE_SPECTRAL && tie == 0) step /= 2;
           if (update >= MUON_SIGN_UPDATE_SPECTRAL && tie == 1) step *= r;
           if (update == MUON_SIGN_UPDATE_SPECTRAL && tie == 2) step /= (1 + PetscSqrtReal(5)) / 2;
@@ -110,7 +118,10 @@ static PetscErrorCode CheckVote(PetscMPIInt rank, PetscMPIInt size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* f(X) = <G, X> with G = s u v^T + O, O v = u: polar(G) = O whatever s > 0 is, and f changes by -rate (532 - 43 s)/103 with the update none */
+/*
+   f(X) = <G, X> with G = s u v^T + O, O v = u: polar(G) = O whatever s > 0 is, and f changes by -rate (532 -
+   43 s)/103 with the update none
+*/
 static PetscErrorCode CheckAscent(PetscReal s, PetscBool ascends)
 {
   static const double O[16] = {101, 20, 2, -2, -20, 97, 20, -20, -2, 20, 2, 101, -2, 20, -101, -2}, u[4] = {10, -3, 10, 10}, v[4] = {10, 3, -10, 10};

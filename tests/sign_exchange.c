@@ -20,7 +20,10 @@ enum {
   STEPS  = 3
 };
 
-/* With averaged, the last layer has a rule that needs a gradient; else it is frozen, so that nothing is summed that rounding could part */
+/*
+   With averaged, the last layer has a rule that needs a gradient; else it is frozen, so that nothing is
+   summed that rounding could part
+*/
 static PetscErrorCode Create(const Kind *kind, MuonSignTie tie, MuonSignUpdate update, PetscBool averaged, Problem *p)
 {
   MuonExchange exchange;
@@ -90,7 +93,8 @@ static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
 }
 
 /*
-   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56 bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each.
+   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56
+   bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each.
 */
 static long long Message(long long entries, long long planes)
 {
@@ -111,7 +115,10 @@ static long long Range(long long entries, long long size, long long r)
   return end < entries ? end : entries;
 }
 
-/* What a rank hands to MPI in a step of votes alone, the agreement apart; served: entries of the layers that it serves, and in how many messages */
+/*
+   What a rank hands to MPI in a step of votes alone, the agreement apart; served: entries of the layers that
+   it serves, and in how many messages
+*/
 static long long Bytes(const Kind *kind, long long entries, long long planes, long long size, long long rank, const long long *served, long long *up, long long *down)
 {
   long long all = 0, own = 0;
@@ -165,7 +172,10 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
   return own + (*up > 0 ? 24 + Packet(*up) : 0);
 }
 
-/* The layers' owners are those of a partition by size: what the exchange found, which tests/exchange_owner.c checks */
+/*
+   The layers' owners are those of a partition by size: what the exchange found, which tests/exchange_owner.c
+   checks
+*/
 static PetscErrorCode GetServed(Problem *p, long long served[])
 {
   MuonExchange exchange;
@@ -229,7 +239,10 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is promised of ranges, for as many workers as no test has, from layers of a few entries to those of large models */
+/*
+   What is promised of ranges, for as many workers as no test has, from layers of a few entries to those of
+   large models
+*/
 static PetscErrorCode CheckBound(void)
 {
   static const long long sizes[] = {1, 63, 64, 65, 4097, 1000003, 124000001, 8000000000};
@@ -264,7 +277,10 @@ static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t by
   damage.done++;
 }
 
-/* Packets that a rank gets in a step, one after the other: each is damaged in its turn, in headers, votes and padding */
+/*
+   Packets that a rank gets in a step, one after the other: each is damaged in its turn, in headers, votes and
+   padding
+*/
 static PetscErrorCode CheckDamage(const Kind *kind, PetscInt *total)
 {
   PetscInt turns = 0;

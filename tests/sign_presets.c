@@ -74,7 +74,10 @@ static PetscErrorCode CheckSet(const Preset *preset, Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every entry that votes moves in every step by the rate, up or down, without decay: after STEPS of them by an odd number of rates */
+/*
+   Every entry that votes moves in every step by the rate, up or down, without decay: after STEPS of them by
+   an odd number of rates
+*/
 static PetscErrorCode CheckSteps(const Preset *preset, Problem *p)
 {
   PetscReal           rate;

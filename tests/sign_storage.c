@@ -9,7 +9,10 @@ typedef struct {
   PetscInt    m, n, nblocks, block[3];
 } Shape;
 
-/* More ranks than rows, one entry, blocks that straddle ranks, a layer of which a mean is formed. No piece is a multiple of eight entries for long */
+/*
+   More ranks than rows, one entry, blocks that straddle ranks, a layer of which a mean is formed. No piece is
+   a multiple of eight entries for long
+*/
 static const Shape Shapes[] = {
   {"matrix", MUONLAYERLMO, 7, 5, 1, {0}}, {"blocks", MUONLAYERLMO, 9, 4, 3, {2, 4, 3}}, {"entry", MUONLAYERLMO, 1, 1, 1, {0}}, {"wide", MUONLAYERLMO, 2, 3, 1, {0}}, {"bias", MUONLAYERADAMW, 5, 1, 1, {0}},
 };
@@ -124,7 +127,10 @@ static PetscErrorCode RunDestroy(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows here against those of the run of whole layers: votes have the same bits, and so has what is made of them entry by entry */
+/*
+   The rows here against those of the run of whole layers: votes have the same bits, and so has what is made
+   of them entry by entry
+*/
 static PetscErrorCode Compare(const char what[], const Choices *choices, Run *run, Run *reference)
 {
   PetscFunctionBegin;
@@ -142,7 +148,10 @@ static PetscErrorCode Compare(const char what[], const Choices *choices, Run *ru
       for (PetscInt j = 0; j < Shapes[l].n; j++) {
         const PetscReal difference = PetscAbsScalar(a[(i - first) + j * lda] - b[i + j * ldb]);
 
-        /* Norms and polar factors of matrices of signs, whose condition is some hundreds at most, and sums of a few gradients */
+        /*
+           Norms and polar factors of matrices of signs, whose condition is some hundreds at most, and sums of
+           a few gradients
+        */
         PetscCheck(difference <= (exact ? 0 : 4500 * PETSC_MACHINE_EPSILON), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, sign of %s, update %s: entry %" PetscInt_FMT ",%" PetscInt_FMT " of %s differs by %g", what, MuonSignDirections[choices->direction],
                    MuonSignUpdates[choices->update], i, j, Shapes[l].name, (double)difference);
       }
@@ -154,8 +163,10 @@ static PetscErrorCode Compare(const char what[], const Choices *choices, Run *ru
 }
 
 /*
-   After the first step, in which PETSc makes the gradients. What a rank hands to MPI where its votes are summed as integers: one byte an entry of its rows, and the agreement of ten numbers, a checksum for the one group, one of the
-   message, and a vote of 8 bytes. One worker sends no votes. What products of spread matrices send is in no traffic
+   After the first step, in which PETSc makes the gradients. What a rank hands to MPI where its votes are
+   summed as integers: one byte an entry of its rows, and the agreement of ten numbers, a checksum for the one
+   group, one of the message, and a vote of 8 bytes. One worker sends no votes. What products of spread
+   matrices send is in no traffic
 */
 static PetscErrorCode CheckBytes(const Choices *choices, Run *run, PetscMPIInt nworkers)
 {
@@ -231,7 +242,10 @@ static PetscErrorCode Check(const char what[], PetscMPIInt s, const Choices *cho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks are one worker that keeps rows of the state of layers which each of them has whole, and sums their gradients */
+/*
+   All ranks are one worker that keeps rows of the state of layers which each of them has whole, and sums
+   their gradients
+*/
 static PetscErrorCode CheckRows(const Choices *choices)
 {
   Choices alone = *choices;
@@ -252,7 +266,10 @@ static PetscErrorCode CheckRows(const Choices *choices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A polar factor that works on rows as they are spread: each worker has a vote of its own, and one worker a step of its own; where more scale the majority it is refused */
+/*
+   A polar factor that works on rows as they are spread: each worker has a vote of its own, and one worker a
+   step of its own; where more scale the majority it is refused
+*/
 static PetscErrorCode CheckGram(PetscMPIInt size)
 {
   Choices choices = {MUON_SIGN_DIRECTION_POLAR, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, NULL, PETSC_DETERMINE, PETSC_DETERMINE, MUONPOLARQDWH, PETSC_FALSE, PETSC_TRUE};

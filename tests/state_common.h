@@ -1,5 +1,6 @@
 /*
-   State of an optimizer as matrices that live as long as the layer whose they are: NULL where this rank keeps none.
+   State of an optimizer as matrices that live as long as the layer whose they are: NULL where this rank keeps
+   none.
 */
 #pragma once
 

@@ -299,7 +299,10 @@ static PetscErrorCode CheckSteps(const char options[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What TaoSetUpdate() changed is seen by the step behind it; residuals have the objective r'r/2 and the gradient J'r */
+/*
+   What TaoSetUpdate() changed is seen by the step behind it; residuals have the objective r'r/2 and the
+   gradient J'r
+*/
 static PetscErrorCode CheckUpdateAndResidual(void)
 {
   Problem   p;
@@ -377,7 +380,10 @@ static PetscErrorCode CheckReasons(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a word the solution is one vector, and AdamW its rule; a text that is composed is as good as a key, and the setter goes before it */
+/*
+   Without a word the solution is one vector, and AdamW its rule; a text that is composed is as good as a key,
+   and the setter goes before it
+*/
 static PetscErrorCode CheckLayers(void)
 {
   static char    composed[] = "first:46", other[] = "second:2x23:column";

@@ -1,5 +1,6 @@
 /*
-   What the tests of the transport share, which know nothing of PETSc: checks that count what fails, and the end, where a failure of one rank is one of all.
+   What the tests of the transport share, which know nothing of PETSc: checks that count what fails, and the
+   end, where a failure of one rank is one of all.
 */
 #pragma once
 

@@ -1,7 +1,8 @@
 /*
    The transport beyond 2 GiB: counts and displacements, without moving the bytes.
 
-   The calls of MPI are intercepted and check what they are given. The buffers are large but hardly touched, so that they take address space and no memory.
+   The calls of MPI are intercepted and check what they are given. The buffers are large but hardly touched,
+   so that they take address space and no memory.
 */
 #include <limits.h>
 #include "transport_common.h"
@@ -66,7 +67,10 @@ int MPI_Iallgatherv(const void *send, int count, MPI_Datatype type, void *recv, 
   return MPI_Gatherv(recv, counts[0], recvtype, recv, counts, starts, recvtype, 0, comm);
 }
 
-/* The size that arrives is another one than was sent where the test says so, in all its copies: with a check that passes, or in place of the word */
+/*
+   The size that arrives is another one than was sent where the test says so, in all its copies: with a check
+   that passes, or in place of the word
+*/
 int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
   const int err = PMPI_Allgather(send, count, type, recv, recvcount, recvtype, comm);
@@ -117,7 +121,10 @@ int main(int argc, char **argv)
   Check(moved == 4);
   Check(t.bytes == 4 * (24 + MuonTransportPadded(large)));
 
-  /* 2^31 units are one more than an int counts: an error before the call, from the size that is sent and from those that arrive */
+  /*
+     2^31 units are one more than an int counts: an error before the call, from the size that is sent and from
+     those that arrive
+  */
   Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, (uint64_t)INT_MAX * 64 + 1, &inbox) == MUON_TRANSPORT_TOOLARGE);
   Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, UINT64_MAX, &inbox) == MUON_TRANSPORT_TOOLARGE);
   claimed = (uint64_t)INT_MAX * 64 + 1;

@@ -1,5 +1,6 @@
 /*
-   The transport: every message arrives as it was sent, sums are sums, and the counts agree with those of the profiling interface.
+   The transport: every message arrives as it was sent, sums are sums, and the counts agree with those of the
+   profiling interface.
 */
 #include "number_common.h"
 #include "transport_common.h"
@@ -120,7 +121,10 @@ int main(int argc, char **argv)
     expected += 24;
     calls++;
 
-    /* Two moves under way at once, of sizes that are known, with sums between them; what a rank keeps for itself does not travel, and lies between what does */
+    /*
+       Two moves under way at once, of sizes that are known, with sums between them; what a rank keeps for
+       itself does not travel, and lies between what does
+    */
     {
       MuonTransportMove move[2];
       uint64_t          to = 0, from = 0, place = 0, sendoffset[64], sendbytes[64], recvoffset[64], recvbytes[64], alloffset[64], allbytes[64];

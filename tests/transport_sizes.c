@@ -1,5 +1,6 @@
 /*
-   Sizes that travel ahead of messages: whatever one bit of them becomes, and whatever two of their copies become, the messages arrive; what cannot be read is an error before any message moves.
+   Sizes that travel ahead of messages: whatever one bit of them becomes, and whatever two of their copies
+   become, the messages arrive; what cannot be read is an error before any message moves.
 */
 #include "transport_common.h"
 #include "mpicount.h"
@@ -43,7 +44,10 @@ static uint64_t Bytes(int way, int from, int to)
   return (uint64_t)((way * 7 + from * 31 + (way == 2 ? to : 0) * 17) % 5) * 41;
 }
 
-/* One way of moving messages; returns what the transport does, and checks what arrived where it says that all is well */
+/*
+   One way of moving messages; returns what the transport does, and checks what arrived where it says that all
+   is well
+*/
 static int Move(int way, unsigned char *send, const uint64_t offset[], MuonTransportBuffer *in)
 {
   const int root = size - 1;
@@ -102,7 +106,10 @@ int main(int argc, char **argv)
     damage.kind = DAMAGE_NONE;
   }
 
-  /* Nothing is left of the sizes from one rank, at all ranks alike; then they are right and more than is allowed, by the sum of nothing else than one byte */
+  /*
+     Nothing is left of the sizes from one rank, at all ranks alike; then they are right and more than is
+     allowed, by the sum of nothing else than one byte
+  */
   for (int way = 2; way < 4; way++) {
     for (damage.sender = 0; damage.sender < size; damage.sender++) {
       damage.kind = DAMAGE_ALL;

@@ -1,5 +1,6 @@
 /*
-   Compact messages: never longer than the plain ones, which come back bit for bit at the edges of chunks and for every density; and how near to the entropy they are.
+   Compact messages: never longer than the plain ones, which come back bit for bit at the edges of chunks and
+   for every density; and how near to the entropy they are.
 */
 #include "wire_corpus.h"
 
@@ -82,7 +83,10 @@ static double Entropy(const double counts[], unsigned symbols)
   return bits;
 }
 
-/* The largest entries of d normally distributed ones, rounded to powers of two; the bytes that are sent, and in *bound the bytes of their entropy */
+/*
+   The largest entries of d normally distributed ones, rounded to powers of two; the bytes that are sent, and
+   in *bound the bytes of their entropy
+*/
 static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
 {
   const int       dense  = ratio == 1;
@@ -141,7 +145,10 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   return sent;
 }
 
-/* Levels of normally distributed numbers of a scale, in blocks of 512: there and back, and near to their entropy however many different codes there are */
+/*
+   Levels of normally distributed numbers of a scale, in blocks of 512: there and back, and near to their
+   entropy however many different codes there are
+*/
 static void Levels(uint64_t d, unsigned bits, uint64_t *state)
 {
   const int      top = (1 << (bits - 1)) - 1;

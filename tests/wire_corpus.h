@@ -1,5 +1,6 @@
 /*
-   What the tests of the wire share: messages as what they say (positions and values), their bytes, and back, through every codec.
+   What the tests of the wire share: messages as what they say (positions and values), their bytes, and back,
+   through every codec.
 */
 #pragma once
 
@@ -235,7 +236,10 @@ static inline uint64_t CodedMaxBytes(unsigned width, uint64_t count)
   return (width * count + 7) / 8 + 3 * (count / 65536 + 1);
 }
 
-/* Room for every message of that content: where codecs are not plain its length is known when the message is written */
+/*
+   Room for every message of that content: where codecs are not plain its length is known when the message is
+   written
+*/
 static inline size_t ContentRoom(const Content *content)
 {
   return MUON_WIRE_MESSAGE_HEADER_MOST +
@@ -367,7 +371,10 @@ static inline uint64_t ContentEncode(const Content *content, unsigned char *to)
   return ContentPayload(content, content->header.bytes, to + head);
 }
 
-/* Of bitmap and raw positions the shorter; codecs that would not be shorter than the plain ones become these: a receiver refuses others */
+/*
+   Of bitmap and raw positions the shorter; codecs that would not be shorter than the plain ones become these:
+   a receiver refuses others
+*/
 static inline void ContentSettle(Content *content)
 {
   MuonWireMessage *header = &content->header;
@@ -422,7 +429,10 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   content->rows    = rows;
   content->columns = columns;
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlainHeader(&found, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  /* Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be missing */
+  /*
+     Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be
+     missing
+  */
   room = (unsigned char *)Allocate((size_t)MuonWireMessageBytes(&content->header));
   if (MuonWireMessageExpand(bytes, length, layer, rows, columns, (size_t)MuonWireMessageBytes(&content->header), room, &from, &content->header) != MUON_WIRE_OK) {
     free(room);
@@ -557,7 +567,10 @@ static inline void Rectify(unsigned char *packet, size_t length)
   Put(packet + 52, 4, MuonWireCRC32C(0, packet, 52));
 }
 
-/* Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the whole */
+/*
+   Opens a packet and decodes every message; contents of the layers say what is expected. The verdict on the
+   whole
+*/
 static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t length, const MuonWirePacket *expected, const Content *contents, uint32_t messages)
 {
   MuonWireResult       result = MUON_WIRE_OK;

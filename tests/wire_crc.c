@@ -53,7 +53,10 @@ int main(void)
 
     CheckAll((uint32_t)i, data + first, bytes, CRCByDefinition((uint32_t)i, data + first, bytes));
   }
-  /* A state of the register uses one entry in 256 of the tables that join the three strides: enough states to meet all of them */
+  /*
+     A state of the register uses one entry in 256 of the tables that join the three strides: enough states to
+     meet all of them
+  */
   for (size_t i = 0; i < 2500; i++) {
     const uint32_t crc = (uint32_t)Random64(&state);
 

@@ -1,5 +1,7 @@
 /*
-   Groups of messages: their parts come back where they are, and a group that was cut, stretched or damaged is refused, or is a group of as many parts that end where it ends, each of which is refused or is another message.
+   Groups of messages: their parts come back where they are, and a group that was cut, stretched or damaged is
+   refused, or is a group of as many parts that end where it ends, each of which is refused or is another
+   message.
 */
 #include "wire_corpus.h"
 

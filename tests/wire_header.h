@@ -1,6 +1,7 @@
 /*
-   The header of a message, written down a second time for the tests that look at bytes: a hash of four bytes, form and codec of the positions in one, the codec of the values, for blocks and votes a parameter; then how many things there are and
-   how many bytes follow, in groups of seven bits.
+   The header of a message, written down a second time for the tests that look at bytes: a hash of four bytes,
+   form and codec of the positions in one, the codec of the values, for blocks and votes a parameter; then how
+   many things there are and how many bytes follow, in groups of seven bits.
 */
 #pragma once
 

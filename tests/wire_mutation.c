@@ -1,6 +1,7 @@
 /*
-   Damaged packets: every single bit flipped and every length. With the checksums as they came all are refused; with the checksums made to fit the damage they
-   are refused, or are another message that decodes within its bounds and encodes to the same bytes.
+   Damaged packets: every single bit flipped and every length. With the checksums as they came all are
+   refused; with the checksums made to fit the damage they are refused, or are another message that decodes
+   within its bounds and encodes to the same bytes.
 
    The bytes end where readable memory ends, so that reading one too many is a fault.
 */
@@ -62,7 +63,10 @@ static void RefusedValues(unsigned char *packet, size_t length, const CorpusPack
   }
 }
 
-/* The packet with other bytes in place of the first old ones of the message at, and lengths that agree; the verdict must be refusal */
+/*
+   The packet with other bytes in place of the first old ones of the message at, and lengths that agree; the
+   verdict must be refusal
+*/
 static void RefusedHead(const unsigned char *packet, size_t length, const CorpusPacket *from, size_t at, size_t old, const unsigned char *head, size_t bytes, const char what[])
 {
   unsigned char *other = (unsigned char *)Allocate(length + bytes);

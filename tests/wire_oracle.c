@@ -1,5 +1,6 @@
 /*
-   Writes packets, what they say, and damaged ones with the verdict on them, for tests/oracle/wire.py to agree with.
+   Writes packets, what they say, and damaged ones with the verdict on them, for tests/oracle/wire.py to agree
+   with.
 */
 #include "wire_corpus.h"
 
@@ -66,7 +67,10 @@ int main(int argc, char **argv)
       fprintf(cases, "\n");
     }
 
-    /* Flips in the smallest packets and, one in eleven, in all; now and then with the checksums that came, else with those that fit */
+    /*
+       Flips in the smallest packets and, one in eleven, in all; now and then with the checksums that came,
+       else with those that fit
+    */
     for (size_t bit = 0; bit < 8 * length; bit += length < 200 ? 1 : 11) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       if (bit % 5 == 0) Mutation(mutations, packet, length, &from, which);

@@ -1,5 +1,6 @@
 /*
-   Messages of every form, codec and awkward size come back as they were, and their bits lie where the format says.
+   Messages of every form, codec and awkward size come back as they were, and their bits lie where the format
+   says.
 */
 #include "wire_corpus.h"
 
@@ -165,7 +166,10 @@ static void AllValues(void)
   free(x);
 }
 
-/* Codes of every width, at every place in a byte, up to the longest line; a place that does not exist at each of them */
+/*
+   Codes of every width, at every place in a byte, up to the longest line; a place that does not exist at each
+   of them
+*/
 static void AllWidths(void)
 {
   unsigned char *section = (unsigned char *)Allocate(57 * 40 / 8 + 8);

@@ -42,7 +42,10 @@ static void Refused(unsigned form, unsigned indices, unsigned values, uint64_t r
   (void)Payload(form, indices, values, rows, columns, count, MUON_WIRE_CORRUPT);
 }
 
-/* Of a bitmap and raw numbers, of so many bytes, the message has the shorter, of equal ones the bitmap; returns the bytes of the rest */
+/*
+   Of a bitmap and raw numbers, of so many bytes, the message has the shorter, of equal ones the bitmap;
+   returns the bytes of the rest
+*/
 static uint64_t Positioned(unsigned form, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t bitmap, uint64_t raw)
 {
   const unsigned indices = raw < bitmap ? MUON_WIRE_INDICES_RAW : MUON_WIRE_INDICES_BITMAP;
@@ -104,7 +107,10 @@ int main(void)
     }
     for (unsigned form = MUON_WIRE_BLOCKS + 1; form < 256; form++) Refused(form, 0, values, 12, 50, 0);
 
-    /* The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one; positions go with the lines that are missing only */
+    /*
+       The forms of steps: places of 50 columns take 6 bits and the sign one, those of 12 rows 4 and one;
+       positions go with the lines that are missing only
+    */
     for (uint64_t rank = 0; rank <= 12; rank++) Check(Payload(MUON_WIRE_TRIPLES, 0, values, 12, 50, rank, MUON_WIRE_OK) == Whole(rank * bits[values]) + Whole(12 * rank * bits[values]) + Whole(50 * rank * bits[values]), "codec %u", values);
     for (uint64_t count = 0; count <= 50; count++) {
       const uint64_t value = count > 0 ? Whole(bits[values]) : 0;

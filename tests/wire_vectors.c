@@ -1,5 +1,6 @@
 /*
-   Packets that the second implementation of the format wrote: the good ones say what it says that they say and are what this one writes, the bad ones are refused.
+   Packets that the second implementation of the format wrote: the good ones say what it says that they say
+   and are what this one writes, the bad ones are refused.
 */
 #include "oracle/wire_vectors.h"
 #include "wire_corpus.h"

@@ -30,7 +30,10 @@ static PetscErrorCode Build(const PetscReal sigma[N], Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* sigma_k = u_k^T A v_k, which are the singular values of A, with sign, where its singular vectors are the cosines; else they leave something over */
+/*
+   sigma_k = u_k^T A v_k, which are the singular values of A, with sign, where its singular vectors are the
+   cosines; else they leave something over
+*/
 static PetscErrorCode Print(const char what[], Mat A)
 {
   const PetscScalar *a;

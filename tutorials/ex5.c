@@ -35,7 +35,10 @@ static PetscReal Target(PetscInt s, PetscInt i)
   return y;
 }
 
-/* Loss and gradient of this rank's samples, each a part of the mean over all of them. Row i of W is w[i K] ... w[i K + K - 1], behind W is b */
+/*
+   Loss and gradient of this rank's samples, each a part of the mean over all of them. Row i of W is w[i K]
+   ... w[i K + K - 1], behind W is b
+*/
 static void Evaluate(const Model *model, const PetscScalar w[], PetscReal *loss, PetscScalar g[])
 {
   const PetscScalar *b = w + M * K;
@@ -68,7 +71,10 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
   Evaluate(model, w, loss, sum);
   PetscCall(VecRestoreArrayRead(model->all, &w));
   PetscCallMPI(MPI_Allreduce(loss, &model->loss, 1, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
-  /* The gradient of a worker is a mean over its own samples. One worker sums over its ranks by itself; many leave that to the optimizer */
+  /*
+     The gradient of a worker is a mean over its own samples. One worker sums over its ranks by itself; many
+     leave that to the optimizer
+  */
   if (model->whole) {
     for (PetscInt e = 0; e < M * K + M; e++) sum[e] *= model->size;
     *loss *= model->size;

@@ -24,7 +24,10 @@ static PetscReal Number(PetscInt a, PetscInt b)
   return 2 * (number - PetscFloorReal(number)) - 1;
 }
 
-/* sum_i out_i tanh((W a)_i + bias_i), and where there is a g what its derivatives are multiplied with is added to that */
+/*
+   sum_i out_i tanh((W a)_i + bias_i), and where there is a g what its derivatives are multiplied with is
+   added to that
+*/
 static PetscReal Network(const PetscScalar w[], const PetscReal a[D], PetscReal by, PetscScalar g[])
 {
   PetscReal y = 0;

@@ -6,7 +6,10 @@
 enum {
   CHUNK = 512
 };
-/* Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of the processor */
+/*
+   Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of
+   the processor
+*/
 #define STRIP ((size_t)16384)
 /* The same in the memory of a device */
 #define FAR_STRIP ((size_t)1 << 24)
@@ -16,7 +19,10 @@ PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
   PetscInt64 kept;
   double     r = (double)ratio;
 
-  /* In single precision the nearest number to 0.7 lies below it; half a unit in the last place gives a ratio what was meant */
+  /*
+     In single precision the nearest number to 0.7 lies below it; half a unit in the last place gives a ratio
+     what was meant
+  */
   if (PetscDefined(USE_REAL_SINGLE)) r *= 1.0 + 0.5 * PETSC_MACHINE_EPSILON;
   kept = (PetscInt64)(r * (double)most + 1e-9);
   if (kept < 1) kept = 1;
@@ -43,7 +49,10 @@ void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
   MuonKernelStreamBlocks(&stream, 1, &last, words);
 }
 
-/* The pieces of a layer, whose names go on behind the layer's with what no name of a layer has, share it; a block has its own */
+/*
+   The pieces of a layer, whose names go on behind the layer's with what no name of a layer has, share it; a
+   block has its own
+*/
 PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
 {
   MuonKernelStream stream = MuonCompressorStream_Private(c);
@@ -111,7 +120,10 @@ PetscReal MuonCompressorRoundDown_Private(double alpha)
   return (double)rounded > alpha ? rounded * (PetscReal)(1.0 - PETSC_MACHINE_EPSILON) : rounded;
 }
 
-/* From the middle between the largest number and what would be the next one on, rounding gives no number; bfloat16 is rounded from binary32, where its middle begins half a unit early */
+/*
+   From the middle between the largest number and what would be the next one on, rounding gives no number;
+   bfloat16 is rounded from binary32, where its middle begins half a unit early
+*/
 double MuonCompressorCodecLimit_Private(MuonWireValues codec, MuonPrecision precision)
 {
   const double half = precision == MUON_SINGLE ? 0.0 : ldexp(1.0, 103); /* of the last place of the largest binary32 */
@@ -219,7 +231,9 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
     PetscCall(MuonCompressorValuesEncode_Private(c, codec, precision, kept, x, 0, to));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* A kept entry has the random number of its place in the matrix, which does not depend on what else is kept */
+  /*
+     A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
+  */
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
   codes = (uint16_t *)(singles + kept);

@@ -60,7 +60,10 @@ static PetscLogDouble Log2Binomial(PetscInt64 n, PetscInt64 k)
   return (lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1)) / log(2.0);
 }
 
-/* The values of a section. Natural ones are symbols: a sign and an exponent, or an exponent with a bit for the sign beside it; others and magnitudes are so many bits */
+/*
+   The values of a section. Natural ones are symbols: a sign and an exponent, or an exponent with a bit for
+   the sign beside it; others and magnitudes are so many bits
+*/
 static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign, const unsigned char from[], PetscInt64 count, PetscLogDouble *bits)
 {
   PetscInt64 counts[CODES];
@@ -97,7 +100,10 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
     PetscCall(CountLevels(message->parameter, (PetscInt64)sections.entries, payload + sections.entriesat, counts));
     *bits += EntropyOfCounts(counts);
   } else if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
-  /* Two factors have two distributions, and what is kept of a matrix for its size alone has signs that nothing tells */
+  /*
+     Two factors have two distributions, and what is kept of a matrix for its size alone has signs that
+     nothing tells
+  */
   for (unsigned s = 0; s < sections.sections; s++) {
     if (s == 0 && sections.magnitudes > 0) *bits += (double)sections.magnitudes * (codec == MUON_WIRE_VALUES_NATURAL ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
     else PetscCall(EntropyOfValues(codec, bitforsign, payload + sections.sectionat[s], (PetscInt64)sections.section[s], bits));

@@ -9,7 +9,10 @@ enum {
   CHUNK     = 512 /* codes made at once; a multiple of 8 */
 };
 
-/* Each look at an array that is not on the host takes a while: then strips are long, and in the workspace. few is room for a short one */
+/*
+   Each look at an array that is not on the host takes a while: then strips are long, and in the workspace.
+   few is room for a short one
+*/
 static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, void **scratch)
 {
   PetscFunctionBegin;
@@ -19,7 +22,10 @@ static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or where they are there. In floating point that is no combination of T and R */
+/*
+   Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or where they are
+   there. In floating point that is no combination of T and R
+*/
 static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, size_t first, size_t count, void *scratch)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);

@@ -1,5 +1,6 @@
 /*
-   Values of messages whose arrays are in the memory of a device. What crosses to the host and from there is as wide as what is written: codes for natural values, and binary32 for bfloat16.
+   Values of messages whose arrays are in the memory of a device. What crosses to the host and from there is
+   as wide as what is written: codes for natural values, and binary32 for bfloat16.
 */
 #include <petscmuon/private/muoncompressorcodec.h>
 

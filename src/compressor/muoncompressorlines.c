@@ -12,7 +12,10 @@ typedef struct {
   PetscReal p;
 } MuonCompressor_Lines;
 
-/* What is kept, as lines: across those of the array or its own; so many, of such a length, of which some are read together; the entries of line k have the numbers first k, first k + stride, ... */
+/*
+   What is kept, as lines: across those of the array or its own; so many, of such a length, of which some are
+   read together; the entries of line k have the numbers first k, first k + stride, ...
+*/
 typedef struct {
   PetscBool across;
   size_t    lines, length, together, first, stride;
@@ -73,7 +76,10 @@ static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Line
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the memory of a device: sums of all lines at once, and those alone one by one that have none in range, or another norm. Uses MUON_WORK_COMPRESSOR_F */
+/*
+   In the memory of a device: sums of all lines at once, and those alone one by one that have none in range,
+   or another norm. Uses MUON_WORK_COMPRESSOR_F
+*/
 static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const Lines *lines, const MuonArray *X, char *room, MuonKernelLength lengths[])
 {
   const double p = (double)((const MuonCompressor_Lines *)c->data)->p;
@@ -223,8 +229,10 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 co
 }
 
 /*
-   No line that is left out is longer than a kept one in the p-norm, so that none has a square sum of more than c times that of a kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with
-   a = max(1, length^(1/2 - 1/p)), b = max(1, length^(1/p - 1/2)), and c is the square of a b. Of N lines the N - K have then at most (N - K) c / K of what the K have, which is at least K / (K + (N - K) c) of all
+   No line that is left out is longer than a kept one in the p-norm, so that none has a square sum of more
+   than c times that of a kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with a = max(1,
+   length^(1/2 - 1/p)), b = max(1, length^(1/p - 1/2)), and c is the square of a b. Of N lines the N - K have
+   then at most (N - K) c / K of what the K have, which is at least K / (K + (N - K) c) of all
 */
 static PetscErrorCode MuonCompressorAlpha_Lines(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {

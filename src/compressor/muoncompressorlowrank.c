@@ -152,8 +152,10 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
 }
 
 /*
-   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
-   range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three binary32 numbers is far from the largest binary64
+   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the
+   product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
+   range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three
+   binary32 numbers is far from the largest binary64
 */
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
 {
@@ -185,7 +187,10 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireFor
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   PetscCall(FactorsWrite_Private(c, form, shape, *count, (const char *)values, payload));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none either */
+  /*
+     A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
+     either
+  */
   if (form == MUON_WIRE_TRIPLES) {
     for (kept = 0; kept < *count; kept++) {
       double some[8];

@@ -1,8 +1,10 @@
 /*
-   What the types share whose messages are factors: how many columns they have, where they come from, and how they are written, checked and multiplied.
+   What the types share whose messages are factors: how many columns they have, where they come from, and how
+   they are written, checked and multiplied.
 
-   The matrix of a message has the lines of the array as its rows: that is P Q^T, with P n x count and Q m x count for n lines of m entries. These types do not know the rows of the array, so that they see the matrix in memory by
-   columns, m x n and Q P^T, whichever way it is stored.
+   The matrix of a message has the lines of the array as its rows: that is P Q^T, with P n x count and Q m x
+   count for n lines of m entries. These types do not know the rows of the array, so that they see the matrix
+   in memory by columns, m x n and Q P^T, whichever way it is stored.
 */
 #pragma once
 
@@ -11,20 +13,27 @@
 /* The most triples that a message has */
 PETSC_INTERN PetscInt       MuonCompressorRank_Private(MuonCompressor, const MuonArray *shape);
 PETSC_INTERN PetscErrorCode MuonCompressorRankLayout_Private(MuonCompressor, MuonWireForm, const MuonArray *shape, MuonCompressorLayout *);
-/* The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is none */
+/*
+   The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error
+   of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is
+   none
+*/
 PETSC_INTERN PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed);
 
 /* X = T - R by columns: T itself where R is NULL, else a copy in MUON_WORK_COMPRESSOR_A */
 PETSC_INTERN PetscErrorCode MuonCompressorResidual_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonArray *X);
 /*
-   The leading triples of T - R, which has the norm norm 2^scale: at most rank singular values, decreasing; values has room for found magnitudes, then found columns of P and of Q, in the precision of T. Sets the status where there
-   are none to be had. Uses the slots A, B and C of MUON_WORK_COMPRESSOR
+   The leading triples of T - R, which has the norm norm 2^scale: at most rank singular values, decreasing;
+   values has room for found magnitudes, then found columns of P and of Q, in the precision of T. Sets the
+   status where there are none to be had. Uses the slots A, B and C of MUON_WORK_COMPRESSOR
 */
 PETSC_INTERN PetscErrorCode MuonCompressorTriples_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found, double *norm, int *scale);
 
 /*
-   The payload of factors: in form triples count magnitudes, decreasing, then in either form count columns of P and count columns of Q, which stand behind one another in values, in the memory of shape. Entry k of values is rounded by entry k of
-   the stream. Triples whose magnitude is written as zero are left out. Uses MUON_WORK_COMPRESSOR_B, where values may be, and changes values
+   The payload of factors: in form triples count magnitudes, decreasing, then in either form count columns of
+   P and count columns of Q, which stand behind one another in values, in the memory of shape. Entry k of
+   values is rounded by entry k of the stream. Triples whose magnitude is written as zero are left out. Uses
+   MUON_WORK_COMPRESSOR_B, where values may be, and changes values
 */
 PETSC_INTERN PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor, MuonWireForm, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[]);
 

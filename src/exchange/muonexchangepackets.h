@@ -21,7 +21,10 @@ struct _n_MuonExchangePackets {
   MuonTransportBuffer        in;
   const MuonTransportBuffer *from;
   MuonStatus                *senderstatus;
-  /* Messages inside the packets: up by sender and then by the items that are served here, down by place; only where the sender's status is MUON_STATUS_OK */
+  /*
+     Messages inside the packets: up by sender and then by the items that are served here, down by place; only
+     where the sender's status is MUON_STATUS_OK
+  */
   const unsigned char **message;
   size_t               *messagebytes;
 };

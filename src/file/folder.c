@@ -125,7 +125,11 @@ MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run[MUON_FILE_R
   return MUON_FILE_OK;
 }
 
-/* What a lock says: host, process and run, a line each. Anything that is not printable becomes a question mark, for it is shown. Nothing where a crash left a part of it: whoever wrote that did not get to use the folder */
+/*
+   What a lock says: host, process and run, a line each. Anything that is not printable becomes a question
+   mark, for it is shown. Nothing where a crash left a part of it: whoever wrote that did not get to use the
+   folder
+*/
 static void MuonFileLockRead(MuonFileFolder *folder, int handle, char text[MUON_FILE_TEXT / 4])
 {
   char            raw[MUON_FILE_TEXT / 4 - 4];
@@ -187,7 +191,10 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char ru
   return result;
 }
 
-/* The file stays, empty: were it removed, who opened it before and locked it after would hold a lock that nobody else sees */
+/*
+   The file stays, empty: were it removed, who opened it before and locked it after would hold a lock that
+   nobody else sees
+*/
 MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder)
 {
   int error = 0;
@@ -297,7 +304,10 @@ static int MuonFileRankParse(const char name[], MuonFileGeneration *number)
   return strncmp(name, "rank-", 5) == 0 && MuonFileDigits(&at, &number->step) && number->step < MUON_FILE_MANIFEST && (*at == 0 || strcmp(at, ".part") == 0);
 }
 
-/* The manifest goes first: what is left of a generation without one is no checkpoint. Names are gathered before any is removed, for a list of a folder that changes meanwhile may leave some out */
+/*
+   The manifest goes first: what is left of a generation without one is no checkpoint. Names are gathered
+   before any is removed, for a list of a folder that changes meanwhile may leave some out
+*/
 static MuonFileResult MuonFileRemoveGeneration(MuonFileFolder *folder, const MuonFileGeneration *generation)
 {
   MuonFileNames    names = {MuonFileRankParse, NULL, 0, 0};

@@ -34,7 +34,10 @@ MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, int error, const char 
 
 /* step-000000000120-000003 */
 void MuonFileGenerationName(const MuonFileGeneration *generation, char name[MUON_FILE_NAME]);
-/* rank-000001 or manifest, with .part behind it until it is whole; with the generation before it, and all of the path */
+/*
+   rank-000001 or manifest, with .part behind it until it is whole; with the generation before it, and all of
+   the path
+*/
 typedef struct {
   char path[MUON_FILE_PATH + 3 * MUON_FILE_NAME];
 } MuonFilePathname;
@@ -73,7 +76,10 @@ static inline size_t MuonFileAtMostChunk(uint64_t bytes)
   return bytes < MUON_FILE_CHUNK ? (size_t)bytes : (size_t)MUON_FILE_CHUNK;
 }
 
-/* count entries of some bytes between memory and the order of a file, which are the same where the machine is little-endian; distances are in bytes */
+/*
+   count entries of some bytes between memory and the order of a file, which are the same where the machine is
+   little-endian; distances are in bytes
+*/
 static inline void MuonFileCopyEntries(unsigned char *to, uint64_t to_next, const unsigned char *from, uint64_t from_next, uint64_t count, size_t bytes)
 {
   if (to_next == bytes && from_next == bytes && (bytes == 1 || MuonWireIsLittleEndian())) {

@@ -80,7 +80,10 @@ static int MuonFileWithin(uint64_t first, uint64_t count, uint64_t all)
   return first <= all && count <= all - first;
 }
 
-/* Reads one record from an index that has room bytes left; data_end is where data end. Returns how long it is, 0 where there is none */
+/*
+   Reads one record from an index that has room bytes left; data_end is where data end. Returns how long it
+   is, 0 where there is none
+*/
 static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t room, uint64_t at, uint64_t data_end, MuonFileRecord *record)
 {
   uint64_t bytes, most, names;

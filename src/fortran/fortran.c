@@ -1,7 +1,9 @@
 #include <petscmuon/private/muonimpl.h>
 
 /*
-   What Fortran's iso_c_binding cannot call as it is: functions that take communicators, and those that take routines of the program. config/fortran.py writes the module, in which these have the names without Fortran.
+   What Fortran's iso_c_binding cannot call as it is: functions that take communicators, and those that take
+   routines of the program. config/fortran.py writes the module, in which these have the names without
+   Fortran.
 */
 
 /* Routines of a Fortran program: bind(c) subroutines, with everything by reference and the error code last */
@@ -52,8 +54,9 @@ FortranCreate(MuonExchange);
 FortranCreate(MuonAssembly);
 
 /*
-   An optimized PETSc follows any handle to its end. A Fortran program gets NULL easily, which is what Destroy() leaves, and a copy of a handle does not know that its object is gone. The classname is empty for objects of PETSc, of which
-   NULL alone is refused
+   An optimized PETSc follows any handle to its end. A Fortran program gets NULL easily, which is what
+   Destroy() leaves, and a copy of a handle does not know that its object is gone. The classname is empty for
+   objects of PETSc, of which NULL alone is refused
 */
 PetscErrorCode MuonCheckHandleFortran(void *handle, const char classname[], const char function[], int position)
 {

@@ -1,5 +1,6 @@
 /*
-   The kernels of a device beside those of the host. Both columns get the same arrays on the host, of which a device makes copies.
+   The kernels of a device beside those of the host. Both columns get the same arrays on the host, of which a
+   device makes copies.
 */
 #include "muondevicecheck.h"
 #include "muonkernels.h"
@@ -71,7 +72,10 @@ static int Near(double a, double b, double bound)
   return memcmp(&a, &b, sizeof(a)) == 0 || fabs(a - b) <= bound;
 }
 
-/* Runs statements for both columns, k being the table, c its number, o its output and r a number, and compares bytes of the outputs and the numbers */
+/*
+   Runs statements for both columns, k being the table, c its number, o its output and r a number, and
+   compares bytes of the outputs and the numbers
+*/
 #define SAME(name, some, ...) \
   do { \
     double number[2] = {0, 0}; \
@@ -243,8 +247,9 @@ static double OffDiagonal(const Check *s, size_t m, size_t l, const char *Q, con
 }
 
 /*
-   Products and factors are the vendor's. Products of both columns are compared; factors of each are held against what defines them, since two methods may well differ where a matrix has not as many directions as columns. Bounds are so many
-   roundings of sums of m terms in l columns
+   Products and factors are the vendor's. Products of both columns are compared; factors of each are held
+   against what defines them, since two methods may well differ where a matrix has not as many directions as
+   columns. Bounds are so many roundings of sums of m terms in l columns
 */
 static void CheckFactors(Check *s)
 {

@@ -1,8 +1,10 @@
 #if !defined(REAL)
 /*
-   Matrices of few columns on BLAS and LAPACK: arrays by columns, without gaps unless a leading dimension is named.
+   Matrices of few columns on BLAS and LAPACK: arrays by columns, without gaps unless a leading dimension is
+   named.
 
-   This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of
+   its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include <petscmuon/private/muonarray.h>
   #include "muonblas.h"

@@ -2,9 +2,11 @@
 /*
    The longest of many rows or columns.
 
-   A length is a fraction and an exponent of its own, so that squares neither overflow nor underflow, and lengths that are equal without rounding compare as equal.
+   A length is a fraction and an exponent of its own, so that squares neither overflow nor underflow, and
+   lengths that are equal without rounding compare as equal.
 
-   This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name
+   of a function.
 */
   #include "muonkernels.h"
   #include <float.h>
@@ -30,7 +32,10 @@ static int IsBefore(const MuonKernelLength *lengths, size_t a, size_t b)
   return a < b;
 }
 
-/* The line at the root goes down to its place in a heap of size lines, of which the first of all is at the top */
+/*
+   The line at the root goes down to its place in a heap of size lines, of which the first of all is at the
+   top
+*/
 static void SiftDown(const MuonKernelLength *lengths, size_t size, size_t root, size_t *heap)
 {
   const size_t line = heap[root];

@@ -1,8 +1,11 @@
 /*
-   A loop compiled for several kinds of processors, one of which is chosen when the program starts. Only for functions whose result is the same to the last bit whatever the width of the vectors: integers,
-   single operations on floating-point numbers, sums in partial sums that the source writes down. The makefile forbids to contract a product and a sum.
+   A loop compiled for several kinds of processors, one of which is chosen when the program starts. Only for
+   functions whose result is the same to the last bit whatever the width of the vectors: integers, single
+   operations on floating-point numbers, sums in partial sums that the source writes down. The makefile
+   forbids to contract a product and a sum.
 
-   Where compiler, C library or sanitizer do not know how, the function is compiled once, for the processor that the flags name.
+   Where compiler, C library or sanitizer do not know how, the function is compiled once, for the processor
+   that the flags name.
 */
 #pragma once
 

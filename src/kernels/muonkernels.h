@@ -1,5 +1,6 @@
 /*
-   Arithmetic that does not depend on the precision of an array: bits, sizes, the counter-based random numbers.
+   Arithmetic that does not depend on the precision of an array: bits, sizes, the counter-based random
+   numbers.
 
    Raw pointers, no PETSc, no MPI. The kernels of arrays are in petscmuon/private/muonarray.h.
 */
@@ -15,16 +16,26 @@ void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t
 /* How many of the bits first ... first + count - 1 are set, first a multiple of 64 */
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
 
-/* bitmap (LSB first, zero padding) of the count longest of lines, the lowest numbers first among equals; scratch holds a number for each line */
+/*
+   bitmap (LSB first, zero padding) of the count longest of lines, the lowest numbers first among equals;
+   scratch holds a number for each line
+*/
 void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, size_t *scratch);
 
-/* bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries < 2^56 */
+/*
+   bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as
+   src/wire/README.md says: seeds that are random make all sets of so many equally likely. count <= entries <
+   2^56
+*/
 void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char *bitmap);
 
 /*
-   Majority votes. The bits of a voter are a plane, LSB first with zero padding: 1 for a vote of plus, 0 for minus. Counts of ones have MuonKernelVotePlanes() planes, one behind the other, of ceil(entries / 8) bytes each, the lowest
-   digit first: those of one voter are its bits. Vote gives the bits of the majority and, in ties where that is not NULL, which entries are tied; sumabs, where it is not NULL, is the sum of |votes for plus - votes for minus|. At a tie
-   the bit is 1, but 0 with MUON_KERNEL_TIE_MINUS. There is at least one voter, and padding does not vote
+   Majority votes. The bits of a voter are a plane, LSB first with zero padding: 1 for a vote of plus, 0 for
+   minus. Counts of ones have MuonKernelVotePlanes() planes, one behind the other, of ceil(entries / 8) bytes
+   each, the lowest digit first: those of one voter are its bits. Vote gives the bits of the majority and, in
+   ties where that is not NULL, which entries are tied; sumabs, where it is not NULL, is the sum of |votes for
+   plus - votes for minus|. At a tie the bit is 1, but 0 with MUON_KERNEL_TIE_MINUS. There is at least one
+   voter, and padding does not vote
 
    Vote             of the planes of so many voters
    VoteCounted      of counts
@@ -45,7 +56,10 @@ void     MuonKernelVoteAdd(size_t entries, size_t votersa, const unsigned char *
 void     MuonKernelVoteSpread(size_t entries, const unsigned char *bits, unsigned size, void *signs);
 void     MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, unsigned char *to, size_t where);
 
-/* Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are compact and rounded to binary32. Returns 0, or 1 where a value is not finite */
+/*
+   Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are
+   compact and rounded to binary32. Returns 0, or 1 where a value is not finite
+*/
 int   MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);
 

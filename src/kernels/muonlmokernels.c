@@ -1,12 +1,16 @@
 #if !defined(REAL)
 /*
-   Norms of slices of arrays, their largest entries, and the matrices made of them. This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
+   Norms of slices of arrays, their largest entries, and the matrices made of them. This file includes itself
+   once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
 */
   #include "muonlmokernels.h"
   #include "muonclones.h"
   #include <math.h>
 
-  /* Independent partial results: what a compiler needs to make vector code of a sum or a maximum without reordering it itself */
+  /*
+     Independent partial results: what a compiler needs to make vector code of a sum or a maximum without
+     reordering it itself
+  */
   #define LANES 8
   /* Slices across the lines whose partial results stay in the first cache while the lines pass */
   #define STRIP 256

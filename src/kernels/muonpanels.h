@@ -1,7 +1,9 @@
 /*
-   Large products in panels of a few milliseconds, between which somebody else may do a little work: messages that are under way stand still while nobody looks at them.
+   Large products in panels of a few milliseconds, between which somebody else may do a little work: messages
+   that are under way stand still while nobody looks at them.
 
-   The arguments are those of the BLAS, symmetric and triangular matrices being lower ones. How a product is cut follows from its sizes alone, so that no result depends on whether anybody looks.
+   The arguments are those of the BLAS, symmetric and triangular matrices being lower ones. How a product is
+   cut follows from its sizes alone, so that no result depends on whether anybody looks.
 */
 #pragma once
 
@@ -10,7 +12,8 @@
 MUON_C_BEGIN
 
 /*
-   What is called about every 2^27 operations inside the products, NULL for nothing. It must not call them itself. There is one in a process, and two threads may not use it at once
+   What is called about every 2^27 operations inside the products, NULL for nothing. It must not call them
+   itself. There is one in a process, and two threads may not use it at once
 */
 MUON_EXPORT void MuonKernelSetProgress(void (*progress)(void *), void *ctx);
 /* So many operations were done */

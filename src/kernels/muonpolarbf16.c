@@ -8,12 +8,15 @@
   #include <string.h>
 
 /*
-   oneDNN counts by rows: a matrix of ours by columns is its transpose by rows, and what is a lower triangle here is an upper one there.
+   oneDNN counts by rows: a matrix of ours by columns is its transpose by rows, and what is a lower triangle
+   here is an upper one there.
 
-   A primitive is code that oneDNN writes for one shape, a millisecond's work, so that primitives are kept. Operands are rounded by reorders into buffers, one for the symmetric s x s
-   operand and one for a strip of the other. The products that fill the matrix registers of a processor are those of matrices without padding, the result included: hence symmetric results
-   are computed as whole squares, which is faster than a triangle in pieces, and what has padding goes through a third buffer. A call that fails fills its result with NaN, which a method
-   cannot take for a result.
+   A primitive is code that oneDNN writes for one shape, a millisecond's work, so that primitives are kept.
+   Operands are rounded by reorders into buffers, one for the symmetric s x s operand and one for a strip of
+   the other. The products that fill the matrix registers of a processor are those of matrices without
+   padding, the result included: hence symmetric results are computed as whole squares, which is faster than a
+   triangle in pieces, and what has padding goes through a third buffer. A call that fails fills its result
+   with NaN, which a method cannot take for a result.
 */
 enum {
   CACHE     = 128,     /* primitives: a shape of a layer needs about a dozen */
@@ -62,7 +65,10 @@ static struct {
       if ((call) != dnnl_success) return 1; \
     } while (0)
 
-/* The interface in C changed between the versions 2 and 3 of oneDNN: a description became an object, and operations lost theirs */
+/*
+   The interface in C changed between the versions 2 and 3 of oneDNN: a description became an object, and
+   operations lost theirs
+*/
   #if DNNL_VERSION_MAJOR >= 3
 typedef dnnl_memory_desc_t Layout;
 
@@ -212,7 +218,9 @@ static int KeyEqual(const Key *x, const Key *y)
   return x->kind == y->kind && x->M == y->M && x->N == y->N && x->K == y->K && x->lda == y->lda && x->ldb == y->ldb && x->a == y->a && x->b == y->b && x->transa == y->transa && x->transb == y->transb;
 }
 
-/* Runs the primitive of the key, one from the cache or one that takes the place of the one used longest ago */
+/*
+   Runs the primitive of the key, one from the cache or one that takes the place of the one used longest ago
+*/
 static int Run(const Key *key, const void *A, void *B, void *C)
 {
   Entry          *entry = NULL, *oldest = &bf16.entry[0];
@@ -414,7 +422,10 @@ static void Product(size_t s, double a, const void *A, const void *B, double b, 
   if (left == NULL || right == NULL || Round(s, s, (const float *)A, s, left) || Round(s, s, (const float *)B, s, right) || Matmul(s, s, s, a, left, 0, right, 0, b, (float *)C)) Spoil(s, s, (float *)C, s);
 }
 
-/* Where the processor has no such products, there is none, or one by oneDNN's reference code, slower than those of binary32 by far */
+/*
+   Where the processor has no such products, there is none, or one by oneDNN's reference code, slower than
+   those of binary32 by far
+*/
 int MuonKernelBF16Usable(void)
 {
   enum {

@@ -1,6 +1,7 @@
 /*
-   What the products of bfloat16 matrices by oneDNN keep between calls, for the table MuonKernelRealBF16 of muonpolarreal.h: there is one of it in a process, and two threads may not use
-   it at once. Without oneDNN these functions are there too and have nothing to say.
+   What the products of bfloat16 matrices by oneDNN keep between calls, for the table MuonKernelRealBF16 of
+   muonpolarreal.h: there is one of it in a process, and two threads may not use it at once. Without oneDNN
+   these functions are there too and have nothing to say.
 */
 #pragma once
 

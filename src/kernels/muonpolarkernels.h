@@ -1,7 +1,9 @@
 /*
-   Arithmetic of the polar factors and of the norm balls: scaled norms, signs, and the polynomial iterations on BLAS.
+   Arithmetic of the polar factors and of the norm balls: scaled norms, signs, and the polynomial iterations
+   on BLAS.
 
-   Raw pointers, no PETSc, no MPI; matrices are column-major with a leading dimension. Sums are accumulated in double whatever the scalar is.
+   Raw pointers, no PETSc, no MPI; matrices are column-major with a leading dimension. Sums are accumulated in
+   double whatever the scalar is.
 */
 #pragma once
 
@@ -10,9 +12,10 @@
 MUON_C_BEGIN
 
 /*
-   A set of odd polynomials p(x) = c1 x + c2 x^3 + c3 x^5, one for each step. The table keeps them as their authors print them; MuonKernelPolynomialRow() gives those of a
-   step, 0 first, with the rules of the set: what follows the last row, the rows at the start whose argument is divided by safety, and the factor by which the
-   matrix is divided beyond its norm, which goes into the first step.
+   A set of odd polynomials p(x) = c1 x + c2 x^3 + c3 x^5, one for each step. The table keeps them as their
+   authors print them; MuonKernelPolynomialRow() gives those of a step, 0 first, with the rules of the set:
+   what follows the last row, the rows at the start whose argument is divided by safety, and the factor by
+   which the matrix is divided beyond its norm, which goes into the first step.
 */
 typedef struct {
   const char *name;

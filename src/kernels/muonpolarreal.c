@@ -3,7 +3,10 @@
   #include "muonpanels.h"
   #include <math.h>
 
-  /* This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function */
+  /*
+     This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
+     of its BLAS routines, REAL_NAME(name) the name of a function
+  */
   #define TWICE "muonpolarreal.c"
   #include "muontwice.h"
 
@@ -50,7 +53,10 @@ void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, voi
 
 #else
 
-/* Entries are divided in double: what is too small or too large for the precision of the kernel is not, once it is divided by the norm */
+/*
+   Entries are divided in double: what is too small or too large for the precision of the kernel is not, once
+   it is divided by the norm
+*/
 static void REAL_NAME(Load)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
 {
   const double f0 = ldexp(1.0, -(exponent / 2)), f1 = ldexp(1.0, -(exponent - exponent / 2)), inverse = 1.0 / norm;

@@ -5,9 +5,11 @@
   #include <string.h>
 
 /*
-   node[i] = l^2 sc^2(i K / (2r+1)), i = 1 ... 2r, for the modulus whose complement is l and its complete integral K. Landen's transformation descends along the arithmetic-geometric mean of 1 and l
-   to the cotangent, and climbs back (Bulirsch, Numerical calculation of elliptic integrals and elliptic functions, 1965) through sums and quotients of positive numbers only, so that no digit is
-   lost where l is tiny and the other elliptic functions would lose all.
+   node[i] = l^2 sc^2(i K / (2r+1)), i = 1 ... 2r, for the modulus whose complement is l and its complete
+   integral K. Landen's transformation descends along the arithmetic-geometric mean of 1 and l to the
+   cotangent, and climbs back (Bulirsch, Numerical calculation of elliptic integrals and elliptic functions,
+   1965) through sums and quotients of positive numbers only, so that no digit is lost where l is tiny and the
+   other elliptic functions would lose all.
 */
 static void Nodes(int poles, double l, long double *node)
 {
@@ -90,7 +92,10 @@ size_t MuonKernelInverseStrip(size_t s)
   return s < strip ? s : strip;
 }
 
-  /* This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function */
+  /*
+     This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
+     of its BLAS routines, REAL_NAME(name) the name of a function
+  */
   #define TWICE "muonpolarzolotarev.c"
   #include "muontwice.h"
 
@@ -170,7 +175,10 @@ static void REAL_NAME(Combine)(size_t s, double x, const void *A, size_t lda, do
   }
 }
 
-/* A, s x s with columns ld apart, becomes the inverse of its Cholesky factor: few enough columns for the calls of the BLAS to cost more than what they do. 1 where A is not positive definite */
+/*
+   A, s x s with columns ld apart, becomes the inverse of its Cholesky factor: few enough columns for the
+   calls of the BLAS to cost more than what they do. 1 where A is not positive definite
+*/
 static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
 {
   for (size_t j = 0; j < s; j++) {
@@ -185,7 +193,10 @@ static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
       for (size_t i = k; i < s; i++) A[i + k * ld] -= a[k] * a[i];
     }
   }
-  /* From the last column back: column j of the inverse is the columns after it, times what is below the diagonal */
+  /*
+     From the last column back: column j of the inverse is the columns after it, times what is below the
+     diagonal
+  */
   for (size_t j = s; j-- > 0;) {
     REAL *a = A + j * ld;
     REAL  x[16];
@@ -206,8 +217,10 @@ static size_t REAL_NAME(Half)(size_t s)
 }
 
 /*
-   A becomes the inverse X of its Cholesky factor L. Halves: X11 from A11; L21 = A21 X11^T; X22 from A22 - L21 L21^T; X21 = - X22 L21 X11, all in the place of A. POTRF and TRTRI solve with triangles, which
-   OpenBLAS does at half the speed of the products here. The error of L21 is that of X11, u sqrt(cond A), which is small beside the shift.
+   A becomes the inverse X of its Cholesky factor L. Halves: X11 from A11; L21 = A21 X11^T; X22 from A22 - L21
+   L21^T; X21 = - X22 L21 X11, all in the place of A. POTRF and TRTRI solve with triangles, which OpenBLAS
+   does at half the speed of the products here. The error of L21 is that of X11, u sqrt(cond A), which is
+   small beside the shift.
 */
 static int REAL_NAME(Factor)(size_t s, REAL *A, size_t ld)
 {
@@ -245,7 +258,10 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
   REAL_NAME(Square)(s - half, X22, ld);
 }
 
-/* A becomes whole, and z I is added: by tiles, from the lower triangle, through arrays of a length that the compiler knows */
+/*
+   A becomes whole, and z I is added: by tiles, from the lower triangle, through arrays of a length that the
+   compiler knows
+*/
 static void REAL_NAME(Whole)(size_t s, double z, REAL *A)
 {
   enum {
@@ -305,7 +321,10 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
     const REAL       *a = (const REAL *)A + first;
     REAL             *b = (REAL *)B + first * s, *c = (REAL *)strip;
 
-    /* Of the square on the diagonal the lower half, in steps of which a part is for nothing; then all rows below it */
+    /*
+       Of the square on the diagonal the lower half, in steps of which a part is for nothing; then all rows
+       below it
+    */
     for (size_t j = 0; j < count; j += step) {
       const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < step ? count - j : step);
 
@@ -321,7 +340,10 @@ static int REAL_NAME(Root)(size_t s, void *W)
   return REAL_NAME(Factor)(s, (REAL *)W, s);
 }
 
-/* The lower triangle of C += P^T Q, n x n with k terms; small squares are computed whole, since OpenBLAS's SYRK and its like are slower there */
+/*
+   The lower triangle of C += P^T Q, n x n with k terms; small squares are computed whole, since OpenBLAS's
+   SYRK and its like are slower there
+*/
 static void REAL_NAME(AddLower)(size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
 {
   const size_t      half = n <= 192 ? n : REAL_NAME(Half)(n);
@@ -355,8 +377,9 @@ static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
 }
 
 /*
-   With B' = B + I/y the result is y B' + x y X^T (X B'). The product with a triangle runs at the full speed of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above
-   the diagonal of X, where nobody looks
+   With B' = B + I/y the result is y B' + x y X^T (X B'). The product with a triangle runs at the full speed
+   of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above the
+   diagonal of X, where nobody looks
 */
 static void REAL_NAME(Congruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {
@@ -463,7 +486,9 @@ static void REAL_NAME(Stow)(size_t s, void *P)
 {
   REAL *A = (REAL *)P;
 
-  /* The transpose first, then columns from the last one on, each to where nothing lies that has yet to move */
+  /*
+     The transpose first, then columns from the last one on, each to where nothing lies that has yet to move
+  */
   REAL_NAME(Whole)(s, 0.0, A);
   for (size_t j = s; j-- > 1;) memmove(A + j * (s + 1), A + j * s, (j + 1) * sizeof(*A));
 }

@@ -1,5 +1,6 @@
 /*
-   Stretches of 64 entries in the order of memory, and the words of the bits that belong to them. For the files of this room alone.
+   Stretches of 64 entries in the order of memory, and the words of the bits that belong to them. For the
+   files of this room alone.
 */
 #pragma once
 
@@ -37,7 +38,10 @@ MUON_KERNEL_INLINE void Advance(size_t m, size_t some, Place *place)
   for (place->at += some; place->at >= m; place->at -= m) place->line++;
 }
 
-/* Some entries of size bytes from a place on: where they lie, or a copy of those that lie in more than one line */
+/*
+   Some entries of size bytes from a place on: where they lie, or a copy of those that lie in more than one
+   line
+*/
 MUON_KERNEL_INLINE const void *Stretch(size_t size, size_t m, const void *X, size_t ldx, Place place, size_t some, void *copy)
 {
   const char *x = (const char *)X + (place.line * ldx + place.at) * size;
@@ -63,7 +67,10 @@ MUON_KERNEL_INLINE int IsLittleEndian(void)
   return first == 1;
 }
 
-/* The word of bits that begins at bit first, a multiple of 64, of as many as there are behind it, of which some belong to it */
+/*
+   The word of bits that begins at bit first, a multiple of 64, of as many as there are behind it, of which
+   some belong to it
+*/
 MUON_KERNEL_INLINE uint64_t LoadWord(const unsigned char *bits, size_t first, size_t some)
 {
   const unsigned char *from = bits + first / 8;

@@ -1,6 +1,8 @@
 /*
-   A file of kernels is written once and read for each precision: it defines TWICE, its own name, and includes this, which includes it again with REAL, the type of an entry, OTHER, that of the other precision, BITS, the
-   integers of the width of REAL, REAL_LETTER, the letter of its BLAS routines, and REAL_NAME(name), the name of a function.
+   A file of kernels is written once and read for each precision: it defines TWICE, its own name, and includes
+   this, which includes it again with REAL, the type of an entry, OTHER, that of the other precision, BITS,
+   the integers of the width of REAL, REAL_LETTER, the letter of its BLAS routines, and REAL_NAME(name), the
+   name of a function.
 */
 #pragma once
 

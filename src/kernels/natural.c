@@ -2,10 +2,11 @@
 /*
    Natural compression and the other roundings of values that go on the wire.
 
-   A value is rounded to binary32 first. Adding 23 random bits to its mantissa and dropping the mantissa carries into the exponent with probability
-   mantissa / 2^23, which is natural compression exactly.
+   A value is rounded to binary32 first. Adding 23 random bits to its mantissa and dropping the mantissa
+   carries into the exponent with probability mantissa / 2^23, which is natural compression exactly.
 
-   This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, REAL_NAME(name) the name
+   of a function.
 */
   #include "muonkernels.h"
   #include "muonstretch.h"
@@ -33,7 +34,9 @@ MUON_KERNEL_INLINE float BitsFloat(uint32_t bits)
   return x;
 }
 
-/* Subnormal magnitudes become zero, of which there is one; a carry out of the largest exponent stays at 2^127 */
+/*
+   Subnormal magnitudes become zero, of which there is one; a carry out of the largest exponent stays at 2^127
+*/
 MUON_KERNEL_INLINE uint16_t NaturalCode(uint32_t bits, uint32_t word)
 {
   const uint32_t magnitude = bits & ~SIGN_BIT;
@@ -58,7 +61,10 @@ MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values
     if (kept > 0) memcpy(images, values, kept * sizeof(*values));
     if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
     else {
-      /* Four words are computed for each of few entries, which is quicker than to see which of them share a block */
+      /*
+         Four words are computed for each of few entries, which is quicker than to see which of them share a
+         block
+      */
       for (size_t k = 0; k < kept; k++) {
         number[k] = (uint32_t)(e / 4) + place[k] / 4;
         place[k]  = 4 * (uint32_t)k + place[k] % 4;

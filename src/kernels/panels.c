@@ -31,7 +31,10 @@ void MuonKernelProgress(double flops)
   (*hook.progress)(hook.ctx);
 }
 
-/* Of parts of a length that are about equal and have at most so many entries each, all but the last one whole blocks of 16, the size */
+/*
+   Of parts of a length that are about equal and have at most so many entries each, all but the last one whole
+   blocks of 16, the size
+*/
 static MuonBLASInt Part(MuonBLASInt length, double most)
 {
   const double parts = (double)length > most ? (double)(size_t)(((double)length - 1.0) / most) + 1.0 : 1.0;
@@ -113,7 +116,10 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
   }
 }
 
-/* Strips of the other matrix that stay in cache, then halves of the symmetric one until SYMM is short, since it copies that matrix for each of its calls */
+/*
+   Strips of the other matrix that stay in cache, then halves of the symmetric one until SYMM is short, since
+   it copies that matrix for each of its calls
+*/
 void REAL_NAME(MuonPanelSymm)(const char *side, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
 {
   const int         left = *side == 'L';
@@ -174,7 +180,10 @@ void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const
     MuonKernelProgress(square * (double)some);
   }
   #else
-  /* Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by products that are large enough */
+  /*
+     Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by
+     products that are large enough
+  */
   const MuonBLASInt most = (*n + 7) / 8, block = most < 32 ? 32 : most;
 
   for (MuonBLASInt j = 0; j < *n; j += block) {

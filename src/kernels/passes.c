@@ -1,12 +1,15 @@
 #if !defined(REAL)
 /*
-   Linear combinations and norms of arrays. This file includes itself once for each precision: REAL is the type of an entry, OTHER the type of the other precision, BITS the integers of the width of REAL, REAL_NAME(name) the
-   name of a function.
+   Linear combinations and norms of arrays. This file includes itself once for each precision: REAL is the
+   type of an entry, OTHER the type of the other precision, BITS the integers of the width of REAL,
+   REAL_NAME(name) the name of a function.
 */
   #include "muonstretch.h"
   #include <math.h>
 
-  /* Independent partial sums: what a compiler needs to make vector code of a sum without reordering it itself */
+  /*
+     Independent partial sums: what a compiler needs to make vector code of a sum without reordering it itself
+  */
   #define SUMS 8
   /* Entries of a block whose partial sums are added up before the next one begins */
   #define BLOCK 1024
@@ -31,7 +34,10 @@ static int InRange(double sum)
 
   #define TOP_BIT ((BITS)1 << (8 * sizeof(BITS) - 1))
 
-/* Reaches the top bit exactly where |x| reaches the number whose bits are limit: absolute values are in the order of their bits, those that are not finite at the end */
+/*
+   Reaches the top bit exactly where |x| reaches the number whose bits are limit: absolute values are in the
+   order of their bits, those that are not finite at the end
+*/
 MUON_KERNEL_INLINE BITS REAL_NAME(Reached)(REAL x, BITS limit)
 {
   BITS bits;
@@ -281,7 +287,10 @@ double REAL_NAME(MuonKernelNorm)(size_t m, size_t n, const void *X, size_t ldx, 
   const double sum = REAL_NAME(ScaledSumSquares)(m, n, (const REAL *)X, ldx, 1.0, 1.0);
   double       f[2], most;
 
-  /* Almost always nothing overflowed, and what may have underflowed is nothing beside the rest. Scaling by a power of two changes no bit of the quotients by the norm */
+  /*
+     Almost always nothing overflowed, and what may have underflowed is nothing beside the rest. Scaling by a
+     power of two changes no bit of the quotients by the norm
+  */
   *exponent = 0;
   if (InRange(sum)) return frexp(sqrt(sum), exponent);
   most = REAL_NAME(MuonKernelMaxAbs)(m, n, X, ldx);

@@ -1,7 +1,9 @@
 /*
-   The counter-based generator Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011).
+   The counter-based generator Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+   as 1, 2, 3", 2011).
 
-   A word depends on its counter and the key alone, so any rank can compute any entry's random number, in any order and without a state to carry.
+   A word depends on its counter and the key alone, so any rank can compute any entry's random number, in any
+   order and without a state to carry.
 */
 #include "muonkernels.h"
 #include "muonclones.h"
@@ -13,7 +15,10 @@
 #define PHILOX_W1 0xBB67AE85u
 #define ROUNDS    10
 
-/* Blocks computed side by side; the loops over them have this constant length so that compilers make vector code of them */
+/*
+   Blocks computed side by side; the loops over them have this constant length so that compilers make vector
+   code of them
+*/
 #define LANES 32
 
 void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
@@ -77,7 +82,10 @@ typedef uint64_t Wide __attribute__((vector_size(64)));
   #define LOW  0xFFFFFFFFu
   #define ALL  0xFFu
 
-/* The same in 64 bits a word, of which the lower half counts: what the processor's multiplication reads. Compilers do not see that by themselves */
+/*
+   The same in 64 bits a word, of which the lower half counts: what the processor's multiplication reads.
+   Compilers do not see that by themselves
+*/
 __attribute__((target("avx512f"), optimize("O3"))) static void PhiloxLanesWide(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
 {
   const Wide m0 = (Wide)_mm512_set1_epi64(PHILOX_M0), m1 = (Wide)_mm512_set1_epi64(PHILOX_M1), layer = (Wide)_mm512_set1_epi64(stream->layer), step = (Wide)_mm512_set1_epi64(stream->step);

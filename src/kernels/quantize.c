@@ -1,8 +1,10 @@
 #if !defined(REAL)
 /*
-   Quantization of blocks: the largest entry or the Euclidean norm of a block, levels between 0 and a scale, rounded at random and without bias.
+   Quantization of blocks: the largest entry or the Euclidean norm of a block, levels between 0 and a scale,
+   rounded at random and without bias.
 
-   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its width, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its
+   width, REAL_NAME(name) the name of a function.
 */
   #include "muonkernels.h"
   #include "muonclones.h"

@@ -2,7 +2,8 @@
 /*
    Entries of arrays as strings without gaps, by their numbers or by a bitmap, and back.
 
-   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its width, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its
+   width, REAL_NAME(name) the name of a function.
 */
   #include "muonkernels.h"
   #include "muonstretch.h"
@@ -106,7 +107,10 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelGather)(size_t m, size_t n, const voi
       for (size_t i = 0; i < some; i++) x[i] = t[i] - r[i];
       t = x;
     }
-    /* The top bit exactly where the limit is reached. Numbers that are not finite must not be computed with: that may be trapped */
+    /*
+       The top bit exactly where the limit is reached. Numbers that are not finite must not be computed with:
+       that may be trapped
+    */
     memcpy(bits, t, some * sizeof(*bits));
     for (size_t i = 0; i < some; i++) reached |= (bits[i] & ~top) + (top - image);
     for (uint64_t word = LoadWord(bitmap, first, some); word != 0; word &= word - 1) *kept++ = t[LowestBit(word)];

@@ -2,9 +2,12 @@
 /*
    The entries of T - R of largest absolute value, exactly.
 
-   One pass over the arrays lists, in the order of memory, every entry that reaches a bound; a sample puts the bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
-   that fills up before the end, because the sample misled or entries are equal, is cut in between, and the bound rises to what is left: an entry that as many earlier ones reach is not wanted any more. Where the
-   list comes out too short a second pass does without a bound. So two passes are the most, the result never depends on the sample, and no copy of the residual is kept.
+   One pass over the arrays lists, in the order of memory, every entry that reaches a bound; a sample puts the
+   bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
+   that fills up before the end, because the sample misled or entries are equal, is cut in between, and the
+   bound rises to what is left: an entry that as many earlier ones reach is not wanted any more. Where the
+   list comes out too short a second pass does without a bound. So two passes are the most, the result never
+   depends on the sample, and no copy of the residual is kept.
 
    The bits of |x| order as |x| does: numbers are compared as integers.
 */
@@ -139,8 +142,9 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Magnitude)(REAL x)
 }
 
 /*
-   The key that the wanted-th largest of count > 0 numbers has; *equal of those with this very key are to be kept, the first ones. Each round counts the keys between low and high, of which one is it, in bins and goes on
-   with one bin
+   The key that the wanted-th largest of count > 0 numbers has; *equal of those with this very key are to be
+   kept, the first ones. Each round counts the keys between low and high, of which one is it, in bins and goes
+   on with one bin
 */
 MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t wanted, size_t *histogram, size_t *equal)
 {
@@ -207,7 +211,10 @@ __attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REA
 }
   #endif
 
-/* Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for those that may follow */
+/*
+   Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for
+   those that may follow
+*/
 MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
 {
   size_t    equal;
@@ -237,7 +244,10 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, u
   return threshold + 1;
 }
 
-/* x = t - r in 64 places, of which some are there, and one bit for each that reaches least. Keys leave the top bit free, so that it is the borrow of a subtraction */
+/*
+   x = t - r in 64 places, of which some are there, and one bit for each that reaches least. Keys leave the
+   top bit free, so that it is the borrow of a subtraction
+*/
 MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const ENTRY *r, KEY least, REAL *x, KEY *infinite)
 {
   const KEY under = least - 1;
@@ -260,7 +270,10 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const 
   return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
 }
 
-/* The bound that a few more than the wanted entries should reach: four standard deviations more. Where in its stretch an entry is sampled is scattered, but always the same */
+/*
+   The bound that a few more than the wanted entries should reach: four standard deviations more. Where in its
+   stretch an entry is sampled is scattered, but always the same
+*/
 static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram)
 {
   const size_t samples = SampleSize(m * n), stretch = samples > 0 ? m * n / samples : 0;
@@ -279,7 +292,10 @@ static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, con
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
-/* The same for whole words of entries without gaps, with the instructions that compilers do not find by themselves: a comparison gives the bits, which put what they name side by side. Returns how many are listed */
+/*
+   The same for whole words of entries without gaps, with the instructions that compilers do not find by
+   themselves: a comparison gives the bits, which put what they name side by side. Returns how many are listed
+*/
 __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_NAME(ReachWide)(size_t words, const ENTRY *t, const ENTRY *r, KEY least, unsigned char *bitmap, REAL *kept, KEY *infinite)
 {
   REAL    *to    = kept;
@@ -309,7 +325,10 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
 }
   #endif
 
-/* One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how long it is, or SIZE_MAX where an entry is not finite */
+/*
+   One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how
+   long it is, or SIZE_MAX where an entry is not finite
+*/
 MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, size_t *histogram)
 {
   const size_t entries = m * n, room = MuonKernelTopRoom(entries, count);

@@ -2,7 +2,8 @@
 /*
    Signs as bits in the order of memory, and back.
 
-   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its width, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision: REAL is the type of an entry, BITS the integers of its
+   width, REAL_NAME(name) the name of a function.
 */
   #include "muonstretch.h"
   #include <math.h>
@@ -24,7 +25,10 @@
 
 #else
 
-/* One bit for each of so many numbers, 1 where it is not below zero, and their absolute values added to the partial sums. Simple loops, which compilers make vector code of */
+/*
+   One bit for each of so many numbers, 1 where it is not below zero, and their absolute values added to the
+   partial sums. Simple loops, which compilers make vector code of
+*/
 MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const REAL *r, double *sums)
 {
   REAL     x[WORD];

@@ -1,11 +1,15 @@
 /*
-   A random subset of given size, the same on every machine: Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", 1987) on words of Philox. src/wire/README.md has the definition that a
-   second implementation needs.
+   A random subset of given size, the same on every machine: Floyd's algorithm (Bentley and Floyd, "A sample
+   of brilliance", 1987) on words of Philox. src/wire/README.md has the definition that a second
+   implementation needs.
 */
 #include "muonkernels.h"
 #include <string.h>
 
-/* Candidates that are drawn before any of them is marked; a divisor of 2^33, so that the upper half of the counter does not change among them */
+/*
+   Candidates that are drawn before any of them is marked; a divisor of 2^33, so that the upper half of the
+   counter does not change among them
+*/
 #define BATCH 256
 
 /* floor(a b / 2^64) */
@@ -32,7 +36,10 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
     stream.seed  = seed;
     stream.layer = (uint32_t)(block >> 32);
     MuonKernelStreamWords(&stream, (block & 0xFFFFFFFFu) << 2, 2 * some, words);
-    /* No candidate depends on what is marked, so that the accesses to a large bitmap need not wait for each other */
+    /*
+       No candidate depends on what is marked, so that the accesses to a large bitmap need not wait for each
+       other
+    */
     for (size_t i = 0; i < some; i++) {
       candidate[i] = (size_t)UpperHalf((uint64_t)words[2 * i] | (uint64_t)words[2 * i + 1] << 32, (uint64_t)(entries - drawn + k + i) + 1);
 #if defined(__GNUC__)

@@ -61,7 +61,10 @@ static void ValuesDecode(MuonWireValues codec, uint64_t count, const unsigned ch
   }
 }
 
-/* The scratch of a message: a bit for each thing that positions may number, the codes of the entries, and a line */
+/*
+   The scratch of a message: a bit for each thing that positions may number, the codes of the entries, and a
+   line
+*/
 static PetscErrorCode MuonLMOMarksGet_Private(MuonLMO lmo, size_t numbered, size_t codes, size_t line, unsigned char **bitmap, uint64_t **code, double **d)
 {
   PetscFunctionBegin;
@@ -191,14 +194,20 @@ PetscErrorCode MuonLMOPayloadCheck_Private(MuonLMO lmo, const MuonLMOFormat *for
   PetscCall(MuonLMOPointOpen_Private(lmo, format, count, payload, &point));
   /* A kept entry that is 0 is no entry, and a step that keeps none says so */
   if (format->form == MUON_WIRE_SPARSE && point.magnitude == 0) *valid = PETSC_FALSE;
-  /* Vectors of a point of the ball have no entry beyond 1 and its rounding: what is applied after the ranks have agreed cannot overflow. v follows u */
+  /*
+     Vectors of a point of the ball have no entry beyond 1 and its rounding: what is applied after the ranks
+     have agreed cannot overflow. v follows u
+  */
   for (PetscInt64 k = 0; format->form != MUON_WIRE_SPARSE && k < most; k++) {
     if (fabs(point.u[k]) > 2) *valid = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* code[k] for every row or column that has one, whose entries cross the lines or are one in each; where they cross, the list of those in line j is head[j], next[head[j]], ... */
+/*
+   code[k] for every row or column that has one, whose entries cross the lines or are one in each; where they
+   cross, the list of those in line j is head[j], next[head[j]], ...
+*/
 static PetscErrorCode MuonLMOPointLines_Private(MuonLMO lmo, const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char payload[], MuonLMOPoint *point)
 {
   const MuonLMOFormat *format = &point->format;

@@ -1,5 +1,6 @@
 /*
-   The point D of a unit ball in its natural format: how a message is made of it, and D of a message, line by line. One kind for each form of message, whatever norm it belongs to.
+   The point D of a unit ball in its natural format: how a message is made of it, and D of a message, line by
+   line. One kind for each form of message, whatever norm it belongs to.
 */
 #pragma once
 
@@ -7,8 +8,9 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   What messages look like for arrays of a shape. Rows and columns are those of the matrix, whichever way it lies, as the forms of steps tell of rows and columns; the number of the one entry of a sparse message is in the order of
-   the memory
+   What messages look like for arrays of a shape. Rows and columns are those of the matrix, whichever way it
+   lies, as the forms of steps tell of rows and columns; the number of the one entry of a sparse message is in
+   the order of the memory
 */
 typedef struct {
   MuonWireForm   form;
@@ -31,7 +33,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode MuonLMOGetFormat_Private(MuonLMO, const MuonArray *shape, MuonLMOFormat *);
 /* The header of a message of count things */
 PETSC_INTERN PetscErrorCode MuonLMOHeader_Private(MuonLMO, const MuonLMOFormat *, PetscInt64 count, MuonWireMessage *);
-/* D of G as a payload; sets the status and the last dual norm, and writes nothing where the status is not OK. No event */
+/*
+   D of G as a payload; sets the status and the last dual norm, and writes nothing where the status is not OK.
+   No event
+*/
 PETSC_INTERN PetscErrorCode MuonLMOPayload_Private(MuonLMO, const MuonArray *G, PetscInt64 *count, unsigned char payload[]);
 /* What the wire room cannot know of a payload whose sizes are right */
 PETSC_INTERN PetscErrorCode MuonLMOPayloadCheck_Private(MuonLMO, const MuonLMOFormat *, PetscInt64 count, const unsigned char payload[], PetscBool *valid);

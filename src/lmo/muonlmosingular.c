@@ -31,7 +31,10 @@ PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or none, in MUON_WORK_LMO_B. SLEPc works on the host */
+/*
+   The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or
+   none, in MUON_WORK_LMO_B. SLEPc works on the host
+*/
 static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscScalar **U, PetscScalar **V, double **size, int **exponent, PetscInt *count)
 {
   const size_t m = U != NULL ? MuonArrayRows(&G->here) : 0, n = U != NULL ? (size_t)G->columns : 0;
@@ -88,7 +91,10 @@ PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D = -U V^T: in row-major memory that is the transpose, in which the factors are exchanged; in another precision than PetscScalar's it is rounded at the end */
+/*
+   D = -U V^T: in row-major memory that is the transpose, in which the factors are exchanged; in another
+   precision than PetscScalar's it is rounded at the end
+*/
 static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count, const PetscScalar *U, const PetscScalar *V, const MuonArray *D)
 {
   const PetscScalar zero = 0.0, minus = -1.0;

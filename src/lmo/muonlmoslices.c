@@ -86,8 +86,9 @@ static PetscErrorCode MuonLMOExtreme_Private(const Slices *s, size_t count, MPI_
 }
 
 /*
-   MPI may add in any order, in another one for another part of the array: equal columns would come out different, and a rank might see another order than the next. So each rank
-   adds up its share of the entries, in the order of ranks, and hands it to all
+   MPI may add in any order, in another one for another part of the array: equal columns would come out
+   different, and a rank might see another order than the next. So each rank adds up its share of the entries,
+   in the order of ranks, and hands it to all
 */
 PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x[])
 {
@@ -132,8 +133,9 @@ PetscErrorCode MuonLMOCombine(MuonLMO lmo, const MuonMatrix *A, double p, double
 }
 
 /*
-   Whether a sum of absolute values or of squares says all. A square that underflows is off by 2^-1075 at most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished, but not those of singles,
-   which are all normal doubles
+   Whether a sum of absolute values or of squares says all. A square that underflows is off by 2^-1075 at
+   most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished, but not those of
+   singles, which are all normal doubles
 */
 static PetscBool InRange(const Slices *s, int power, double sum)
 {
@@ -177,7 +179,10 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* size, exponent = the p-norms of whole slices. most is set where p is neither 1 nor 2, sum as well where it is finite; for the largest entries, place is where this rank has one, or -1 */
+/*
+   size, exponent = the p-norms of whole slices. most is set where p is neither 1 nor 2, sum as well where it
+   is finite; for the largest entries, place is where this rank has one, or -1
+*/
 static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p)
 {
   const MuonArray *A = &s->A->here;
@@ -248,7 +253,10 @@ PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the places of a slice's largest entry the lowest of all ranks stays, which is the one entry of the slice that p = 1 keeps */
+/*
+   Of the places of a slice's largest entry the lowest of all ranks stays, which is the one entry of the slice
+   that p = 1 keeps
+*/
 static PetscErrorCode MuonLMOSlicePlaces_Private(const Slices *s)
 {
   const int64_t first = (int64_t)s->A->first, last = first + (int64_t)s->length;
@@ -261,7 +269,10 @@ static PetscErrorCode MuonLMOSlicePlaces_Private(const Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* p = q = 1 keeps one entry of the matrix: among equals the first in the order of the memory, of a matrix on many ranks as if it were all on one. The slices are columns */
+/*
+   p = q = 1 keeps one entry of the matrix: among equals the first in the order of the memory, of a matrix on
+   many ranks as if it were all on one. The slices are columns
+*/
 static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
 {
   const int64_t column = s->across ? 1 : (int64_t)s->A->rows, row = s->across ? (int64_t)s->A->columns : 1;

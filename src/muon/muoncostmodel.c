@@ -127,7 +127,10 @@ MuonCost MuonCostOfVote(MuonCostVote vote, double ranks, double entries)
   return cost;
 }
 
-/* Largest over the ranks of what goes in and what goes out where rank r serves the part share[2 r + way] of the bytes, and in or out of it goes so many times */
+/*
+   Largest over the ranks of what goes in and what goes out where rank r serves the part share[2 r + way] of
+   the bytes, and in or out of it goes so many times
+*/
 static double Busiest(const MuonCostExchangeShape *shape, int way, double times, double *most)
 {
   double busiest = 0;
@@ -215,7 +218,9 @@ static int CompareFlops(const void *a, const void *b)
 }
 
 /*
-   Of layers in blocks of as many as there are ranks, the first of each at the first rank: how many blocks there are, their entries, padded to whole blocks where a block is of one shape, and the work of the busiest rank
+   Of layers in blocks of as many as there are ranks, the first of each at the first rank: how many blocks
+   there are, their entries, padded to whole blocks where a block is of one shape, and the work of the busiest
+   rank
 */
 static double Blocks(int ranks, size_t n, const MuonCostLayer layer[], int buckets, double *padded, double *busiest)
 {
@@ -269,7 +274,10 @@ MuonCostOfDistribution MuonCostOfDistributions(MuonCostDistribution distribution
   } else if (rows) Then(&result.cost, MUON_COST_ALLGATHER_RING, J, entries * entry / J);
   if (distribution == MUON_COST_MOONLIGHT) Then(&result.cost, MUON_COST_ALLGATHER_RING, J, entries * gathered / J);
   if (distribution == MUON_COST_MOTIF) {
-    /* Rows of all layers to their owners, and what the oracles made of them back: each a J-th part of what an all-gather moves */
+    /*
+       Rows of all layers to their owners, and what the oracles made of them back: each a J-th part of what an
+       all-gather moves
+    */
     const MuonCost way = Plain(blocks * (J - 1), part * entries * gathered / J, 0, entries * gathered / J);
 
     MuonCostAdd(&result.cost, &way);

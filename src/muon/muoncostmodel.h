@@ -1,9 +1,12 @@
 /*
-   What the messages of a step cost by the alpha-beta model: a message of s bytes takes alpha + beta s seconds on a link that carries as much in each direction at once. Pure formulas without PETSc and MPI.
+   What the messages of a step cost by the alpha-beta model: a message of s bytes takes alpha + beta s seconds
+   on a link that carries as much in each direction at once. Pure formulas without PETSc and MPI.
 
-   A cost counts the messages that wait for one another, and the bytes on the busiest direction of a link of the rank that has most. Sums and broadcasts come in two ways: cut into pieces that follow one another through
-   the ranks, or as whole messages along a binomial tree, each of whose ceil(log2 J) levels waits for the one before. Sums to many servers at once use many trees, and what a rank sends on waits for what it receives. MPI
-   chooses; both are given.
+   A cost counts the messages that wait for one another, and the bytes on the busiest direction of a link of
+   the rank that has most. Sums and broadcasts come in two ways: cut into pieces that follow one another
+   through the ranks, or as whole messages along a binomial tree, each of whose ceil(log2 J) levels waits for
+   the one before. Sums to many servers at once use many trees, and what a rank sends on waits for what it
+   receives. MPI chooses; both are given.
 */
 #pragma once
 
@@ -64,7 +67,10 @@ typedef struct {
   double rows, columns, flops; /* of its oracle */
 } MuonCostLayer;
 
-/* What a way to distribute needs beside its messages: part of the oracles' work that the busiest rank does, and entries of state on a rank as a part of all entries */
+/*
+   What a way to distribute needs beside its messages: part of the oracles' work that the busiest rank does,
+   and entries of state on a rank as a part of all entries
+*/
 typedef struct {
   MuonCost cost;
   double   oracle, state;
@@ -78,8 +84,10 @@ MuonCost MuonCostOfPattern(MuonCostPattern pattern, double ranks, double s);
 MuonCost MuonCostOfVote(MuonCostVote vote, double ranks, double entries);
 
 /*
-   A step of an exchange of n items with messages of up[i] and down[i] bytes. share[] gives each rank's part of the bytes served, in up and down, 2 * ranks numbers, or is NULL where every rank serves an n-th of the bytes; star: one
-   rank serves all; everywhere: each serves all. sums 0: messages, 1: sums at the servers, 2: sums everywhere. The agreement of the ranks at the end of a step is among the rounds.
+   A step of an exchange of n items with messages of up[i] and down[i] bytes. share[] gives each rank's part
+   of the bytes served, in up and down, 2 * ranks numbers, or is NULL where every rank serves an n-th of the
+   bytes; star: one rank serves all; everywhere: each serves all. sums 0: messages, 1: sums at the servers, 2:
+   sums everywhere. The agreement of the ranks at the end of a step is among the rounds.
 */
 typedef struct {
   int           ranks, star, everywhere, sums;
@@ -89,10 +97,16 @@ typedef struct {
 } MuonCostExchangeShape;
 MuonCost MuonCostOfExchange(const MuonCostExchangeShape *shape);
 
-/* entry: bytes of an entry of gradients and weights; gathered: of what an oracle is given, 2 where the published code gathers in bf16. The layers are sorted as the published code does it */
+/*
+   entry: bytes of an entry of gradients and weights; gathered: of what an oracle is given, 2 where the
+   published code gathers in bf16. The layers are sorted as the published code does it
+*/
 MuonCostOfDistribution MuonCostOfDistributions(MuonCostDistribution distribution, int ranks, size_t n, MuonCostLayer layer[], double entry, double gathered);
 
-/* How a worker of so many ranks, each with its part of the rows, brings the matrices of its layers to their oracles: to each rank; to one rank and the steps back; their Gram matrices alone */
+/*
+   How a worker of so many ranks, each with its part of the rows, brings the matrices of its layers to their
+   oracles: to each rank; to one rank and the steps back; their Gram matrices alone
+*/
 typedef enum {
   MUON_COST_ROWS_TO_ALL,
   MUON_COST_ROWS_TO_OWNERS,

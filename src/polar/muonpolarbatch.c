@@ -1,11 +1,15 @@
 #include "muonpolarpolynomial.h"
 
 /*
-   Polar factors of several matrices in the memory of a device by the same products. A batch has one shorter side, on which panels are multiplied from the same side; shorter panels get columns, or rows, of zeros, which add nothing to the
-   Gram matrix and stay zero.
+   Polar factors of several matrices in the memory of a device by the same products. A batch has one shorter
+   side, on which panels are multiplied from the same side; shorter panels get columns, or rows, of zeros,
+   which add nothing to the Gram matrix and stay zero.
 */
 
-/* The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch memory. More keep no GPU busier */
+/*
+   The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch
+   memory. More keep no GPU busier
+*/
 enum {
   BATCH = 64
 };

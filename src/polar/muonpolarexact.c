@@ -2,7 +2,10 @@
 #include "../kernels/muonpolarsolve.h"
 #include <petscblaslapack.h>
 
-/* The factor of the transpose is the transpose of the factor: lines are taken for columns. Q may be G, of which the decomposition makes a copy */
+/*
+   The factor of the transpose is the transpose of the factor: lines are taken for columns. Q may be G, of
+   which the decomposition makes a copy
+*/
 static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const MuonArray *G, const MuonArray *Q)
 {
   MuonArray    lines = *G, product = *Q;
@@ -33,7 +36,8 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
 }
 
 /*
-   The same in the memory of a device, whose library decomposes tall matrices: a wide one is transposed by a product with the identity, which changes no bit. Division by the Frobenius norm keeps squares in range.
+   The same in the memory of a device, whose library decomposes tall matrices: a wide one is transposed by a
+   product with the identity, which changes no bit. Division by the Frobenius norm keeps squares in range.
    Only singular values come to the host
 */
 static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)

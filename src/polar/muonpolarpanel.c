@@ -60,7 +60,10 @@ static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, Petsc
   return (size_t)(rows == PETSC_TRUE ? p->G->ranges[rank] : (n / p->size) * rank + PetscMin(rank, n % p->size));
 }
 
-/* r and exponent of a norm of which every rank has the part of its rows; the largest exponent is that of the whole */
+/*
+   r and exponent of a norm of which every rank has the part of its rows; the largest exponent is that of the
+   whole
+*/
 static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *exponent)
 {
   int    largest;
@@ -78,7 +81,10 @@ static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *ex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a rank gives to the others, and takes from them, when rows become columns; backwards it is the other way round. The counts fit: PanelLoad() has checked */
+/*
+   What a rank gives to the others, and takes from them, when rows become columns; backwards it is the other
+   way round. The counts fit: PanelLoad() has checked
+*/
 static PetscErrorCode MuonPolarPanelExchange(const MuonPolarPanel *p, PetscBool forwards, const void *from, void *to)
 {
   const size_t mine = MuonArrayRows(&p->G->here);
@@ -102,7 +108,8 @@ static PetscErrorCode MuonPolarPanelExchange(const MuonPolarPanel *p, PetscBool 
 }
 
 /*
-   Between whole lines and the messages, a block for each rank. Of a column-major matrix the panel has whole lines, which are cut into the rows of the ranks, and the rows that were loaded are blocks as they lie; of a
+   Between whole lines and the messages, a block for each rank. Of a column-major matrix the panel has whole
+   lines, which are cut into the rows of the ranks, and the rows that were loaded are blocks as they lie; of a
    row-major one it is the rows here that have whole lines, which are cut into the columns dealt to the ranks
 */
 static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cut, char *whole, char *blocks)
@@ -123,7 +130,10 @@ static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in the other slot. What is in the memory of a device goes through the host's */
+/*
+   Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in
+   the other slot. What is in the memory of a device goes through the host's
+*/
 static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards)
 {
   const PetscBool cut  = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
@@ -159,7 +169,10 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
   p->size  = G->size;
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) most = PetscMax(most, G->ranges[r + 1] - G->ranges[r]);
   p->cut = p->size > 1 ? wide : PETSC_FALSE;
-  /* A square matrix works on its columns on one rank as it must on many, so that an estimate that depends on the side is the same */
+  /*
+     A square matrix works on its columns on one rank as it must on many, so that an estimate that depends on
+     the side is the same
+  */
   p->left = (wide == PETSC_TRUE) != (g->rowmajor != 0);
   p->s    = (size_t)PetscMin(G->rows, G->columns);
   p->l    = (size_t)PetscMax(G->rows, G->columns);
@@ -193,7 +206,10 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, const MuonMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The triangle moves together in its own place, column j to where the j columns before it end, and back, so that half of the square is sent and nothing allocated */
+/*
+   The triangle moves together in its own place, column j to where the j columns before it end, and back, so
+   that half of the square is sent and nothing allocated
+*/
 static PetscErrorCode MuonPolarPanelSumTriangle(const MuonPolarPanel *p, char *a)
 {
   const size_t s = p->s, size = p->real->size, entries = s * (s + 1) / 2, chunk = (size_t)1 << 30;
@@ -317,12 +333,16 @@ PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar polar, size_t s)
 }
 
 /*
-   SignMuon's PolarNS estimates the largest singular value by k power iterations, u = Y v / ||Y v||, v = Y^T u, s = ||v||. Here they run on the Gram matrix, w <- A w / ||w||, k + 1 times, whose
-   s = ||w||^(1/2) is not below that of PolarNS from the same distribution of directions (ratios of successive moments increase), costs s^2 instead of 2 s l a time, and nothing is sent.
-   The panel, whose Frobenius norm is one, is divided by min(1, 1.2 s): the first step needs ||Y||_2 < sqrt(2).
+   SignMuon's PolarNS estimates the largest singular value by k power iterations, u = Y v / ||Y v||, v = Y^T
+   u, s = ||v||. Here they run on the Gram matrix, w <- A w / ||w||, k + 1 times, whose s = ||w||^(1/2) is not
+   below that of PolarNS from the same distribution of directions (ratios of successive moments increase),
+   costs s^2 instead of 2 s l a time, and nothing is sent. The panel, whose Frobenius norm is one, is divided
+   by min(1, 1.2 s): the first step needs ||Y||_2 < sqrt(2).
 
-   Two iterations from an unlucky direction over a long tail see the tail only, and 1.2 does not make up for that. WATCH more, which are cheap beside one step, replace s where the estimate still grew past 1.2 of it.
-   From a random direction in s dimensions ||Y||_2 exceeds sqrt(2) after K multiplications with a probability of at most 0.824 sqrt(s) 2^(1/2 - K) for any spectrum (Kuczynski and Wozniakowski 1992).
+   Two iterations from an unlucky direction over a long tail see the tail only, and 1.2 does not make up for
+   that. WATCH more, which are cheap beside one step, replace s where the estimate still grew past 1.2 of it.
+   From a random direction in s dimensions ||Y||_2 exceeds sqrt(2) after K multiplications with a probability
+   of at most 0.824 sqrt(s) 2^(1/2 - K) for any spectrum (Kuczynski and Wozniakowski 1992).
 */
 PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *divisor)
 {

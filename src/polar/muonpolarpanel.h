@@ -1,10 +1,12 @@
 /*
-   The working copy of a matrix from which the iterative methods compute its polar factor: in the precision of the kernel, divided by a norm, and the same to a method
-   whether the matrix lies on one rank or with its rows on many, and in which precision and order its entries are.
+   The working copy of a matrix from which the iterative methods compute its polar factor: in the precision of
+   the kernel, divided by a norm, and the same to a method whether the matrix lies on one rank or with its
+   rows on many, and in which precision and order its entries are.
 
-   The short side s is whole on every rank, the long side is cut: this rank has local of its l extents, 0 being legal. A method reduces to three operations, the Gram
-   matrix of the short side (one sum over the ranks), arithmetic on s x s matrices that every rank does alike, and the product of such a matrix with the panel, which is local.
-   Symmetric s x s matrices are their lower triangles; what lies above is scratch.
+   The short side s is whole on every rank, the long side is cut: this rank has local of its l extents, 0
+   being legal. A method reduces to three operations, the Gram matrix of the short side (one sum over the
+   ranks), arithmetic on s x s matrices that every rank does alike, and the product of such a matrix with the
+   panel, which is local. Symmetric s x s matrices are their lower triangles; what lies above is scratch.
 */
 #pragma once
 
@@ -28,15 +30,23 @@ typedef struct {
 } MuonPolarPanel;
 
 /*
-   Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that holds nothing takes part in everything.
-   In the memory of a device the slots are those of that memory; what is sent passes through slot MUON_WORK_POLAR_A of the memory that it copies fast, and rows that become columns through slot B of the host's as well.
-   Load uses the slots MUON_WORK_POLAR_A and, while it runs, MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
+   Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that
+   holds nothing takes part in everything. In the memory of a device the slots are those of that memory; what
+   is sent passes through slot MUON_WORK_POLAR_A of the memory that it copies fast, and rows that become
+   columns through slot B of the host's as well. Load uses the slots MUON_WORK_POLAR_A and, while it runs,
+   MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonMatrix *G, MuonPolarPanel *);
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, const MuonMatrix *Q);
-/* A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s; collective */
+/*
+   A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s;
+   collective
+*/
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
-/* Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots MUON_WORK_POLAR_A and B in which Y is not); local */
+/*
+   Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots
+   MUON_WORK_POLAR_A and B in which Y is not); local
+*/
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
 /* The least extents of the long side that a rank has, which every rank knows without asking */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, size_t *);
@@ -45,16 +55,24 @@ PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
 /*
-   What divides the panel beyond its Frobenius norm for MUON_POLAR_NORMALIZATION_SPECTRAL, from the Gram matrix A, whose upper triangle is not read; a method divides, or changes its first polynomial
-   with MuonKernelPolynomialDivide(). The same bits on all ranks, no communication; its flops are logged and the second function tells them
+   What divides the panel beyond its Frobenius norm for MUON_POLAR_NORMALIZATION_SPECTRAL, from the Gram
+   matrix A, whose upper triangle is not read; a method divides, or changes its first polynomial with
+   MuonKernelPolynomialDivide(). The same bits on all ranks, no communication; its flops are logged and the
+   second function tells them
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *, const void *A, double *divisor);
 PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar, size_t s);
-/* x = the largest on any rank, of n numbers of which something depends that all ranks must do alike; collective */
+/*
+   x = the largest on any rank, of n numbers of which something depends that all ranks must do alike;
+   collective
+*/
 PETSC_INTERN PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *, PetscMPIInt n, double x[]);
 /* ||Y||_F^2, the same bits on all ranks; collective */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, double *);
-/* The precision that the options ask for, that of the type where they ask for none, for matrices in that memory; an error where it is not built */
+/*
+   The precision that the options ask for, that of the type where they ask for none, for matrices in that
+   memory; an error where it is not built
+*/
 PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, MuonMemory, const MuonKernelReal **);
 /* Within the memory of that precision's matrices */
 PETSC_INTERN PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *, void *to, const void *from, size_t bytes);

@@ -38,17 +38,23 @@ void MuonPolarGetPolynomialRow_Private(MuonPolar polar, const MuonKernelPolynomi
 }
 
 /*
-   A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length extents of the long side. With the square of A it makes, the Gram matrix
-   included, 3 s^2 length + s^3 operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y), 5 s^2 length and s^2. The square
-   is the cheaper one while s < 2 length, and it stays within s^2 + 3 s length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
-   condition implies the first. One rank holds the whole long side, hence always takes the square; on many ranks Horner's rule takes over as the parts get shorter than the short side.
+   A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length
+   extents of the long side. With the square of A it makes, the Gram matrix included, 3 s^2 length + s^3
+   operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y),
+   5 s^2 length and s^2. The square is the cheaper one while s < 2 length, and it stays within s^2 + 3 s
+   length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
+   condition implies the first. One rank holds the whole long side, hence always takes the square; on many
+   ranks Horner's rule takes over as the parts get shorter than the short side.
 */
 static PetscBool MuonPolarPanelSquare(const MuonPolarPanel *p)
 {
   return p->s + MuonPolarPanelGetStrip(p) <= 2 * p->local ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A and the panel are multiplied by the diagonal d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings the largest singular value to one or below */
+/*
+   A and the panel are multiplied by the diagonal d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings
+   the largest singular value to one or below
+*/
 static PetscErrorCode MuonPolarPanelEqualize(MuonPolarPanel *p, void *A)
 {
   double *d;

@@ -3,8 +3,10 @@
 #include <petscblaslapack.h>
 
 /*
-   Golub-Kahan-Lanczos bidiagonalization and the quadrature that comes with it (G. H. Golub and G. Meurant, Matrices, Moments and Quadrature). From a unit vector z of the short side,
-   k steps give an upper bidiagonal matrix B. With its singular values t and the squares w of the first components of its right singular vectors, sum w f(t) approximates z^T f(|A|) z, where
+   Golub-Kahan-Lanczos bidiagonalization and the quadrature that comes with it (G. H. Golub and G. Meurant,
+   Matrices, Moments and Quadrature). From a unit vector z of the short side, k steps give an upper bidiagonal
+   matrix B. With its singular values t and the squares w of the first components of its right singular
+   vectors, sum w f(t) approximates z^T f(|A|) z, where
    |A| = (A^T A)^(1/2): the Gauss rule, exact where f(t) is a polynomial in t^2 of degree 2 k - 1. One more column of B gives the Gauss-Radau rule with a node at zero. For f(t) = t the one is
    an upper and the other a lower bound.
 */
@@ -41,7 +43,10 @@ static PetscErrorCode MuonLanczosMultiply(const MuonLanczos *l, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A start vector orthogonal to y: entries drawn at random, which are E z z^T = I/s whatever their distribution is as long as it is one and symmetric, less the part along y */
+/*
+   A start vector orthogonal to y: entries drawn at random, which are E z z^T = I/s whatever their
+   distribution is as long as it is one and symmetric, less the part along y
+*/
 static PetscErrorCode MuonLanczosDraw(MuonLanczos *l, PetscInt number, Vec y)
 {
   const uint32_t key[2] = {0x4d756f6eu, 0x506f6c61u};
@@ -84,7 +89,10 @@ static PetscErrorCode MuonLanczosUnit(MuonLanczos *l, PetscInt number)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the start vector at most so many steps; alpha is the diagonal of B, beta what is right of it, the last one, which is past B, included */
+/*
+   From the start vector at most so many steps; alpha is the diagonal of B, beta what is right of it, the last
+   one, which is past B, included
+*/
 static PetscErrorCode MuonLanczosBidiagonalize(MuonLanczos *l, Mat A, PetscInt most, PetscInt *steps, double alpha[], double beta[])
 {
   PetscScalar dot[STEPSG + 1];
@@ -124,7 +132,10 @@ static PetscErrorCode MuonLanczosBidiagonalize(MuonLanczos *l, Mat A, PetscInt m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nodes, decreasing, weights and right singular vectors (rows of V, leading dimension k) of the rule from k steps; radau adds a column to B, and a node at zero that is not among the k */
+/*
+   Nodes, decreasing, weights and right singular vectors (rows of V, leading dimension k) of the rule from k
+   steps; radau adds a column to B, and a node at zero that is not among the k
+*/
 static PetscErrorCode MuonLanczosRule(PetscInt k, const double alpha[], const double beta[], PetscBool radau, PetscReal t[], double w[], PetscScalar V[])
 {
   PetscScalar  B[STEPSG * (STEPSG + 1)], work[64 * (STEPSG + 1)], none;
@@ -147,8 +158,10 @@ static PetscErrorCode MuonLanczosRule(PetscInt k, const double alpha[], const do
 }
 
 /*
-   tr(M) / s from z^T M z and ||M z||^2 for several z: for all unit vectors, or for some y and for VECTORS draws orthogonal to it, which stand for the s - 1 other directions. With the
-   leading singular vector as y one outlier among the singular values does no harm. The error is from the variance for a z that is uniform on the sphere
+   tr(M) / s from z^T M z and ||M z||^2 for several z: for all unit vectors, or for some y and for VECTORS
+   draws orthogonal to it, which stand for the s - 1 other directions. With the leading singular vector as y
+   one outlier among the singular values does no harm. The error is from the variance for a z that is uniform
+   on the sphere
 */
 typedef struct {
   double first, draws, draws2;
@@ -171,7 +184,9 @@ static double TraceGet(const MuonTrace *trace, PetscInt s, double *error)
   return trace->first + rest * trace->draws;
 }
 
-/* The exponent of the largest entry of G and, divided by that power of two, <G,Q> and the Frobenius norm of G */
+/*
+   The exponent of the largest entry of G and, divided by that power of two, <G,Q> and the Frobenius norm of G
+*/
 static PetscErrorCode MuonPolarMeasure_Private(const MuonMatrix *G, const MuonMatrix *Q, int *exponent, double *inner, double *norm)
 {
   const MuonArray   *x = &G->here, *y = &Q->here;
@@ -217,15 +232,22 @@ static PetscErrorCode MuonPolarMeasure_Private(const MuonMatrix *G, const MuonMa
   Level: intermediate
 
   Notes:
-  Lanczos bidiagonalization with full reorthogonalization, 20 steps on `G` and 12 on `Q`, starts from the leading singular vector of `G` on the short side, as 20 steps find it, and from four random
-  vectors orthogonal to that, the same in every call. The spread is that of all Ritz values of `Q`, which lie inside the spread of its singular values.
+  Lanczos bidiagonalization with full reorthogonalization, 20 steps on `G` and 12 on `Q`, starts from the
+  leading singular vector of `G` on the short side, as 20 steps find it, and from four random vectors
+  orthogonal to that, the same in every call. The spread is that of all Ritz values of `Q`, which lie inside
+  the spread of its singular values.
 
-  The orthogonality error and the nuclear norm are traces, estimated by stochastic Lanczos quadrature. For the first the quadrature is exact and the vectors are not. For the second the vectors see
+  The orthogonality error and the nuclear norm are traces, estimated by stochastic Lanczos quadrature. For the
+  first the quadrature is exact and the vectors are not. For the second the vectors see
   $\mathrm{tr}\,((G^T G)^{1/2} - G^T Q)$, which is small where `Q` is good, and $\langle G, Q \rangle$ is exact; the Gauss and Gauss-Radau rules enclose each sample.
 
-  The errors hold in about 95 of 100 cases: they are variances for vectors that are uniform on the sphere, from moments that the same vectors give. With a short side of at most 16, all unit vectors give all numbers to rounding.
+  The errors hold in about 95 of 100 cases: they are variances for vectors that are uniform on the sphere,
+  from moments that the same vectors give. With a short side of at most 16, all unit vectors give all numbers
+  to rounding.
 
-  This costs about 380 products of a matrix and a vector: as much time as the factor of a square matrix, and five times that of a 768 x 3072 one. A matrix with NaN or Inf gives NaN; for a zero matrix the alignment is one.
+  This costs about 380 products of a matrix and a vector: as much time as the factor of a square matrix, and
+  five times that of a 768 x 3072 one. A matrix with NaN or Inf gives NaN; for a zero matrix the alignment is
+  one.
 
 .seealso: `MuonPolar`, `MuonPolarQuality`, `MuonPolarApply()`, `MuonPolarMonitorSet()`
 @*/
@@ -292,7 +314,10 @@ PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQ
     if (l.s <= EXACT) PetscCall(MuonLanczosUnit(&l, p));
     else if (p == 0) PetscCall(VecCopy(y, l.v[0]));
     else PetscCall(MuonLanczosDraw(&l, p, y));
-    /* r = ((G^T G)^(1/2) - G^T Q) z, the root by the Lanczos vectors, and z^T r with the middle of the two rules in place of the first of them */
+    /*
+       r = ((G^T G)^(1/2) - G^T Q) z, the root by the Lanczos vectors, and z^T r with the middle of the two
+       rules in place of the first of them
+    */
     PetscCall(MuonLanczosMultiply(&l, Q, PETSC_FALSE, l.v[0], l.u[0]));
     PetscCall(MuonLanczosMultiply(&l, G, PETSC_TRUE, l.u[0], r));
     PetscCall(VecScale(r, -1.0));

@@ -44,7 +44,8 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   Level: beginner
 
   Note:
-  A program that calls `PetscInitialize()` itself may leave this out: every class starts itself when it is first used. SLEPc starts at the first singular value decomposition.
+  A program that calls `PetscInitialize()` itself may leave this out: every class starts itself when it is
+  first used. SLEPc starts at the first singular value decomposition.
 
 .seealso: `PetscMuonFinalize()`, `PetscMuonInitialized()`, `PetscInitialize()`, `Muon`
 @*/

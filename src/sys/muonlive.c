@@ -1,8 +1,9 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
 /*
-   Which objects of the library live, by their addresses. An optimized PETSc does not look at handles, and one cannot be looked at in memory that is no longer its own. A program has few of them: a list that is
-   walked will do
+   Which objects of the library live, by their addresses. An optimized PETSc does not look at handles, and one
+   cannot be looked at in memory that is no longer its own. A program has few of them: a list that is walked
+   will do
 */
 static struct {
   PetscInt     count, room;

@@ -1,10 +1,14 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
 /*
-   Matrices whose rows are spread over the ranks of a communicator, in ranges that all ranks know: sums of whole matrices of which every rank gets its own rows, and the whole matrix of all rows at every rank.
+   Matrices whose rows are spread over the ranks of a communicator, in ranges that all ranks know: sums of
+   whole matrices of which every rank gets its own rows, and the whole matrix of all rows at every rank.
 */
 
-/* Rows and columns of an array change places with what lies in between: the rows of each rank, one rank's behind the other's, each without gaps. A row-major array without gaps is packed as it is */
+/*
+   Rows and columns of an array change places with what lies in between: the rows of each rank, one rank's
+   behind the other's, each without gaps. A row-major array without gaps is packed as it is
+*/
 static PetscBool MuonRowsArePacked(const MuonArray *whole)
 {
   return whole->rowmajor && (whole->ld == whole->m || whole->n < 2) ? PETSC_TRUE : PETSC_FALSE;

@@ -32,8 +32,9 @@ static PetscErrorCode MuonSVDFinalizeSlepc_Private(void)
 }
 
 /*
-   SLEPc must not be started while PETSc loads this library, and a program that never needs a singular value need not have it started at all. Its packages are
-   initialized together with it. Called early, on all ranks, by what is sure to compute, so that classes and events have one order everywhere
+   SLEPc must not be started while PETSc loads this library, and a program that never needs a singular value
+   need not have it started at all. Its packages are initialized together with it. Called early, on all ranks,
+   by what is sure to compute, so that classes and events have one order everywhere
 */
 PetscErrorCode MuonSVDStart(void)
 {
@@ -102,8 +103,8 @@ PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD svd, PetscObject parent, const ch
 }
 
 /*
-   SLEPc reads the keys when a decomposition is computed. An object may be asked to read behind a general prefix and then behind a layer's own one: the later
-   wins, key by key
+   SLEPc reads the keys when a decomposition is computed. An object may be asked to read behind a general
+   prefix and then behind a layer's own one: the later wins, key by key
 */
 PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
 {
@@ -120,7 +121,10 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys of SLEPc behind the prefixes and their values, as they are in the database, in lower case; to be freed */
+/*
+   The keys of SLEPc behind the prefixes and their values, as they are in the database, in lower case; to be
+   freed
+*/
 static PetscErrorCode MuonSVDKeys_Private(MuonSVD svd, char **keys)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
@@ -193,7 +197,10 @@ static PetscErrorCode MuonSVDTryOptions_Private(MuonSVD svd, SVD trial)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options behind a later prefix win, but an unknown type is one wherever it stands. Without keys nothing is started */
+/*
+   Options behind a later prefix win, but an unknown type is one wherever it stands. Without keys nothing is
+   started
+*/
 PetscErrorCode MuonSVDSetUp(MuonSVD svd)
 {
   PetscErrorCode (*create)(SVD);
@@ -227,7 +234,10 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X (long x short) is what the lines of A are the columns of, or its transpose where the lines are shorter than they are many, times 2^-exponent */
+/*
+   X (long x short) is what the lines of A are the columns of, or its transpose where the lines are shorter
+   than they are many, times 2^-exponent
+*/
 static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X)
 {
   const MuonKernelReal *real  = MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
@@ -244,8 +254,9 @@ static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X
 }
 
 /*
-   X = Q R: the reflectors stay in X and tau, R is returned with zeros below its diagonal. An iteration on the square R is cheaper, and SLEPc's LAPACK solver
-   asks for all l x l entries of the long side's orthogonal matrix, which is out of the question for an embedding of 50304 x 768.
+   X = Q R: the reflectors stay in X and tau, R is returned with zeros below its diagonal. An iteration on the
+   square R is cheaper, and SLEPc's LAPACK solver asks for all l x l entries of the long side's orthogonal
+   matrix, which is out of the question for an embedding of 50304 x 768.
 */
 static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar **R, PetscScalar **tau)
 {
@@ -272,7 +283,10 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* L = Q L for the first count columns of the long side's vectors, which hold the vectors of R in their first s rows */
+/*
+   L = Q L for the first count columns of the long side's vectors, which hold the vectors of R in their first
+   s rows
+*/
 static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar *tau, PetscInt count, PetscScalar *L)
 {
   PetscBLASInt bl, bs, bcount, info, lwork = -1;
@@ -309,7 +323,10 @@ static PetscErrorCode MuonSVDSeed_Private(SVD solve)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where no options speak of it the object is that of the workspace for such a matrix, which all who share that take turns with. Else it is a new one */
+/*
+   Where no options speak of it the object is that of the workspace for such a matrix, which all who share
+   that take turns with. Else it is a new one
+*/
 static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
 {
   const PetscBool  shared = svd->keys == PETSC_FALSE || nread == 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -334,7 +351,8 @@ static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, Pets
 }
 
 /*
-   The largest singular triples of the contiguous array X (l x s, l >= s). The options behind the first nread prefixes change the solver; X is overwritten where l > s.
+   The largest singular triples of the contiguous array X (l x s, l >= s). The options behind the first nread
+   prefixes change the solver; X is overwritten where l > s.
 */
 static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscInt nsv, PetscReal tolerance, PetscInt nread, const char solver[], PetscReal sigma[], PetscScalar *L, PetscScalar *S, PetscInt *nconv)
 {
@@ -380,7 +398,9 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscCall(VecDestroy(&right));
   PetscCall(SVDDestroy(&solve));
   PetscCall(MatDestroy(&A));
-  /* LAPACK's own count of a full decomposition; the other solvers are built of operations that PETSc counts */
+  /*
+     LAPACK's own count of a full decomposition; the other solvers are built of operations that PETSc counts
+  */
   if (lapack == PETSC_TRUE) PetscCall(PetscLogFlops(22.0 * s * s * s));
   if (tau != NULL && L != NULL) PetscCall(MuonSVDBackTransform_Private(svd, l, s, X, tau, *nconv, L));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -414,7 +434,10 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   if (most == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   (void)frexp(most, &exponent);
   MuonSVDLoad_Private(A, exponent, X);
-  /* Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an error on matrices of low rank, which residuals are */
+  /*
+     Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an
+     error on matrices of low rank, which residuals are
+  */
   solver = 8 * nsv < s && s > 32 ? SVDTRLANCZOS : SVDLAPACK;
   PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, svd->nread, solver, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
   if (nconv < nsv) {
@@ -435,7 +458,10 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first rank has the whole matrix, in the precision and order of its parts, and the whole U; an error of its own becomes one of all ranks */
+/*
+   The first rank has the whole matrix, in the precision and order of its parts, and the whole U; an error of
+   its own becomes one of all ranks
+*/
 static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
   MuonArray      whole = A->here, vectors, part;

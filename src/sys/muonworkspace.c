@@ -1,6 +1,9 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-/* Beside the memories MUON_HOST and MUON_DEVICE: what a device copies is in pages of the host that stay where they are */
+/*
+   Beside the memories MUON_HOST and MUON_DEVICE: what a device copies is in pages of the host that stay where
+   they are
+*/
 enum {
   PINNED   = MUON_DEVICE + 1,
   MEMORIES = PINNED + 1
@@ -41,7 +44,10 @@ static PetscErrorCode MuonWorkspaceFree_Private(int memory, void **buffer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The contents of a slot that has to grow are lost: a slot is scratch, not state. pointer is the address of a pointer to any type */
+/*
+   The contents of a slot that has to grow are lost: a slot is scratch, not state. pointer is the address of a
+   pointer to any type
+*/
 static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
 {
   size_t *has    = &work->bytes[memory][slot];

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /*
-   The optimizer as a type of TAO: TAO has the problem, its limits, tests and monitors, and the optimizer takes the steps.
+   The optimizer as a type of TAO: TAO has the problem, its limits, tests and monitors, and the optimizer
+   takes the steps.
 */
 
 typedef struct {
@@ -17,7 +18,10 @@ typedef struct {
   PetscReal f;
 } TAO_Muon;
 
-/* What is behind a layer's name: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order. Nothing where it is neither */
+/*
+   What is behind a layer's name: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order. Nothing where it
+   is neither
+*/
 static PetscErrorCode TaoMuonParseShape_Private(const char *shape, PetscInt *m, PetscInt *k, PetscBool *rowmajor, PetscBool *valid)
 {
   char     *end  = (char *)shape;
@@ -153,7 +157,10 @@ static PetscErrorCode TaoMuonCheckProblem_Private(Tao tao, PetscBool *residual)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Objective and gradient as the program gave them, or r'r/2 and J'r; the norm is that which TAO was told to use */
+/*
+   Objective and gradient as the program gave them, or r'r/2 and J'r; the norm is that which TAO was told to
+   use
+*/
 static PetscErrorCode TaoMuonCompute_Private(Tao tao, PetscBool residual, PetscReal *gnorm)
 {
   TAO_Muon   *tm = (TAO_Muon *)tao->data;
@@ -183,7 +190,10 @@ static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Monitors and tests of TAO take no NaN, and PETSc 3.18 makes an error of one; where the optimizer is to go on with it only the limit of iterations holds */
+/*
+   Monitors and tests of TAO take no NaN, and PETSc 3.18 makes an error of one; where the optimizer is to go
+   on with it only the limit of iterations holds
+*/
 static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
 {
   TAO_Muon     *tm = (TAO_Muon *)tao->data;
@@ -204,7 +214,10 @@ static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal ra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps as TAO may take, and on the vector that is the solution now */
+/*
+   A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps
+   as TAO may take, and on the vector that is the solution now
+*/
 static PetscErrorCode TaoMuonBegin_Private(Tao tao)
 {
   TAO_Muon *tm = (TAO_Muon *)tao->data;
@@ -361,21 +374,29 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   Level: beginner
 
   Notes:
-  A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is one vector that the rule adamw moves, by
-  `-muon_adamw_learning_rate`, which is printed.
+  A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
+  `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is
+  one vector that the rule adamw moves, by `-muon_adamw_learning_rate`, which is printed.
 
-  Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine, objective and gradient
-  are computed anew after it. Constraints are an error, and so are bounds.
+  Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no
+  objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine,
+  objective and gradient are computed anew after it. Constraints are an error, and so are bounds.
 
-  A step inside a norm ball has the length of its radius, however small the gradient is, so that a constant rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR` here, and ends with the iterations that TAO
-  may take; `-tao_max_it` is the length of the run, and `-muon_schedule` chooses another. `-muon_max_steps` gives the schedule another end. All tests, limits and monitors of TAO hold\: the default test of the gradient's norm is one of
-  the Euclidean norm. What is shown as the length of a step is its learning rate.
+  A step inside a norm ball has the length of its radius, however small the gradient is, so that a constant
+  rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR` here, and ends with
+  the iterations that TAO may take; `-tao_max_it` is the length of the run, and `-muon_schedule` chooses
+  another. `-muon_max_steps` gives the schedule another end. All tests, limits and monitors of TAO hold\: the
+  default test of the gradient's norm is one of the Euclidean norm. What is shown as the length of a step is
+  its learning rate.
 
-  One vector has one gradient, so that nothing is exchanged between workers\: `MUONEF21` and `MUONSIGN` are what they are for one worker. The ranks of the vector are that worker, and matrices that are spread over them are assembled for
-  their oracles (`MuonSetAssemblyKind()`). Each solve begins without momentum.
+  One vector has one gradient, so that nothing is exchanged between workers\: `MUONEF21` and `MUONSIGN` are
+  what they are for one worker. The ranks of the vector are that worker, and matrices that are spread over
+  them are assembled for their oracles (`MuonSetAssemblyKind()`). Each solve begins without momentum.
 
-  It is for gradients with noise and for unknowns that are matrices by nature, as the weights of networks are. It is the wrong tool for a smooth problem whose gradient is exact\: a quasi-Newton method such as `TAOLMVM`, or `TAOBRGN` for
-  least squares, takes far fewer evaluations to a small gradient. For vectors without matrices it is AdamW.
+  It is for gradients with noise and for unknowns that are matrices by nature, as the weights of networks are.
+  It is the wrong tool for a smooth problem whose gradient is exact\: a quasi-Newton method such as `TAOLMVM`,
+  or `TAOBRGN` for least squares, takes far fewer evaluations to a small gradient. For vectors without
+  matrices it is AdamW.
 
 .seealso: `Tao`, `TaoSetType()`, `Muon`, `TaoMuonGetMuon()`, `TaoMuonSetLayers()`, `TaoMuonSetIgnoreBounds()`, `MuonAddVecLayers()`, `MuonSetSchedule()`
 M*/
@@ -466,9 +487,11 @@ PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
   Level: intermediate
 
   Notes:
-  Together they must be all of the solution. `MuonAddVecLayers()` says how they lie and what names may be. Keys of one layer are `-muon_layer_NAME_...`.
+  Together they must be all of the solution. `MuonAddVecLayers()` says how they lie and what names may be.
+  Keys of one layer are `-muon_layer_NAME_...`.
 
-  A program that does not link with this library can say it too\: with a `PetscContainer` whose pointer is the text, composed with the `Tao`, or with the solution, as "MuonLayers". This routine goes before it.
+  A program that does not link with this library can say it too\: with a `PetscContainer` whose pointer is the
+  text, composed with the `Tao`, or with the solution, as "MuonLayers". This routine goes before it.
 
 .seealso: `TAOMUON`, `TaoMuonGetLayers()`, `TaoMuonGetMuon()`, `MuonAddVecLayers()`, `PetscObjectCompose()`
 @*/

@@ -1,11 +1,14 @@
 /*
    Moves byte messages between ranks and sums arrays, and counts what it hands to MPI.
 
-   Pure C and MPI, without PETSc and without mutable globals, so that it runs under a simulator and can be measured alone. Messages of any size travel: the sizes go
-   ahead, and the bytes in units that keep the counts and displacements of MPI within an int. A message is padded with zeros to whole units.
+   Pure C and MPI, without PETSc and without mutable globals, so that it runs under a simulator and can be
+   measured alone. Messages of any size travel: the sizes go ahead, and the bytes in units that keep the
+   counts and displacements of MPI within an int. A message is padded with zeros to whole units.
 
-   A wrong size would abort or hang inside MPI, and after the sizes there is no call in which ranks could tell each other. So a size travels as three copies of a word of 40 bits and a check of 24:
-   their bitwise majority is taken where it passes the check, else any copy that does. Only where none passes, or the size is beyond what the receiver allows, does the call fail, before the bytes move.
+   A wrong size would abort or hang inside MPI, and after the sizes there is no call in which ranks could tell
+   each other. So a size travels as three copies of a word of 40 bits and a check of 24: their bitwise
+   majority is taken where it passes the check, else any copy that does. Only where none passes, or the size
+   is beyond what the receiver allows, does the call fail, before the bytes move.
 */
 #pragma once
 
@@ -21,7 +24,10 @@ enum {
   MUON_TRANSPORT_COPIES = 3   /* 64-bit words that a size takes on its way */
 };
 
-/* Every function returns MPI_SUCCESS, an error code of MPI (positive) or one of these; after an error the ranks no longer agree on what comes next */
+/*
+   Every function returns MPI_SUCCESS, an error code of MPI (positive) or one of these; after an error the
+   ranks no longer agree on what comes next
+*/
 enum {
   MUON_TRANSPORT_MEMORY   = -1, /* an allocation failed */
   MUON_TRANSPORT_TOOLARGE = -2, /* more units in one call than an int counts */
@@ -56,7 +62,10 @@ typedef struct {
   int        *counts;  /* four arrays, one entry a rank, which MPI may read until all has arrived */
 } MuonTransportMove;
 
-/* Messages of or for all ranks in one memory: that of rank r is data[offset[r]..offset[r] + bytes[r]), then zeros to the next unit. Kept and reused, only growing */
+/*
+   Messages of or for all ranks in one memory: that of rank r is data[offset[r]..offset[r] + bytes[r]), then
+   zeros to the next unit. Kept and reused, only growing
+*/
 typedef struct {
   unsigned char *data;
   uint64_t      *offset, *bytes;
@@ -70,23 +79,33 @@ int  MuonTransportBufferInit(const MuonTransport *transport, MuonTransportBuffer
 int  MuonTransportBufferGrow(MuonTransportBuffer *buffer, uint64_t bytes); /* to hold at least so many, with what it holds */
 void MuonTransportBufferFree(MuonTransportBuffer *buffer);
 
-/* What was counted since this function was called last: buffers that were handed to MPI, their bytes, and calls in which all ranks take part. 0 where there is one rank */
+/*
+   What was counted since this function was called last: buffers that were handed to MPI, their bytes, and
+   calls in which all ranks take part. 0 where there is one rank
+*/
 void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *bytes, uint64_t *collectives);
 
-/* bytes rounded up to whole units: send buffers need that much room, and the padding in them is zeroed before they are sent */
+/*
+   bytes rounded up to whole units: send buffers need that much room, and the padding in them is zeroed before
+   they are sent
+*/
 uint64_t MuonTransportPadded(uint64_t bytes);
 
 /*
-   Collective over the communicator. Every rank's message goes to the root, or to everybody; the root's message goes to everybody (the root itself keeps send, its buffer is not touched);
-   rank r gets the message at send + offset[r], where offset[r] is a whole number of units.
+   Collective over the communicator. Every rank's message goes to the root, or to everybody; the root's
+   message goes to everybody (the root itself keeps send, its buffer is not touched); rank r gets the message
+   at send + offset[r], where offset[r] is a whole number of units.
 */
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
 
 /*
-   The same without waiting, of messages whose sizes both ends know: no sizes go ahead. Those to and from rank r lie at send + sendoffset[r] and recv + recvoffset[r], where offsets are whole numbers of units and there is room for
-   the padding. AllGather sends everybody the message that lies in its own place in recv. Nobody may touch the messages until Test says done, or Wait returns. All ranks start moves in the same order; several may be under way
+   The same without waiting, of messages whose sizes both ends know: no sizes go ahead. Those to and from rank
+   r lie at send + sendoffset[r] and recv + recvoffset[r], where offsets are whole numbers of units and there
+   is room for the padding. AllGather sends everybody the message that lies in its own place in recv. Nobody
+   may touch the messages until Test says done, or Wait returns. All ranks start moves in the same order;
+   several may be under way
 */
 int  MuonTransportMoveInit(const MuonTransport *transport, MuonTransportMove *move);
 void MuonTransportMoveFree(MuonTransportMove *move);
@@ -94,20 +113,28 @@ int  MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *mov
 int  MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *move, unsigned char *recv, const uint64_t offset[], const uint64_t bytes[]);
 int  MuonTransportMoveTest(MuonTransportMove *move, int *done);
 int  MuonTransportMoveWait(MuonTransportMove *move);
-/* From one rank to another, which calls Receive at the same time; in has room for messages of all ranks, of which this is one */
+/*
+   From one rank to another, which calls Receive at the same time; in has room for messages of all ranks, of
+   which this is one
+*/
 int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uint64_t bytes);
 int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer *in);
 
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);
-/* Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32 that flip on the way change no answer */
+/*
+   Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32
+   that flip on the way change no answer
+*/
 int MuonTransportVote(MuonTransport *transport, int yes, int *all);
 
 /*
-   Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used again after Wait, which ends all that were started. A sum may take several requests: those that SumStart
+   Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used
+   again after Wait, which ends all that were started. A sum may take several requests: those that SumStart
    adds to transport->started, which WaitSome ends alone. Test lets MPI move what is under way
 
-   Sum waits, as Open MPI takes memory of a device only in calls that do. TakesDevice is 1 where MPI says that it takes pointers to memory of CUDA, 0 where it says that it does not, and -1 where it has no word for it
+   Sum waits, as Open MPI takes memory of a device only in calls that do. TakesDevice is 1 where MPI says that
+   it takes pointers to memory of CUDA, 0 where it says that it does not, and -1 where it has no word for it
 */
 int  MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportSumWait(MuonTransport *transport);

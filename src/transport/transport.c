@@ -132,7 +132,10 @@ static int Unpack(const uint64_t copy[], uint64_t most, uint64_t *bytes)
   return MUON_TRANSPORT_CORRUPT;
 }
 
-/* Reads the sizes that came from ranks first..last, and lays out their messages one after the other in the order of ranks; nothing comes from the others */
+/*
+   Reads the sizes that came from ranks first..last, and lays out their messages one after the other in the
+   order of ranks; nothing comes from the others
+*/
 static int MakeRoom(const MuonTransport *transport, int first, int last, MuonTransportBuffer *in, int counts[], int starts[])
 {
   const uint64_t *copy  = transport->sizes + (size_t)MUON_TRANSPORT_COPIES * (size_t)transport->size;

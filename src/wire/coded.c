@@ -1,15 +1,20 @@
 /*
-   Codes of 2 to 9 bits close to their entropy, the natural ones of 9 and the levels of blocks: chunks of 65,536 codes through an asymmetric numeral system with frequencies of 12 bits, of 14 where many codes occur, which stand
-   before them, or packed where that is not longer. The frequencies follow from how often each code occurs, so that a chunk has one encoding.
+   Codes of 2 to 9 bits close to their entropy, the natural ones of 9 and the levels of blocks: chunks of
+   65,536 codes through an asymmetric numeral system with frequencies of 12 bits, of 14 where many codes
+   occur, which stand before them, or packed where that is not longer. The frequencies follow from how often
+   each code occurs, so that a chunk has one encoding.
 
-   J. Duda, Asymmetric numeral systems, https://arxiv.org/abs/1311.2540; the 32-bit states that shed 16 bits at a time are those of F. Giesen, Interleaved entropy coders,
-   https://arxiv.org/abs/1402.3392.
+   J. Duda, Asymmetric numeral systems, https://arxiv.org/abs/1311.2540; the 32-bit states that shed 16 bits
+   at a time are those of F. Giesen, Interleaved entropy coders, https://arxiv.org/abs/1402.3392.
 */
 #include "muonwirebits.h"
 
 #define CHUNK   65536u
 #define SYMBOLS 512u
-/* Bits of the frequencies. So many codes at most occur in a chunk that has them: then each gets a frequency, whatever the others are (README.md) */
+/*
+   Bits of the frequencies. So many codes at most occur in a chunk that has them: then each gets a frequency,
+   whatever the others are (README.md)
+*/
 #define FEW_BITS  12u
 #define FEW       126u
 #define MANY_BITS 14u
@@ -73,13 +78,18 @@ static void MuonWireUnpack(unsigned width, unsigned count, const unsigned char *
   for (unsigned i = 0; i < count; i++) codes[i] = narrow[i];
 }
 
-/* Whether some value has that code: of 9 bits a natural one, else a level with a sign. A zero is not negative */
+/*
+   Whether some value has that code: of 9 bits a natural one, else a level with a sign. A zero is not negative
+*/
 static int MuonWireCodeIs(unsigned width, unsigned code)
 {
   return width == 9 ? (code & 255) != 255 && code != 256 : code != 1;
 }
 
-/* Counts become frequencies of sum 2^precision: rounded down, at least 1; what is left is the most frequent code's, the lowest of these. Returns 0 where too many codes occur */
+/*
+   Counts become frequencies of sum 2^precision: rounded down, at least 1; what is left is the most frequent
+   code's, the lowest of these. Returns 0 where too many codes occur
+*/
 static int MuonWireModelOf(const uint32_t counts[SYMBOLS], unsigned total, MuonWireModel *model)
 {
   unsigned best = 0, left, symbols = 0;
@@ -108,7 +118,10 @@ static int MuonWireModelOf(const uint32_t counts[SYMBOLS], unsigned total, MuonW
   return 1;
 }
 
-/* The number of symbols, then for each whether its code follows the last one, the code if not, the bits of its frequency and all of these but the highest. Returns the bytes */
+/*
+   The number of symbols, then for each whether its code follows the last one, the code if not, the bits of
+   its frequency and all of these but the highest. Returns the bytes
+*/
 static unsigned MuonWireModelWrite(unsigned codebits, const MuonWireModel *model, unsigned char *to)
 {
   unsigned char *at   = to + 1;
@@ -180,8 +193,10 @@ static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *
 }
 
 /*
-   A step of the encoder: state / frequency by a multiplication with floor(2^(32 + p) / frequency) + 1, p being the precision. It is exact because state < 2^(32 - p) frequency and frequency <= 2^p: the error of the factor is at most
-   frequency / 2^(32 + p), and state frequency < 2^(32 + p). The product is below 2^64 because (2^(32 - p) f - 1) (2^(32 + p) / f + 1) = 2^64 + 2^(32 - p) f - 2^(32 + p) / f - 1 and f <= 2^p
+   A step of the encoder: state / frequency by a multiplication with floor(2^(32 + p) / frequency) + 1, p
+   being the precision. It is exact because state < 2^(32 - p) frequency and frequency <= 2^p: the error of
+   the factor is at most frequency / 2^(32 + p), and state frequency < 2^(32 + p). The product is below 2^64
+   because (2^(32 - p) f - 1) (2^(32 + p) / f + 1) = 2^64 + 2^(32 - p) f - 2^(32 + p) / f - 1 and f <= 2^p
 */
 typedef struct {
   uint64_t inverse;
@@ -195,7 +210,10 @@ MUON_WIRE_EACH uint32_t MuonWireStepBack(unsigned precision, uint32_t state, con
   return state + step->start + (uint32_t)(state * step->inverse >> (32 + precision)) * step->rest;
 }
 
-/* Sheds a word where the step would overflow, to the end of the room that is left; where none is, left becomes negative */
+/*
+   Sheds a word where the step would overflow, to the end of the room that is left; where none is, left
+   becomes negative
+*/
 MUON_WIRE_EACH uint32_t MuonWireShed(uint32_t state, const MuonWireStep *step, unsigned char *words, int32_t *left)
 {
   if (state > step->most) {
@@ -216,7 +234,10 @@ MUON_WIRE_EACH uint32_t MuonWirePut(unsigned precision, uint32_t state, const Mu
   return MuonWireStepBack(precision, state ^ ((state ^ state >> 16) & (0u - shed)), step);
 }
 
-/* The inverse of it: the state behind a slot, and where that is too small the next of some words, of which used bits are used up; without a branch, too */
+/*
+   The inverse of it: the state behind a slot, and where that is too small the next of some words, of which
+   used bits are used up; without a branch, too
+*/
 MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t slot, uint64_t words, unsigned *used)
 {
   const uint32_t next = (slot & 0xFFFFu) * (state >> precision) + (slot >> 16), few = next < LOWEST, mask = 0u - few;
@@ -226,7 +247,10 @@ MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t
   return (next ^ ((next ^ next << 16) & mask)) | word;
 }
 
-/* The words of a chunk, to the end of the room, and the states before them; returns what is left of the room, or less than 0 where it does not suffice */
+/*
+   The words of a chunk, to the end of the room, and the states before them; returns what is left of the room,
+   or less than 0 where it does not suffice
+*/
 MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, unsigned count, const unsigned char *from, const MuonWireStep *steps, unsigned lanes, uint32_t *state, unsigned char *words, int32_t left)
 {
   uint16_t codes[BLOCK];
@@ -284,7 +308,8 @@ static void MuonWireCountsAdd(uint32_t counts[4][SYMBOLS])
 }
 
 /*
-   One chunk, out of packed codes. Returns the bytes, those of the packed codes where a code would not be shorter, MUON_WIRE_TOO_LONG where they are more than limit. Writes at most min(limit, packed) bytes
+   One chunk, out of packed codes. Returns the bytes, those of the packed codes where a code would not be
+   shorter, MUON_WIRE_TOO_LONG where they are more than limit. Writes at most min(limit, packed) bytes
 */
 static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsigned char *from, uint64_t limit, unsigned char *to)
 {
@@ -335,7 +360,10 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   return packed;
 }
 
-/* slots: behind each slot the frequency, and the place in the range of its code; names: that code. Counts what comes out */
+/*
+   slots: behind each slot the frequency, and the place in the range of its code; names: that code. Counts
+   what comes out
+*/
 MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end,
                                                   uint32_t counts[4][SYMBOLS], unsigned char *to)
 {

@@ -106,7 +106,10 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
   }
   if (MuonWireMessagePlainHeader(&found, rows, columns, &whole) != MUON_WIRE_OK || MuonWireMessageLayout(&whole, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageBytes(&whole) > capacity) return MUON_WIRE_CORRUPT;
-  /* Every section as it is when plain, which must be longer than what came where that was not plain; then what no decoder has proved is checked as in a message that came so */
+  /*
+     Every section as it is when plain, which must be longer than what came where that was not plain; then
+     what no decoder has proved is checked as in a message that came so
+  */
   from = bytes + MuonWireMessageHeaderBytes(&found);
   to   = room + MuonWireMessageHeaderBytes(&whole);
   rest = found.bytes;

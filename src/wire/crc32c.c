@@ -1,6 +1,6 @@
 /*
-   CRC-32C (Castagnoli): polynomial 0x1EDC6F41, bits reflected, register complemented before and after. By the processor's instruction where it has it, else by
-   tables, eight bytes at a time.
+   CRC-32C (Castagnoli): polynomial 0x1EDC6F41, bits reflected, register complemented before and after. By the
+   processor's instruction where it has it, else by tables, eight bytes at a time.
 */
 #include "muonwirebits.h"
 #include "muonwirecrc.h"
@@ -36,7 +36,10 @@ static uint32_t MuonWireCRCShift(uint32_t state)
   return MuonWireCRCStride[0][state & 255] ^ MuonWireCRCStride[1][state >> 8 & 255] ^ MuonWireCRCStride[2][state >> 16 & 255] ^ MuonWireCRCStride[3][state >> 24];
 }
 
-/* The instruction starts every cycle but takes three: three strides run side by side and are joined afterwards */
+/*
+   The instruction starts every cycle but takes three: three strides run side by side and are joined
+   afterwards
+*/
 __attribute__((target("sse4.2"))) uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes)
 {
   uint64_t a = (uint32_t)~crc;

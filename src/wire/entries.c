@@ -3,7 +3,10 @@
 */
 #include "muonwirebits.h"
 
-/* Bits of a code: the fewest that hold 2 length - 1, at least one for the sign; at most 57, because no line is longer than 2^56 */
+/*
+   Bits of a code: the fewest that hold 2 length - 1, at least one for the sign; at most 57, because no line
+   is longer than 2^56
+*/
 static unsigned MuonWireEntryWidth(uint64_t length)
 {
   unsigned width = 1;

@@ -1,7 +1,9 @@
 /*
-   Positions as gaps: chunks of 65,536 entries, each as Golomb codes of the distances between the kept entries, or between the missing ones where these are fewer, or as
-   a bitmap where that is not longer. The parameter follows from the counts: of the chunk, or of stretches of 256 entries whose counts are in the codes, where entries crowd.
-   Which of the two follows from the counts as well, so that a chunk has one encoding.
+   Positions as gaps: chunks of 65,536 entries, each as Golomb codes of the distances between the kept
+   entries, or between the missing ones where these are fewer, or as a bitmap where that is not longer. The
+   parameter follows from the counts: of the chunk, or of stretches of 256 entries whose counts are in the
+   codes, where entries crowd. Which of the two follows from the counts as well, so that a chunk has one
+   encoding.
 */
 #include "muonwirebits.h"
 
@@ -15,14 +17,20 @@
 /* Entries of a stretch, and their words */
 #define STRETCH       256u
 #define STRETCH_WORDS (STRETCH / 64)
-/* Codes are looked up whole, as many as so many bits hold; five times in what a reader has at least. So many entries at most are behind them: a word has place for the numbers beside their bits */
+/*
+   Codes are looked up whole, as many as so many bits hold; five times in what a reader has at least. So many
+   entries at most are behind them: a word has place for the numbers beside their bits
+*/
 #define PEEK         10u
 #define PEEKS        5u
 #define PEEK_ENTRIES 48u
 /* Larger parameters have codes of which none or one fits. From so many codes on it pays to make the table */
 #define PEEK_STEP  16u
 #define PEEK_CODES 2048u
-/* Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any shift by less than a byte */
+/*
+   Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any
+   shift by less than a byte
+*/
 #define ZEROS 40u
 
 /* Golomb's parameter M, and its truncated binary rests: below cut they have bits, else one more */
@@ -66,7 +74,10 @@ static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
   return kept;
 }
 
-/* How far a count is from the one before as a number, even where it is not less; the first is compared with the mean */
+/*
+   How far a count is from the one before as a number, even where it is not less; the first is compared with
+   the mean
+*/
 static unsigned MuonWireTurnOf(unsigned kept, unsigned before)
 {
   return kept >= before ? 2 * (kept - before) : 2 * (before - kept) - 1;
@@ -87,7 +98,10 @@ typedef enum {
   MUON_WIRE_CHUNK_BITMAP
 } MuonWireChunkMode;
 
-/* Stretches where their counts are further from the mean than by chance: eight times the variance pays for telling them. The squares are below 2^48, their sum and what it is compared with below 2^56 */
+/*
+   Stretches where their counts are further from the mean than by chance: eight times the variance pays for
+   telling them. The squares are below 2^48, their sum and what it is compared with below 2^56
+*/
 static MuonWireChunkMode MuonWireChunkModeOf(const uint64_t *words, unsigned length, unsigned kept)
 {
   uint64_t sum = 0;
@@ -153,7 +167,10 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
   *to = writer;
 }
 
-/* The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has its length */
+/*
+   The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has
+   its length
+*/
 static unsigned MuonWireChunkEncode(MuonWireChunkMode mode, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
 {
   const unsigned bitmap = (length + 7) / 8;
@@ -192,7 +209,10 @@ static inline void MuonWireRefill(MuonWireReader *reader)
   reader->bits |= 56;
 }
 
-/* Zeros up to a one, which is used up too; what follows has 16 bits at least. More than a chunk has, or bits beyond the end, are refused */
+/*
+   Zeros up to a one, which is used up too; what follows has 16 bits at least. More than a chunk has, or bits
+   beyond the end, are refused
+*/
 static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zeros)
 {
   unsigned used;
@@ -214,7 +234,11 @@ static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zer
   return reader->at > reader->end + 8 ? MUON_WIRE_CORRUPT : MUON_WIRE_OK;
 }
 
-/* What codes mean that are read together: their bits, where entry numbers 6 bits, their entries, up to the last listed one, their number, and from bit 16 on a one for each of these entries that is listed. 0 for none */
+/*
+   What codes mean that are read together: their bits, where entry numbers 6 bits, their entries, up to the
+   last listed one, their number, and from bit 16 on a one for each of these entries that is listed. 0 for
+   none
+*/
 typedef uint64_t MuonWireFound;
 
 static inline unsigned MuonWireFoundBits(MuonWireFound found)
@@ -237,7 +261,10 @@ static inline uint64_t MuonWireFoundListed(MuonWireFound found)
   return found >> 16;
 }
 
-/* For one parameter, 0 before there is any, all codes that some bits hold whole. What is behind a code are fewer bits: each number of them has a one before it, so that all have their place */
+/*
+   For one parameter, 0 before there is any, all codes that some bits hold whole. What is behind a code are
+   fewer bits: each number of them has a one before it, so that all have their place
+*/
 typedef struct {
   unsigned      step;
   MuonWireFound found[2u << PEEK];
@@ -266,7 +293,10 @@ static void MuonWirePeekOf(const MuonWireGolomb *code, MuonWirePeek *peek)
   }
 }
 
-/* The codes of a span of length entries, listed of them, while there are surely enough entries and codes left, and the table has what comes next; done and next count them */
+/*
+   The codes of a span of length entries, listed of them, while there are surely enough entries and codes
+   left, and the table has what comes next; done and next count them
+*/
 static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePeek *peek, unsigned length, unsigned listed, unsigned *done, unsigned *next, uint64_t *words)
 {
   const MuonWireFound *table  = peek->found + (1u << PEEK);
@@ -313,7 +343,10 @@ static inline unsigned MuonWireRest(MuonWireReader *reader, const MuonWireGolomb
   return rest;
 }
 
-/* peeks: two tables, for even and odd parameters, so that chunks alike need no other, or NULL; words: all zero */
+/*
+   peeks: two tables, for even and odd parameters, so that chunks alike need no other, or NULL; words: all
+   zero
+*/
 static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
   const int      missing = 2 * kept > length;
@@ -345,7 +378,10 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   return MUON_WIRE_OK;
 }
 
-/* from: bytes of codes and 24 zeros; peeks: two tables; words: all zero. Refuses what MuonWireChunkEncode() does not write */
+/*
+   from: bytes of codes and 24 zeros; peeks: two tables; words: all zero. Refuses what MuonWireChunkEncode()
+   does not write
+*/
 static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
   MuonWireReader reader;

@@ -94,7 +94,10 @@ void MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWireIndices indice
   reader->indices = indices;
 }
 
-/* next is the number of the next raw index, or the entry at which the next word of the bitmap begins: word holds what is left of the one before it */
+/*
+   next is the number of the next raw index, or the entry at which the next word of the bitmap begins: word
+   holds what is left of the one before it
+*/
 uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader)
 {
   uint64_t position;

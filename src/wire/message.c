@@ -6,7 +6,10 @@
 /* Keeps every size below within 64 bits; no layer comes near it */
 #define MUON_WIRE_MAX_ENTRIES (UINT64_C(1) << 56)
 
-/* Where the fields of the header lie that have a place of their own: form and codec of the positions share a byte */
+/*
+   Where the fields of the header lie that have a place of their own: form and codec of the positions share a
+   byte
+*/
 enum {
   MUON_WIRE_AT_LAYER  = 0,
   MUON_WIRE_AT_FORM   = 4,
@@ -234,7 +237,10 @@ MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows
   return MUON_WIRE_OK;
 }
 
-/* A block of scale 0 holds zeros only, and a zero has no sign. Eight codes at a time, which are of one block: a byte of v is zero where a code is 1 */
+/*
+   A block of scale 0 holds zeros only, and a zero has no sign. Eight codes at a time, which are of one block:
+   a byte of v is zero where a code is 1
+*/
 static MuonWireResult MuonWireBlocksValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload)
 {
   const uint64_t       ones  = UINT64_C(0x0101010101010101);

@@ -1,6 +1,7 @@
 /*
-   Integers as little-endian bytes, for the files of this room and of src/file. Written with shifts, so that nothing depends on the byte order or the alignment of the
-   machine; compilers turn each of them into a single load or store where the machine is little-endian.
+   Integers as little-endian bytes, for the files of this room and of src/file. Written with shifts, so that
+   nothing depends on the byte order or the alignment of the machine; compilers turn each of them into a
+   single load or store where the machine is little-endian.
 */
 #pragma once
 
@@ -69,7 +70,10 @@ static inline void MuonWireStorePart(unsigned char *to, unsigned bytes, uint64_t
   for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> (8 * b) & 255);
 }
 
-/* Integers below 2^63 in groups of seven bits, lowest first; all but the last have the highest bit of their byte set, and there are no more than needed */
+/*
+   Integers below 2^63 in groups of seven bits, lowest first; all but the last have the highest bit of their
+   byte set, and there are no more than needed
+*/
 static inline unsigned MuonWireVarBytes(uint64_t word)
 {
   unsigned bytes = 1;

@@ -1,5 +1,6 @@
 /*
-   The two ways to the checksum that MuonWireCRC32C() chooses from, for it and for the test that compares them.
+   The two ways to the checksum that MuonWireCRC32C() chooses from, for it and for the test that compares
+   them.
 */
 #pragma once
 

@@ -79,7 +79,10 @@ void MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t firs
   }
 }
 
-/* Eight codes are nine bytes: a word holds seven codes and the lowest bit of the eighth, the last byte the rest of it */
+/*
+   Eight codes are nine bytes: a word holds seven codes and the lowest bit of the eighth, the last byte the
+   rest of it
+*/
 void MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to)
 {
   uint32_t carry = 0;

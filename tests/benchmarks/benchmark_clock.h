@@ -1,5 +1,6 @@
 /*
-   For benchmarks of one process: a clock, of the wall or of the processor, and the bandwidth of the memory by it.
+   For benchmarks of one process: a clock, of the wall or of the processor, and the bandwidth of the memory by
+   it.
 */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
-   What the benchmarks share: medians, products of matrices in a precision of their own, and what is known of the BLAS below.
+   What the benchmarks share: medians, products of matrices in a precision of their own, and what is known of
+   the BLAS below.
 */
 #pragma once
 

@@ -1,12 +1,16 @@
 /*
-   What kernels of a device take: polar factors beside the products of the same library and precision, messages beside the memory, one worker's step of EF21. Without PETSc and MPI; tests/benchmarks/gpu.sh builds it on a machine
-   that has CUDA and nothing else.
+   What kernels of a device take: polar factors beside the products of the same library and precision,
+   messages beside the memory, one worker's step of EF21. Without PETSc and MPI; tests/benchmarks/gpu.sh
+   builds it on a machine that has CUDA and nothing else.
 
      gpu [tiny] [csv FILE] [PART [NUMBERS]]
 
-   PART is check (kernels beside the host's, the same bits twice), polar, many (48 matrices of one shape), list (the matrices of a model), messages, step or all; NUMBERS are bf16, tf32, single or double, all of them by default.
-   tiny takes small sizes. Rows are added to FILE as they are measured: part, how, numbers, m, n, count, ms, rate, nominal, percent, error. Rates are TFLOP/s that were executed and those of three whole products a step, or GB/s of
-   what has to be read and written; the percentage is that of products of the same precision, or of a copy, in the same run.
+   PART is check (kernels beside the host's, the same bits twice), polar, many (48 matrices of one shape),
+   list (the matrices of a model), messages, step or all; NUMBERS are bf16, tf32, single or double, all of
+   them by default. tiny takes small sizes. Rows are added to FILE as they are measured: part, how, numbers,
+   m, n, count, ms, rate, nominal, percent, error. Rates are TFLOP/s that were executed and those of three
+   whole products a step, or GB/s of what has to be read and written; the percentage is that of products of
+   the same precision, or of a copy, in the same run.
 */
 #define _POSIX_C_SOURCE 199309L
 #include "gpu_step.h"
@@ -107,7 +111,10 @@ static double Rate(size_t p)
   return rate[p];
 }
 
-/* Operations of the steps: of whole products, and of those that polar.kokkos.cxx makes, which leaves out blocks of symmetric ones */
+/*
+   Operations of the steps: of whole products, and of those that polar.kokkos.cxx makes, which leaves out
+   blocks of symmetric ones
+*/
 static double Operations(size_t m, size_t n, int whole)
 {
   const double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m), part = whole || s < 1024 ? 1 : s < 2048 ? 0.75 : 0.625;
@@ -175,7 +182,10 @@ static void MeasurePolar(void)
   }
 }
 
-/* Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is the same polynomials */
+/*
+   Factors of so many matrices of one shape, in one call and one by one; norms included, and what comes out is
+   the same polynomials
+*/
 static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
 {
   const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");

@@ -1,6 +1,7 @@
 /*
-   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five steps of Newton and Schulz on matrices of one shape at a time; layers that AdamW moves send all they have. tests/device_order.c
-   compares the order.
+   One worker's step of EF21 as calls of kernels alone, in the order of the driver: Top-K both ways, five
+   steps of Newton and Schulz on matrices of one shape at a time; layers that AdamW moves send all they have.
+   tests/device_order.c compares the order.
 */
 #pragma once
 
@@ -192,7 +193,10 @@ static inline size_t Least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Whether x comes before y: by decreasing shorter sides, what is not wide first, and by decreasing longer sides. Without padding, which shapes of one model hardly need */
+/*
+   Whether x comes before y: by decreasing shorter sides, what is not wide first, and by decreasing longer
+   sides. Without padding, which shapes of one model hardly need
+*/
 static inline int Before(const StepLayer *x, const StepLayer *y)
 {
   const size_t sx = Least(x->m, x->n), sy = Least(y->m, y->n);

@@ -121,7 +121,10 @@ static PetscErrorCode Elapsed(Clock type, PetscLogDouble start, PetscReal *secon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a row costs, in the time of a product of singles for 1e9 operations: the method's repetitions, and the singular values of what it gives */
+/*
+   What a row costs, in the time of a product of singles for 1e9 operations: the method's repetitions, and the
+   singular values of what it gives
+*/
 static PetscLogDouble Effort(const Plan *plan, PetscInt m, PetscInt n, const char *type, MuonPolarPrecision precision, PetscLogDouble flops)
 {
   const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
@@ -180,7 +183,10 @@ static PetscErrorCode MeasureProduct(const Plan *plan, MuonPolarPrecision precis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The best of squares and of the two products that the matrix has with its short side; better of before and after the methods */
+/*
+   The best of squares and of the two products that the matrix has with its short side; better of before and
+   after the methods
+*/
 static PetscErrorCode MeasureProducts(const Plan *plan, Problem *problem, const PetscBool used[])
 {
   const PetscInt s = PetscMin(problem->m, problem->n), l = PetscMax(problem->m, problem->n);
@@ -269,7 +275,10 @@ static PetscErrorCode NuclearNorm(PetscInt m, PetscInt n, const double *G, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What <G,Q> lacks of the nuclear norm, and the extreme singular values of Q by the eigenvalues of its Gram matrix: good to 1e-8, which is enough for a table */
+/*
+   What <G,Q> lacks of the nuclear norm, and the extreme singular values of Q by the eigenvalues of its Gram
+   matrix: good to 1e-8, which is enough for a table
+*/
 static PetscErrorCode Judge(const Problem *problem, Row *row)
 {
   const PetscInt m = problem->m, n = problem->n, s = PetscMin(m, n);
@@ -331,7 +340,10 @@ static PetscErrorCode CopyOut(Mat A, double *Q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An object with the options of the method and no others, so that no row depends on the command line but that called options */
+/*
+   An object with the options of the method and no others, so that no row depends on the command line but that
+   called options
+*/
 static PetscErrorCode CreatePolar(const Method *method, MuonPolar *polar)
 {
   PetscOptions options = NULL;
@@ -454,7 +466,10 @@ static PetscErrorCode ReadSingles(const char path[], PetscInt count, double *Q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations that torch's function makes: five steps, none of them knowing that A = Y Y^T and its square are symmetric */
+/*
+   The operations that torch's function makes: five steps, none of them knowing that A = Y Y^T and its square
+   are symmetric
+*/
 static PetscLogDouble TorchFlops(PetscInt m, PetscInt n)
 {
   const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
@@ -492,7 +507,10 @@ static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row says so where it gives nothing */
+/*
+   Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row
+   says so where it gives nothing
+*/
 static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem, Progress *progress)
 {
   char        folder[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];

@@ -21,7 +21,10 @@ typedef struct {
   PetscInt    steps;
 } Model;
 
-/* The second has the matrices of the paper's model. Its sequences are short: a step's own work does not depend on how many tokens a gradient is of */
+/*
+   The second has the matrices of the paper's model. Its sequences are short: a step's own work does not
+   depend on how many tokens a gradient is of
+*/
 static const Model models[] = {{"quickstart", {256, 128, 4, 2, 128, 8}, (PetscReal)5e-4, (PetscReal)0.8, 20}, {"124M", {50304, 768, 6, 12, 128, 1}, (PetscReal)3.6e-4, (PetscReal)0.9, 3}};
 
 typedef enum {
@@ -93,7 +96,10 @@ static PetscErrorCode MeasureGemm(size_t bytes, PetscInt n, PetscLogDouble *rate
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes a second of a = b + s c, on every rank at once; three arrays are counted, though a write may first read */
+/*
+   Bytes a second of a = b + s c, on every rank at once; three arrays are counted, though a write may first
+   read
+*/
 static PetscErrorCode MeasureTriad(PetscLogDouble *rate)
 {
   PetscScalar   *a, *b, *c;
@@ -222,9 +228,10 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
 }
 
 /*
-   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker reads gradient and momentum and writes one; where it is the server's, nothing
-   is done before the message. A compressed matrix and what it is relative to are read, its message is written and read. A message between ranks is read and written. The aggregate
-   reads the mean and the old and writes the new.
+   Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker
+   reads gradient and momentum and writes one; where it is the server's, nothing is done before the message. A
+   compressed matrix and what it is relative to are read, its message is written and read. A message between
+   ranks is read and written. The aggregate reads the mean and the old and writes the new.
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
@@ -320,7 +327,10 @@ static PetscErrorCode TimeSteps(Muon muon, PetscInt steps, PetscLogDouble second
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the phases leave of a step: new weights from oracles, the bookkeeping of messages, copies at the commit, the agreement of the ranks */
+/*
+   What the phases leave of a step: new weights from oracles, the bookkeeping of messages, copies at the
+   commit, the agreement of the ranks
+*/
 static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *limits)
 {
   PetscLogDouble rest = seconds[STEP];
@@ -343,7 +353,10 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The better of what is known and what is measured now: called before and after the steps, so that other work on the machine slows no limit for long */
+/*
+   The better of what is known and what is measured now: called before and after the steps, so that other work
+   on the machine slows no limit for long
+*/
 static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
   PetscLogDouble gemm, small, polar, triad;
@@ -360,7 +373,9 @@ static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles */
+/*
+   Bytes of an entry in the kernels of the polar factors; those of bf16 are held against products of singles
+*/
 static PetscErrorCode GetPolarBytes(const Task *task, size_t *bytes)
 {
   MuonLMO            lmo;

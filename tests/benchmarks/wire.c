@@ -15,7 +15,10 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 /* No operation is repeated for longer, in seconds */
 #define ENOUGH 1.0
 
-/* What the tables are held to: times the entropy for matrices of so many entries and more, else bytes beyond it; 1e9 entries a second */
+/*
+   What the tables are held to: times the entropy for matrices of so many entries and more, else bytes beyond
+   it; 1e9 entries a second
+*/
 #define AIM_ENTRIES 65536
 #define AIM_RATIO   1.03
 #define AIM_BYTES   160
@@ -36,7 +39,10 @@ typedef struct {
 #define SINGLE  MUON_COMPRESSOR_VALUES_SINGLE
 #define NATURAL MUON_COMPRESSOR_VALUES_NATURAL
 #define BF16    MUON_COMPRESSOR_VALUES_BF16
-/* Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out, and the types that it does not have */
+/*
+   Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out,
+   and the types that it does not have
+*/
 static const Row Rows[] = {
   {MUONCOMPRESSORIDENTITY, 1, SINGLE, 0, PETSC_FALSE},
   {MUONCOMPRESSORNATURAL, 1, SINGLE, 0, PETSC_FALSE},
@@ -231,7 +237,10 @@ static double Log2Binomial(double n, double k)
   return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2.0);
 }
 
-/* The bits by which the positions of a sparse message cost less once the number of them in each line is known; the entries that a message speaks of, of its factors where it has any */
+/*
+   The bits by which the positions of a sparse message cost less once the number of them in each line is
+   known; the entries that a message speaks of, of its factors where it has any
+*/
 static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], double *gain, double *entries)
 {
   const unsigned char *plain;
@@ -379,7 +388,10 @@ static PetscErrorCode PrintCosts(Result results[DATA][ROWS])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bits a second of a link that takes as long for what is not sent, of 32 bits an entry, as one core for the message; 0 where more is sent */
+/*
+   Bits a second of a link that takes as long for what is not sent, of 32 bits an entry, as one core for the
+   message; 0 where more is sent
+*/
 static double Bandwidth(const Result *x, double seconds)
 {
   return PetscMax(0, (32 * x->entries - x->sent) / seconds);
@@ -441,7 +453,10 @@ static PetscErrorCode PrintAim(const char what[], double rate, double aim, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the caches */
+/*
+   What the aims of speed are about: Top-10% with natural values and signs of a matrix that is no guest of the
+   caches
+*/
 static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long long *state, PetscInt repetitions, PetscReal times[], PetscLogDouble triad)
 {
   const Row      row = {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE};
@@ -480,7 +495,10 @@ typedef struct {
   PetscInt rows, columns, count;
 } Shape;
 
-/* Headers of packet and messages over what one worker sends to one server, Top-K with natural values of normally distributed layers */
+/*
+   Headers of packet and messages over what one worker sends to one server, Top-K with natural values of
+   normally distributed layers
+*/
 static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t nshapes, const Shape shapes[], PetscInt divide, PetscReal ratio, unsigned long long *state)
 {
   const Row      row     = {MUONCOMPRESSORTOPK, ratio, NATURAL, 0, PETSC_FALSE};

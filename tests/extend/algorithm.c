@@ -1,4 +1,7 @@
-/* An algorithm that the library does not have: plain descent along the mean gradient, whose step the algorithm takes itself in place of the layer's rule */
+/*
+   An algorithm that the library does not have: plain descent along the mean gradient, whose step the
+   algorithm takes itself in place of the layer's rule
+*/
 #include <petscmuon/private/muonimpl.h>
 #include "extend.h"
 

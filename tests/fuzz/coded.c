@@ -1,6 +1,7 @@
 /*
-   Three bytes for the number of values, one for the bits of a code, then any bytes as a section of coded values: what is accepted encodes to the same bytes. The same bytes are packed natural codes, too,
-   where they are valid, and packed codes of few bits: these come back.
+   Three bytes for the number of values, one for the bits of a code, then any bytes as a section of coded
+   values: what is accepted encodes to the same bytes. The same bytes are packed natural codes, too, where
+   they are valid, and packed codes of few bits: these come back.
 */
 #include "../wire_corpus.h"
 

@@ -1,5 +1,6 @@
 /*
-   Any bytes as a file of a checkpoint, or as its manifest, of whatever run and generation they say: what opens is verified, and every record is read, whole and in part.
+   Any bytes as a file of a checkpoint, or as its manifest, of whatever run and generation they say: what
+   opens is verified, and every record is read, whole and in part.
 
    The rooms are compiled with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which passes all checksums.
 */

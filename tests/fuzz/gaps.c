@@ -1,5 +1,6 @@
 /*
-   Three bytes for the number of entries, three for how many of them are kept, one for the plain codec, then any bytes as a section of gaps: what is accepted encodes to the same bytes.
+   Three bytes for the number of entries, three for how many of them are kept, one for the plain codec, then
+   any bytes as a section of gaps: what is accepted encodes to the same bytes.
 */
 #include "../wire_corpus.h"
 

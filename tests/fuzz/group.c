@@ -1,5 +1,6 @@
 /*
-   A byte for the number of blocks, one for the rows and one for the columns of each, then any bytes as a group of the layer that they name: what opens is walked to its end, and each part is tried.
+   A byte for the number of blocks, one for the rows and one for the columns of each, then any bytes as a
+   group of the layer that they name: what opens is walked to its end, and each part is tried.
 */
 #include "../wire_corpus.h"
 

@@ -1,5 +1,6 @@
 /*
-   Two bytes for the rows, two for the columns of the layer 1, which has at most 200,000 entries, so several chunks, then any bytes as a message: what is valid decodes within its bounds and encodes to the same bytes,
+   Two bytes for the rows, two for the columns of the layer 1, which has at most 200,000 entries, so several
+   chunks, then any bytes as a message: what is valid decodes within its bounds and encodes to the same bytes,
    and comes back from the shortest form.
 */
 #include "../wire_corpus.h"

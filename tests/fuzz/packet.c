@@ -1,5 +1,6 @@
 /*
-   Any bytes as a packet of sender 3 in step 7: what opens is walked to its end, and each message is tried against layers of several shapes.
+   Any bytes as a packet of sender 3 in step 7: what opens is walked to its end, and each message is tried
+   against layers of several shapes.
 
    The wire room is compiled with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which passes all checksums.
 */

@@ -1,6 +1,7 @@
 /*
-   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns, count, then values, entries and positions): it is
-   encoded, is valid, decodes to what was said, and comes back from its shortest form.
+   Any bytes as what a message says (codec of the values, form and codec of the positions, rows, columns,
+   count, then values, entries and positions): it is encoded, is valid, decodes to what was said, and comes
+   back from its shortest form.
 */
 #include "../wire_corpus.h"
 

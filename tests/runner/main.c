@@ -1,6 +1,8 @@
 /*
-   main() of the tests that start PETSc, whose own is called MuonTestMain(). The runner puts cases of a program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file with the folder of each case and
-   its arguments, an argument a line and an empty line behind each case. A case finds PETSc as it was before the first, and leaves its output and its status beside its folder's other files.
+   main() of the tests that start PETSc, whose own is called MuonTestMain(). The runner puts cases of a
+   program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file with the
+   folder of each case and its arguments, an argument a line and an empty line behind each case. A case finds
+   PETSc as it was before the first, and leaves its output and its status beside its folder's other files.
 */
 #include <mpi.h>
 #include <stdio.h>

@@ -7,7 +7,10 @@ enum {
   BROKEN = 2 /* the step in which the last rank computes a NaN */
 };
 
-/* By hand: the sum has one entry more, in which each rank says whether it is in trouble. A rank in trouble joins the call all the same: to return early is to leave the others waiting in MPI_Allreduce() */
+/*
+   By hand: the sum has one entry more, in which each rank says whether it is in trouble. A rank in trouble
+   joins the call all the same: to return early is to leave the others waiting in MPI_Allreduce()
+*/
 static PetscErrorCode StepByHand(PetscMPIInt rank, PetscBool broken, PetscScalar w[], PetscBool *moved)
 {
   PetscScalar g[ENTRIES + 1], sum[ENTRIES + 1];

@@ -1,8 +1,10 @@
 /*
-   Counts the calls of MPI that move data, and the bytes in their send buffers, through MPI's profiling interface: a program may define MPI_Reduce() and go on to PMPI_Reduce(), and the libraries that it
-   is linked with then call it, too.
+   Counts the calls of MPI that move data, and the bytes in their send buffers, through MPI's profiling
+   interface: a program may define MPI_Reduce() and go on to PMPI_Reduce(), and the libraries that it is
+   linked with then call it, too.
 
-   A program includes this header once, after all others. It counts between CountBegin() and CountEnd(); calls on the communicator that PETSc works on are left out.
+   A program includes this header once, after all others. It counts between CountBegin() and CountEnd(); calls
+   on the communicator that PETSc works on are left out.
 */
 #pragma once
 
@@ -72,7 +74,10 @@ static inline void CountBegin(MPI_Comm ignored)
   counter.ignored = ignored;
 }
 
-/* Collective: rank 0 prints a line for each function that was called, which are the same on all ranks. What is few bytes depends on what else a step says, and is not printed */
+/*
+   Collective: rank 0 prints a line for each function that was called, which are the same on all ranks. What
+   is few bytes depends on what else a step says, and is not printed
+*/
 static inline void CountEnd(void)
 {
   counter.on = 0;
@@ -109,7 +114,10 @@ static inline long long CountSum(const int counts[], MPI_Comm comm)
   return sum;
 }
 
-/* COUNTED(function, its parameters, its arguments, entries that this rank sends, their type, the communicator) */
+/*
+   COUNTED(function, its parameters, its arguments, entries that this rank sends, their type, the
+   communicator)
+*/
 #define COUNTED(name, parameters, arguments, entries, type, comm) \
   int MPI_##name parameters \
   { \

@@ -12,7 +12,10 @@ typedef struct {
   long long bytes;
 } Link;
 
-/* The sum of x over all ranks, in x: P - 1 messages in which pieces are summed on their way, and P - 1 in which the sums go around */
+/*
+   The sum of x over all ranks, in x: P - 1 messages in which pieces are summed on their way, and P - 1 in
+   which the sums go around
+*/
 static PetscErrorCode RingAllreduce(Link *link, PetscMPIInt size, PetscMPIInt rank, int n, PetscScalar x[])
 {
   const int    next = (rank + 1) % size, previous = (rank + size - 1) % size;
@@ -118,7 +121,10 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ring: %.3g ms, the model says %.3g ms\n", 1e3 * (end - start), 1e3 * 2 * (P - 1) * (link.alpha + link.beta * s * sizeof(PetscScalar) / P)));
   }
 
-  /* s bytes of gradients in single precision, and of weights; what the busiest rank sends or receives, one after the other */
+  /*
+     s bytes of gradients in single precision, and of weights; what the busiest rank sends or receives, one
+     after the other
+  */
   P = (double)planned;
   s *= 4;
   most = s / 10 * 2; /* a tenth of the entries, each with a position of 4 bytes */

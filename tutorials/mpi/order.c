@@ -37,7 +37,10 @@ static PetscErrorCode PrintDifference(const char name[], int n, const PetscScala
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Five steps of ours from zero: after the first, gradients are no round numbers any more, and sums of them are rounded */
+/*
+   Five steps of ours from zero: after the first, gradients are no round numbers any more, and sums of them
+   are rounded
+*/
 static PetscErrorCode Run(const char options[], PetscScalar w[])
 {
   Context context;

@@ -10,7 +10,10 @@ typedef enum {
   PROGRESS
 } Way;
 
-/* The gradient of a layer, work times over, as one that takes time. MPI may move messages only inside its own calls: in the way PROGRESS there are some */
+/*
+   The gradient of a layer, work times over, as one that takes time. MPI may move messages only inside its own
+   calls: in the way PROGRESS there are some
+*/
 static PetscErrorCode WorkOn(PetscMPIInt rank, PetscInt l, PetscInt work, Way way, int n, MPI_Request requests[], const PetscScalar w[], PetscScalar g[])
 {
   int done;

@@ -1,6 +1,8 @@
 /*
-   The problem of these tutorials. Rank j wants the matrices of three layers to be its own targets T_j: f_j(W) = |W - T_j|^2 / 2, with gradient W - T_j. All want the mean of the f_j to be small.
-   A step moves each layer by RATE along the mean gradient G, over its Frobenius norm: W <- W - RATE G / |G|. Sums are exact, since targets are multiples of 1/16: whatever way they take they are the same.
+   The problem of these tutorials. Rank j wants the matrices of three layers to be its own targets T_j: f_j(W)
+   = |W - T_j|^2 / 2, with gradient W - T_j. All want the mean of the f_j to be small. A step moves each layer
+   by RATE along the mean gradient G, over its Frobenius norm: W <- W - RATE G / |G|. Sums are exact, since
+   targets are multiples of 1/16: whatever way they take they are the same.
 */
 #pragma once
 

@@ -1,9 +1,10 @@
 /*
    The corpus of data.h: finds the files, checks them, and reads sequences of tokens.
 
-   Two kinds of files: text, where a byte is a token, and shards (*.bin), where 256 little-endian 32-bit integers (magic number, version,
-   count of tokens, zeros) are followed by one unsigned 16-bit integer a token. Process 0 finds and checks the files, all processes see its
-   list or its trouble, and then each makes sure that it sees the same files.
+   Two kinds of files: text, where a byte is a token, and shards (*.bin), where 256 little-endian 32-bit
+   integers (magic number, version, count of tokens, zeros) are followed by one unsigned 16-bit integer a
+   token. Process 0 finds and checks the files, all processes see its list or its trouble, and then each makes
+   sure that it sees the same files.
 */
 #define PETSC_DESIRE_FEATURE_TEST_MACROS /* for pread() and lstat() */
 #include "data.h"
@@ -51,7 +52,10 @@ typedef struct {
   char text[2 * PETSC_MAX_PATH_LEN];
 } CorpusTrouble;
 
-/* Raises the trouble of the first process that has any on all of them: one that went on alone would hang in its next collective call */
+/*
+   Raises the trouble of the first process that has any on all of them: one that went on alone would hang in
+   its next collective call
+*/
 static PetscErrorCode Agree(MPI_Comm comm, CorpusTrouble *trouble)
 {
   PetscMPIInt size, rank, mine, first;
@@ -121,7 +125,10 @@ static PetscBool HasSuffix(const char name[], const char suffix[])
   return n >= s && strcmp(name + n - s, suffix) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The count of tokens in the header of a shard, which must agree with the size of its file: neither is trusted alone */
+/*
+   The count of tokens in the header of a shard, which must agree with the size of its file: neither is
+   trusted alone
+*/
 static PetscErrorCode ShardGetTokens(const char name[], PetscInt64 bytes, PetscInt64 *tokens, CorpusTrouble *trouble)
 {
   unsigned char b[12];
@@ -223,7 +230,10 @@ static PetscErrorCode ListCompare(const CorpusList *list, PetscInt header, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes files out of the list that are also among others, whatever their names: a file that is trained on cannot validate */
+/*
+   Takes files out of the list that are also among others, whatever their names: a file that is trained on
+   cannot validate
+*/
 static PetscErrorCode ListExclude(CorpusList *list, const CorpusList *others)
 {
   struct stat *other, status;

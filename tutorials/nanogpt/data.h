@@ -1,8 +1,9 @@
 /*
    Text for the GPT: files of bytes, or shards of tokens, as sequences for training and for validation.
 
-   Nothing is held in memory but the list of files: a sequence is read where it lies when it is asked for, so that a corpus may be
-   larger than a machine. All routines that take part in checks are collective, and a bad file is an error on every process.
+   Nothing is held in memory but the list of files: a sequence is read where it lies when it is asked for, so
+   that a corpus may be larger than a machine. All routines that take part in checks are collective, and a bad
+   file is an error on every process.
 */
 #pragma once
 
@@ -46,11 +47,20 @@ PetscErrorCode CorpusGetFileName(Corpus, CorpusPart, PetscInt, const char *name[
 
 /* Sequence i of a part: T tokens, and as targets the token after each */
 PetscErrorCode CorpusRead(Corpus, CorpusPart, PetscInt64 i, PetscInt tokens[], PetscInt targets[]);
-/* The number of the training sequence that is the i-th ever to be used: a permutation in each pass over the corpus */
+/*
+   The number of the training sequence that is the i-th ever to be used: a permutation in each pass over the
+   corpus
+*/
 PetscErrorCode CorpusShuffle(Corpus, PetscInt64 i, PetscInt64 *sequence);
 
-/* The sequences of a global batch that a process works on, first <= i < first + count: the same for every number of processes */
+/*
+   The sequences of a global batch that a process works on, first <= i < first + count: the same for every
+   number of processes
+*/
 PetscErrorCode CorpusGetShare(Corpus, PetscInt batch, PetscInt *first, PetscInt *count);
 
-/* Cross entropy, in nats a token, of p(b|a) = (n_ab + 1) / (n_a + V) on the validation part, n counted on the training part */
+/*
+   Cross entropy, in nats a token, of p(b|a) = (n_ab + 1) / (n_a + V) on the validation part, n counted on the
+   training part
+*/
 PetscErrorCode CorpusBigram(Corpus, PetscReal *loss);

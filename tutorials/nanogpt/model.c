@@ -1,18 +1,23 @@
 /*
-   The GPT of model.h, forward and backward, written out. Each mathematical step is one function with its shapes in the first
-   comment; its backward stands below it. All products are BLAS calls on column-major arrays, where a column is a token.
+   The GPT of model.h, forward and backward, written out. Each mathematical step is one function with its
+   shapes in the first comment; its backward stands below it. All products are BLAS calls on column-major
+   arrays, where a column is a token.
 
-   What this file does not do: no intrinsics, no threads, no device, no optimizer. Speed comes from the products.
+   What this file does not do: no intrinsics, no threads, no device, no optimizer. Speed comes from the
+   products.
 
-   Letters: V vocabulary, C width, H heads, D = C / H, T tokens of a sequence, B sequences, N = B T columns. dx is the gradient
-   of the loss with respect to x.
+   Letters: V vocabulary, C width, H heads, D = C / H, T tokens of a sequence, B sequences, N = B T columns.
+   dx is the gradient of the loss with respect to x.
 */
 #include "model.h"
 #include <petscblaslapack.h>
 
 /* Below every mean square that training produces, so that it only guards a column of zeros */
 #define GPT_NORM_EPSILON 1e-8
-/* Queries that share one product with their keys: larger wastes the masked half of the square, smaller slows the product */
+/*
+   Queries that share one product with their keys: larger wastes the masked half of the square, smaller slows
+   the product
+*/
 #define GPT_ATTENTION_TILE 64
 /* Entries of the logits that exist at once: all tokens of a small vocabulary, few of a large one */
 #define GPT_LOGITS_ENTRIES 4194304
@@ -216,7 +221,10 @@ static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dq, dk, dv (C,N) of da (C,N): dV = dA P^T, dS = softmax backward of V^T dA, dQ = K dS / sqrt(D), dK = Q dS^T / sqrt(D) */
+/*
+   dq, dk, dv (C,N) of da (C,N): dV = dA P^T, dS = softmax backward of V^T dA, dQ = K dS / sqrt(D), dK = Q
+   dS^T / sqrt(D)
+*/
 static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], const PetscScalar P[], const PetscScalar da[], PetscScalar dP[], PetscScalar dq[],
                                         PetscScalar dk[], PetscScalar dv[])
 {
@@ -262,7 +270,10 @@ static void SquaredReLUBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT h,
   for (PetscInt i = 0; i < n; i++) ds[i] *= h[i] + h[i];
 }
 
-/* l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is returned */
+/*
+   l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is
+   returned
+*/
 static double CrossEntropy(PetscInt V, PetscInt target, PetscReal weight, PetscScalar *PETSC_RESTRICT l)
 {
   const double correct = (double)l[target];
@@ -277,7 +288,10 @@ static double CrossEntropy(PetscInt V, PetscInt target, PetscReal weight, PetscS
   return (double)PetscLogScalar(sum) + (double)largest - correct;
 }
 
-/* Mean cross entropy of softmax(E n), E (V,C), n (C,N); with dE also dE (V,C) += weight dlogits n^T and dn (C,N) = weight E^T dlogits */
+/*
+   Mean cross entropy of softmax(E n), E (V,C), n (C,N); with dE also dE (V,C) += weight dlogits n^T and dn
+   (C,N) = weight E^T dlogits
+*/
 static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const PetscScalar E[], const PetscScalar n[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar dn[], PetscScalar dE[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
@@ -305,7 +319,10 @@ static PetscErrorCode Fetch(GPT gpt, PetscInt block, PetscBool begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up n)^2, n = norm(x) */
+/*
+   nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up
+   n)^2, n = norm(x)
+*/
 static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
@@ -339,7 +356,10 @@ static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dW += the gradient, from dn (C,N), the gradient of nf. x is over: its array takes the gradient of the residual stream */
+/*
+   dW += the gradient, from dn (C,N), the gradient of nf. x is over: its array takes the gradient of the
+   residual stream
+*/
 static PetscErrorCode Backward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], PetscScalar *const dW[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;

@@ -1,9 +1,11 @@
 /*
-   The GPT of the EF21-Muon experiments at any size: rotary positions, squared ReLU, RMS normalization without parameters,
-   no biases, one matrix for embedding and head, causal attention with separate query, key, value and output matrices.
+   The GPT of the EF21-Muon experiments at any size: rotary positions, squared ReLU, RMS normalization without
+   parameters, no biases, one matrix for embedding and head, causal attention with separate query, key, value
+   and output matrices.
 
-   The model is local to one process and knows nothing of layers, optimizers or MPI: it maps weights and tokens to a loss and
-   adds the gradient to arrays of the caller. All matrices are column-major with leading dimension equal to their rows.
+   The model is local to one process and knows nothing of layers, optimizers or MPI: it maps weights and
+   tokens to a loss and adds the gradient to arrays of the caller. All matrices are column-major with leading
+   dimension equal to their rows.
 */
 #pragma once
 
@@ -24,19 +26,25 @@ typedef struct _n_GPT *GPT;
 PetscErrorCode GPTCreate(const GPTShape *, GPT *);
 PetscErrorCode GPTDestroy(GPT *);
 
-/* The weight matrices, out x in: embed (V x C), then q, k, v, o (C x C), up (4C x C) and down (C x 4C) of each block */
+/*
+   The weight matrices, out x in: embed (V x C), then q, k, v, o (C x C), up (4C x C) and down (C x 4C) of
+   each block
+*/
 PetscErrorCode GPTGetNumMatrices(GPT, PetscInt *);
 PetscErrorCode GPTGetMatrix(GPT, PetscInt, const char *name[], PetscInt *rows, PetscInt *columns);
 PetscErrorCode GPTInitializeMatrix(GPT, PetscInt, PetscInt seed, PetscScalar[]);
 
 /*
-   For weights that are not all in memory: a pass calls the function before it reads a matrix, which puts its array into W, and behind it, when the array may go. A block's matrices are there together, and the order of calls does not
-   depend on the sequences. NULL where all arrays are there
+   For weights that are not all in memory: a pass calls the function before it reads a matrix, which puts its
+   array into W, and behind it, when the array may go. A block's matrices are there together, and the order of
+   calls does not depend on the sequences. NULL where all arrays are there
 */
 typedef PetscErrorCode GPTFetchFn(void *ctx, PetscInt matrix, PetscBool begin);
 PetscErrorCode         GPTSetFetch(GPT, GPTFetchFn *, void *ctx);
 
-/* Mean cross entropy in nats a token; the second adds weight times its gradient to the arrays of the caller */
+/*
+   Mean cross entropy in nats a token; the second adds weight times its gradient to the arrays of the caller
+*/
 PetscErrorCode GPTLoss(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss);
 PetscErrorCode GPTLossAndGradient(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[]);
 

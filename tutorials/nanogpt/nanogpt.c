@@ -15,7 +15,10 @@ static const char small[] = "-nanogpt_vocabulary 256 -nanogpt_width 128 -nanogpt
                             "-nanogpt_steps 500 -nanogpt_interval 50 "
                             "-muon_learning_rate 5e-4 -muon_schedule linear -muon_momentum 0.7 -muon_shape_factor scion";
 
-/* The small model on a folder of C headers, in both directions four bits an entry, the fewest bytes that cost next to no loss, beside the uncompressed run */
+/*
+   The small model on a folder of C headers, in both directions four bits an entry, the fewest bytes that cost
+   next to no loss, beside the uncompressed run
+*/
 static const char quickstart[] = "-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files -nanogpt_runs ef21,dense "
                                  "-nanogpt_sample 400 -nanogpt_temperature 0.5 "
                                  "-ef21_compressor qsgd -ef21_compressor_bits 4 -ef21_server_compressor qsgd -ef21_server_compressor_bits 4";
@@ -95,7 +98,10 @@ typedef struct {
   Residuals           residuals;     /* of the first run, where they are saved */
 } Run;
 
-/* Whether a key is among others. Asking the database would mark the key as read, and a misspelt one would pass unseen */
+/*
+   Whether a key is among others. Asking the database would mark the key as read, and a misspelt one would
+   pass unseen
+*/
 static PetscErrorCode Contains(PetscInt n, char *keys[], const char key[], PetscBool *is)
 {
   PetscFunctionBeginUser;
@@ -278,7 +284,9 @@ static PetscErrorCode FetchMatrix(void *ctx, PetscInt i, PetscBool begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the two the model reads the weights. The processes that have them together make equally many passes */
+/*
+   Between the two the model reads the weights. The processes that have them together make equally many passes
+*/
 static PetscErrorCode ReadBegin(Run *run)
 {
   PetscFunctionBeginUser;
@@ -376,7 +384,10 @@ static PetscErrorCode Validate(Run *run, PetscInt sequences, PetscReal *loss)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints what the model writes, which all processes that have its weights find together. Bytes that are no ASCII text are shown as a question mark, tokens of shards as their numbers */
+/*
+   Prints what the model writes, which all processes that have its weights find together. Bytes that are no
+   ASCII text are shown as a question mark, tokens of shards as their numbers
+*/
 static PetscErrorCode Write(Run *run)
 {
   Task           *task = run->task;
@@ -420,7 +431,9 @@ static PetscErrorCode Write(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the processes sent in the first steps of the run, on average, over dense messages in single precision */
+/*
+   What the processes sent in the first steps of the run, on average, over dense messages in single precision
+*/
 static PetscErrorCode GetTraffic(Run *run, PetscInt steps, PetscReal *up, PetscReal *down)
 {
   MuonTraffic traffic;
@@ -448,7 +461,9 @@ static PetscErrorCode ValidateSome(Muon muon, PetscReal *value, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One line of progress, as a monitor of the optimizer: step s is done, with the loss at the weights before it */
+/*
+   One line of progress, as a monitor of the optimizer: step s is done, with the loss at the weights before it
+*/
 static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
 {
   Run           *run  = (Run *)ctx;
@@ -492,7 +507,9 @@ static PetscErrorCode CreateMatrix(Task *task, PetscInt i, PetscInt rows, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the program is in its data, for a checkpoint, and back; positions in another order would mean nothing */
+/*
+   Where the program is in its data, for a checkpoint, and back; positions in another order would mean nothing
+*/
 static PetscErrorCode SaveProgress(Muon muon, PetscInt64 *bytes, const void **data, void *ctx)
 {
   Run       *run = (Run *)ctx;
@@ -534,7 +551,10 @@ static PetscErrorCode LoadProgress(Muon muon, PetscMPIInt ranks, const PetscInt6
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both embedding and head */
+/*
+   The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both
+   embedding and head
+*/
 static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
 {
   const char *name = task->options.runs[r];
@@ -649,7 +669,10 @@ static PetscErrorCode Train(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which kernels OpenBLAS chose, where it is the BLAS. It takes processors newer than itself for old ones, and the products are then several times slower */
+/*
+   Which kernels OpenBLAS chose, where it is the BLAS. It takes processors newer than itself for old ones, and
+   the products are then several times slower
+*/
 static PetscErrorCode DescribeBLAS(void)
 {
   void *symbol = NULL;

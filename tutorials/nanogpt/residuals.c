@@ -62,7 +62,10 @@ PetscErrorCode ResidualsCreate(const char file[], PetscInt nsteps, const PetscIn
   for (PetscInt i = 0; i < r->nlayers; i++) PetscCall(MuonGetLayer(muon, i, &r->layers[i]));
   PetscCall(PetscCalloc3(r->nlayers, &r->Gj, r->nlayers, &r->W, r->nlayers, &r->g));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &r->rank));
-  /* A viewer would open the file when it writes, after hours perhaps, and its error would be that of this process alone */
+  /*
+     A viewer would open the file when it writes, after hours perhaps, and its error would be that of this
+     process alone
+  */
   if (r->rank == 0) {
     opened = fopen(file, "wb");
     if (opened == NULL || fclose(opened) != 0) failed = 1;

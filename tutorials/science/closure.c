@@ -6,7 +6,10 @@ static char help[] = "A network inside the right-hand side of a TS: oscillators 
 
 #define OSCILLATORS 48 /* of all ranks together */
 
-/* Loss |x(T) - seen|^2 / (2 n). TSAdjoint takes its derivative by x(T) back to the parameters: mu lies in the memory that the layers have their gradients in */
+/*
+   Loss |x(T) - seen|^2 / (2 n). TSAdjoint takes its derivative by x(T) back to the parameters: mu lies in the
+   memory that the layers have their gradients in
+*/
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
   Closure *closure = (Closure *)ctx;
@@ -22,7 +25,10 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The network against the truth where the oscillators were, u^2 + v^2 <= 2: root of the mean squares, of the difference over the truth */
+/*
+   The network against the truth where the oscillators were, u^2 + v^2 <= 2: root of the mean squares, of the
+   difference over the truth
+*/
 static PetscReal Error(const Closure *closure)
 {
   PetscReal sum = 0, square = 0;

@@ -14,7 +14,10 @@ typedef struct {
   PetscScalar *E, *dB, *dT;               /* residuals, and derivatives by the outputs of both networks */
 } DeepONet;
 
-/* E = prediction - u for n functions from the first: the prediction at point i is factor_i <trunk(x_i), branch(a)> / width. sum is that of the squares */
+/*
+   E = prediction - u for n functions from the first: the prediction at point i is factor_i <trunk(x_i),
+   branch(a)> / width. sum is that of the squares
+*/
 static PetscErrorCode Residual(DeepONet *net, const Data *data, PetscInt first, PetscInt n, PetscReal *sum)
 {
   const PetscInt     width = net->branch.width[net->branch.n];

@@ -1,5 +1,6 @@
 /*
-   Data for -(a u')' = 1, u(0) = u(1) = 0: functions log a and solutions u on a grid, by finite volumes and KSP.
+   Data for -(a u')' = 1, u(0) = u(1) = 0: functions log a and solutions u on a grid, by finite volumes and
+   KSP.
 */
 #pragma once
 
@@ -15,7 +16,10 @@ typedef struct {
   PetscScalar *a, *u; /* log a and u: a column is a function */
 } Data;
 
-/* count functions are dealt out to the ranks in turn. Every rank draws the numbers of all, so that the data do not depend on the number of ranks, and solves for its own */
+/*
+   count functions are dealt out to the ranks in turn. Every rank draws the numbers of all, so that the data
+   do not depend on the number of ranks, and solves for its own
+*/
 static inline PetscErrorCode CreateData(PetscInt count, PetscRandom random, Data *data)
 {
   PetscMPIInt size, rank;

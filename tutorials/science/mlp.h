@@ -1,7 +1,9 @@
 /*
-   A multilayer perceptron whose weights are layers of a Muon: H_0 = X, Z_l = W_l H_l + b_l, H_{l+1} = tanh(Z_l), and the last Z is the output. A column is a sample.
+   A multilayer perceptron whose weights are layers of a Muon: H_0 = X, Z_l = W_l H_l + b_l, H_{l+1} =
+   tanh(Z_l), and the last Z is the output. A column is a sample.
 
-   With jets = 3 it also carries the first and second derivative by a scalar input: the columns of X, Z and H are then three blocks, values, first and second derivatives.
+   With jets = 3 it also carries the first and second derivative by a scalar input: the columns of X, Z and H
+   are then three blocks, values, first and second derivatives.
 */
 #pragma once
 
@@ -33,7 +35,10 @@ static inline PetscErrorCode Gemm(const char opa[], const char opb[], PetscInt m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers name.W0, name.b0, name.W1, ...: weights of variance 1/inputs, the same on all ranks, and biases of zero */
+/*
+   Layers name.W0, name.b0, name.W1, ...: weights of variance 1/inputs, the same on all ranks, and biases of
+   zero
+*/
 static inline PetscErrorCode MLPCreate(Muon muon, const char name[], PetscInt n, const PetscInt width[], PetscInt seed, MLP *net)
 {
   PetscRandom random;
@@ -143,7 +148,10 @@ static inline PetscErrorCode MLPForward(MLP *net, PetscInt samples, PetscInt jet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dY are the derivatives of the loss by the output of the last forward pass; fills the gradients of the layers, and dX where that is not NULL */
+/*
+   dY are the derivatives of the loss by the output of the last forward pass; fills the gradients of the
+   layers, and dX where that is not NULL
+*/
 static inline PetscErrorCode MLPBackward(MLP *net, const PetscScalar dY[], PetscScalar dX[])
 {
   const PetscInt columns = net->jets * net->samples;
@@ -171,7 +179,10 @@ static inline PetscErrorCode MLPBackward(MLP *net, const PetscScalar dY[], Petsc
     PetscCall(MatDenseGetArrayRead(W, &w));
     PetscCall(Gemm("T", "N", n, columns, m, 1, w, d, 0, e));
     PetscCall(MatDenseRestoreArrayRead(W, &w));
-    /* e is by H_l; the chain rule of t = tanh(z), s z', s (z'' - 2 t z'^2) with s = 1 - t^2 makes it one by Z_{l-1} */
+    /*
+       e is by H_l; the chain rule of t = tanh(z), s z', s (z'' - 2 t z'^2) with s = 1 - t^2 makes it one by
+       Z_{l-1}
+    */
     for (PetscInt i = 0; i < values && l > 0; i++) {
       const PetscScalar t = net->H[l][i], s = 1 - t * t, e0 = e[i];
 

@@ -1,5 +1,6 @@
 /*
-   Oscillators u' = v, v' = -u + N(u, v) with TS, and what TSAdjoint needs of a right-hand side: its Jacobians by the state and by the parameters of N.
+   Oscillators u' = v, v' = -u + N(u, v) with TS, and what TSAdjoint needs of a right-hand side: its Jacobians
+   by the state and by the parameters of N.
 */
 #pragma once
 

@@ -23,7 +23,10 @@ static PetscReal RightHandSide(PetscReal x)
   return PETSC_PI * PETSC_PI * (4 * PetscSinReal(2 * PETSC_PI * x) + 5 * PetscSinReal(5 * PETSC_PI * x));
 }
 
-/* With p = x (1 - x) the residual is r = -(p N'' + 2 p' N' + p'' N) - f. The loss is its mean square over that of f, which is pi^4 (16 + 25)/2 */
+/*
+   With p = x (1 - x) the residual is r = -(p N'' + 2 p' N' + p'' N) - f. The loss is its mean square over
+   that of f, which is pi^4 (16 + 25)/2
+*/
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
   PINN              *pinn  = (PINN *)ctx;

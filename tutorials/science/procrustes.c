@@ -12,7 +12,10 @@ typedef struct {
   Mat       A, B;
 } Points;
 
-/* B = A Q + noise, with Q two reflections one after the other, which is a rotation; numbers without files, the same everywhere */
+/*
+   B = A Q + noise, with Q two reflections one after the other, which is a rotation; numbers without files,
+   the same everywhere
+*/
 static PetscErrorCode CreatePoints(PetscMPIInt rank, Points *p)
 {
   PetscScalar *a, *b;
@@ -42,7 +45,10 @@ static PetscErrorCode CreatePoints(PetscMPIInt rank, Points *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* f = |A Q - B|^2 / (2 POINTS), with gradient G = A^T (A Q - B) / POINTS. Of G only G - Q sym(Q^T G) turns Q; the rest would stretch it */
+/*
+   f = |A Q - B|^2 / (2 POINTS), with gradient G = A^T (A Q - B) / POINTS. Of G only G - Q sym(Q^T G) turns Q;
+   the rest would stretch it
+*/
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
   Points   *p = (Points *)ctx;

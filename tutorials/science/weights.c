@@ -29,7 +29,10 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All weights of an optimizer in the order of its layers. They are the same on all ranks, and one rank writes them */
+/*
+   All weights of an optimizer in the order of its layers. They are the same on all ranks, and one rank writes
+   them
+*/
 static PetscErrorCode SaveWeights(Muon muon, const char file[])
 {
   PetscMPIInt rank;

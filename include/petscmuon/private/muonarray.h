@@ -1,10 +1,14 @@
 /*
    A matrix in memory, and the table of kernels that work on it.
 
-   An array is n lines of m entries each, a line contiguous and ld entries behind the one before. Column-major memory has the columns of a matrix as its lines, row-major memory the rows: rowmajor says which. Entries are
-   numbered as they lie, line by line: entry i of line j is number j m + i. That is the order of positions on the wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from columns asks for rowmajor.
+   An array is n lines of m entries each, a line contiguous and ld entries behind the one before. Column-major
+   memory has the columns of a matrix as its lines, row-major memory the rows: rowmajor says which. Entries
+   are numbered as they lie, line by line: entry i of line j is number j m + i. That is the order of positions
+   on the wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from
+   columns asks for rowmajor.
 
-   There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries of its own precision. Raw pointers, no PETSc, no MPI.
+   There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries
+   of its own precision. Raw pointers, no PETSc, no MPI.
 */
 #pragma once
 
@@ -88,8 +92,9 @@ static inline size_t MuonArrayBytes(const MuonArray *A)
 }
 
 /*
-   The kernels of all arrays: what a list names, a table has as a member, the host as two functions, and a device as functions of the same names. Coefficients are double and rounded to the precision of the entries that are
-   written, once.
+   The kernels of all arrays: what a list names, a table has as a member, the host as two functions, and a
+   device as functions of the same names. Coefficients are double and rounded to the precision of the entries
+   that are written, once.
 */
 #include <petscmuon/private/muonkernelspasses.h>
 #include <petscmuon/private/muonkernelsmessages.h>
@@ -114,7 +119,10 @@ MUON_KERNELS_MESSAGES(MUON_KERNEL_DECLARE)
 MUON_KERNELS_NORMS(MUON_KERNEL_DECLARE)
 #undef MUON_KERNEL_DECLARE
 
-/* What the kernels Top and TopRounded need beside the bitmap: entries of kept, and bytes of scratch for values of size bytes */
+/*
+   What the kernels Top and TopRounded need beside the bitmap: entries of kept, and bytes of scratch for
+   values of size bytes
+*/
 MUON_EXPORT size_t MuonKernelTopRoom(size_t entries, size_t count);
 MUON_EXPORT size_t MuonKernelTopScratch(size_t entries, size_t size);
 /* The addend of the kernel Powers for the nearest power of two */

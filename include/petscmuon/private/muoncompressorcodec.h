@@ -1,5 +1,6 @@
 /*
-   What the types of compressors share: values as bytes, how much a ratio keeps, what a message costs. precision is that of the entries at hand, in memory without gaps.
+   What the types of compressors share: values as bytes, how much a ratio keeps, what a message costs.
+   precision is that of the entries at hand, in memory without gaps.
 */
 #pragma once
 
@@ -17,29 +18,48 @@ PETSC_EXTERN PetscErrorCode MuonCompressorCoin_Private(MuonCompressor, uint32_t 
 
 /* How the values of an array are written: native ones in its precision */
 PETSC_EXTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues, const MuonArray *);
-/* The largest relative error of rounding to nearest, which natural values have to binary32, and the variance of what is drawn from there, in squares of the value */
+/*
+   The largest relative error of rounding to nearest, which natural values have to binary32, and the variance
+   of what is drawn from there, in squares of the value
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues, MuonPrecision, double *nearest, double *variance);
 /* 1 - the largest relative square of the error of a rounded value, in expectation */
 PETSC_EXTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues, MuonPrecision);
 /* A constant of contraction that PetscReal may not have must not grow by rounding to it */
 PETSC_EXTERN PetscReal MuonCompressorRoundDown_Private(double);
 
-/* The least absolute value that is too large to be written, infinite where every number of the precision fits */
+/*
+   The least absolute value that is too large to be written, infinite where every number of the precision fits
+*/
 PETSC_EXTERN double MuonCompressorCodecLimit_Private(MuonWireValues, MuonPrecision);
 
-/* A section of count values; entry first + k of the stream rounds the k-th. Sets the status where a value does not fit */
+/*
+   A section of count values; entry first + k of the stream rounds the k-th. Sets the status where a value
+   does not fit
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, PetscInt64 count, const void *x, PetscInt64 first, unsigned char to[]);
 /* Values first ... first + count - 1 of a section; first is a multiple of 8 */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x);
-/* A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones are rounded; they are on the host. Uses MUON_WORK_COMPRESSOR_C */
+/*
+   A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones
+   are rounded; they are on the host. Uses MUON_WORK_COMPRESSOR_C
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
-/* Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where add is true, and Y = C else. Uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device */
+/*
+   Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where
+   add is true, and Y = C else. Uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
-/* Whether entries of a precision can be the values of a section that is valid otherwise: no sender of floats writes numbers in double that are none */
+/*
+   Whether entries of a precision can be the values of a section that is valid otherwise: no sender of floats
+   writes numbers in double that are none
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscBool *);
 
 /*
-   Messages with every entry: factor (T - R), R NULL being zero, in a codec. How natural codes are rounded is data: at random with the number of the entry, or with the same addend to every mantissa. Both use MUON_WORK_COMPRESSOR_A
+   Messages with every entry: factor (T - R), R NULL being zero, in a codec. How natural codes are rounded is
+   data: at random with the number of the entry, or with the same addend to every mantissa. Both use
+   MUON_WORK_COMPRESSOR_A
 */
 typedef enum {
   MUON_COMPRESSOR_ROUND_RANDOM,
@@ -47,8 +67,9 @@ typedef enum {
   MUON_COMPRESSOR_ROUND_DOWN
 } MuonCompressorRounding;
 /*
-   Values in the memory of a device, as ValuesEncode and ValuesDecode have those on the host; natural codes are rounded as told. Fetch brings values to the host in the precision from which the codec goes on, which it tells. They use
-   MUON_WORK_COMPRESSOR_D of the device and of what it copies
+   Values in the memory of a device, as ValuesEncode and ValuesDecode have those on the host; natural codes
+   are rounded as told. Fetch brings values to the host in the precision from which the codec goes on, which
+   it tells. They use MUON_WORK_COMPRESSOR_D of the device and of what it copies
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorFarDecode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
@@ -57,7 +78,11 @@ PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, Mu
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
 /* Sets the status where an entry of T - R cannot be written */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, const MuonArray *T, const MuonArray *R);
-/* What a type does that writes every entry in one codec, whatever the user chose: its layout, encode(), decode(), alpha() where it is that of the codec, and view() where nothing is drawn. The choice is not copied */
+/*
+   What a type does that writes every entry in one codec, whatever the user chose: its layout, encode(),
+   decode(), alpha() where it is that of the codec, and view() where nothing is drawn. The choice is not
+   copied
+*/
 typedef struct {
   MuonWireValues         codec;
   MuonCompressorRounding rounding;
@@ -70,6 +95,9 @@ PETSC_EXTERN void MuonCompressorWholeLayout_Private(const MuonArray *, MuonWireF
 /* The operation of types with a ratio and values */
 PETSC_EXTERN PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor, size_t length, char text[]);
 
-/* The entropy of the payload of a message whose header fits, and its bits by the formula of the EF21-Muon paper, where an index has indexbits, PETSC_DETERMINE being the fewest that number the entries */
+/*
+   The entropy of the payload of a message whose header fits, and its bits by the formula of the EF21-Muon
+   paper, where an index has indexbits, PETSC_DETERMINE being the fewest that number the entries
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *);
 PETSC_EXTERN PetscLogDouble MuonCompressorPaperBits_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, PetscInt indexbits);

@@ -25,15 +25,20 @@ typedef struct {
 } MuonCompressorLayout;
 
 /*
-   A type turns arrays into payloads in plain codecs; the interface checks, writes the headers, makes messages compact and plain again, and refuses those that do not fit the layout, so that decode() meets
-   none of them. Arrays may have any precision and order, and gaps between their lines; MuonArrayKernels() has the kernels of one. Of shape only the sizes, the precision and the order are looked at.
+   A type turns arrays into payloads in plain codecs; the interface checks, writes the headers, makes messages
+   compact and plain again, and refuses those that do not fit the layout, so that decode() meets none of them.
+   Arrays may have any precision and order, and gaps between their lines; MuonArrayKernels() has the kernels
+   of one. Of shape only the sizes, the precision and the order are looked at.
 
-   encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it sets status and leaves the rest.
-   decode() does Y = Y + scale C where add is true, and Y = C else.
-   validate() refuses payloads whose sections are in order and that encode() does not write all the same; a type may do without.
-   Types know nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is called for each.
-   copy() gives another object of the type the choices that the interface does not know of, choices() says them all, each with its key; describe() says in few words how much is kept, for tables; visitstate() names what is kept from
-   message to message; setup() refuses choices that no message could be made with. A type may do without any of them. What decomposes creates svd, which the interface sets up, shows and destroys.
+   encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it
+   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else.
+   validate() refuses payloads whose sections are in order and that encode() does not write all the same; a
+   type may do without. Types know nothing of blocks: T, R and Y are a block, in the memory of the layer.
+   Where the layer has blocks commit() is called for each. copy() gives another object of the type the choices
+   that the interface does not know of, choices() says them all, each with its key; describe() says in few
+   words how much is kept, for tables; visitstate() names what is kept from message to message; setup()
+   refuses choices that no message could be made with. A type may do without any of them. What decomposes
+   creates svd, which the interface sets up, shows and destroys.
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
@@ -67,7 +72,10 @@ struct _p_MuonCompressor {
   unsigned int layerhash;
   PetscInt     sender, direction, step;
   MuonBlocks   blocks;
-  /* what is at work: the hash of a block and its number, for which a type that has state keeps one; that of the layer and 0 where it is whole */
+  /*
+     what is at work: the hash of a block and its number, for which a type that has state keeps one; that of
+     the layer and 0 where it is whole
+  */
   unsigned int blockhash;
   PetscInt     block;
 
@@ -82,8 +90,9 @@ struct _p_MuonCompressor {
 };
 
 /*
-   A message that was checked, in plain codecs: in room, or where it came or was written, where it is plain there. With blocks these are the messages of the blocks, end to end. Zero-initialized; room grows and is kept from step
-   to step
+   A message that was checked, in plain codecs: in room, or where it came or was written, where it is plain
+   there. With blocks these are the messages of the blocks, end to end. Zero-initialized; room grows and is
+   kept from step to step
 */
 typedef struct {
   const unsigned char *data;
@@ -93,7 +102,9 @@ typedef struct {
 } MuonOpened;
 
 /*
-   Messages of arrays, of either precision and in either order. Rows of the wire are the lines of the array, columns the entries of a line, and entries are numbered in the order of memory. shape says all but the memory.
+   Messages of arrays, of either precision and in either order. Rows of the wire are the lines of the array,
+   columns the entries of a line, and entries are numbered in the order of memory. shape says all but the
+   memory.
 
    GetMaxBytesOf  the most bytes of a message
    EncodeArray    C(T - R), or T itself where the type is an assignment; R NULL is zero. own, where it is not NULL, is what Open() would make of the message: it may point into buf. The entropy in cost is -1 where it is not asked for
@@ -113,8 +124,10 @@ PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVi
 /* An object that nobody chose a type for gets the default one */
 PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
 /*
-   The blocks of an array: how many there are, 1 where it is compressed whole, as assignments are; an error where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
-   number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an error either.
+   The blocks of an array: how many there are, 1 where it is compressed whole, as assignments are; an error
+   where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
+   number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an
+   error either.
 */
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
@@ -124,7 +137,10 @@ PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor fro
 PETSC_EXTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
 /* The keys of the type alone: for an object that got its type from other keys than the rest of its choices */
 PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
-/* Everything that MuonCompressorCopyOptions_Private() copies, in words: objects that say the same encode and decode alike */
+/*
+   Everything that MuonCompressorCopyOptions_Private() copies, in words: objects that say the same encode and
+   decode alike
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
@@ -138,7 +154,10 @@ PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorks
 /* The width of the values of a compressor of type identity, which is native otherwise */
 PETSC_EXTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);
 
-/* An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message begins with what was chosen */
+/*
+   An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message
+   begins with what was chosen
+*/
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \
   PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, MuonCompressorPrefix_Private(c), key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)
 

@@ -6,12 +6,16 @@
 PETSC_INTERN PetscLogEvent MUON_Exchange;
 PETSC_INTERN PetscBool     MuonExchangeRegisterAllCalled;
 
-/* The packets that go one way in a step, and what an exchange has for itself: src/exchange/muonexchangepackets.h */
+/*
+   The packets that go one way in a step, and what an exchange has for itself:
+   src/exchange/muonexchangepackets.h
+*/
 typedef struct _n_MuonExchangePackets *MuonExchangePackets;
 typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
 /*
-   A type says who serves what, and moves packets. Each of the routines MuonExchangePackets...() below can be up or down.
+   A type says who serves what, and moves packets. Each of the routines MuonExchangePackets...() below can be
+   up or down.
 */
 struct _MuonExchangeOps {
   PetscErrorCode (*setfromoptions)(MuonExchange, MuonOptionItems);
@@ -22,20 +26,29 @@ struct _MuonExchangeOps {
   PetscErrorCode (*destroy)(MuonExchange);
 };
 
-/* Of every packet: to worker 0; from worker 0, which serves all; from each worker to each server; from each worker, or server, to all */
+/*
+   Of every packet: to worker 0; from worker 0, which serves all; from each worker to each server; from each
+   worker, or server, to all
+*/
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsGather(MuonExchange, MuonExchangePackets);
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange, MuonExchangePackets);
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange, MuonExchangePackets);
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllGather(MuonExchange, MuonExchangePackets);
 
-/* What one worker serves, where not every one serves all: layers, all of them, or a range of the entries of all layers together */
+/*
+   What one worker serves, where not every one serves all: layers, all of them, or a range of the entries of
+   all layers together
+*/
 typedef enum {
   MUON_EXCHANGE_PARTITION_LAYERS,
   MUON_EXCHANGE_PARTITION_ONE,
   MUON_EXCHANGE_PARTITION_RANGES
 } MuonExchangePartition;
 
-/* A sum of arrays in the memory of a device: memory of the host that is kept, and where the sum belongs while it is under way */
+/*
+   A sum of arrays in the memory of a device: memory of the host that is kept, and where the sum belongs while
+   it is under way
+*/
 typedef struct {
   void     *in, *out;
   size_t    bytes;
@@ -81,31 +94,43 @@ typedef enum {
 } MuonExchangeDirection;
 
 /*
-   One step of an exchange, called by the optimizer. An item is a piece of a layer, by its number in MuonExchangeSetItems().
+   One step of an exchange, called by the optimizer. An item is a piece of a layer, by its number in
+   MuonExchangeSetItems().
 
    Begin of the way up opens every step, in every mode, and starts the count of bytes anew.
 
-   Up: Begin empties the packets; items are put in the order that MuonExchangeGetOrder() gives (by owner, so that the packets lie ready in one buffer): Reserve gives
-   room for at most so many bytes, Advance says how many of them a message took. MuonExchangeUp() seals and moves the packets, or poison where status is not
-   MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that is served here, out of the bytes that were received,
-   valid until the next Begin; status tells a poisoned or corrupt packet (all its items have that status, and no message). Own returns what this rank itself encoded, nothing where it sent poison.
+   Up: Begin empties the packets; items are put in the order that MuonExchangeGetOrder() gives (by owner, so
+   that the packets lie ready in one buffer): Reserve gives room for at most so many bytes, Advance says how
+   many of them a message took. MuonExchangeUp() seals and moves the packets, or poison where status is not
+   MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that
+   is served here, out of the bytes that were received, valid until the next Begin; status tells a poisoned or
+   corrupt packet (all its items have that status, and no message). Own returns what this rank itself encoded,
+   nothing where it sent poison.
 
-   Down: the same, a server puts the items that it serves (again in the order given), a worker gets every item. Where every worker serves, Down moves nothing and Get returns the
-   worker's own bytes.
+   Down: the same, a server puts the items that it serves (again in the order given), a worker gets every
+   item. Where every worker serves, Down moves nothing and Get returns the worker's own bytes.
 
-   MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
+   MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
+   down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
    sees is seen before MPI is asked for a packet.
 
-   MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's contribution, an array without gaps, out the sum over the workers where this one serves the item (else its data may be NULL). It is
-   there after ReduceWait, and for all items that were begun after ReduceEnd; all workers begin them in one order, before or after Begin.
-   ReduceProgress lets MPI move them meanwhile. ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
+   MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's
+   contribution, an array without gaps, out the sum over the workers where this one serves the item (else its
+   data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
+   workers begin them in one order, before or after Begin. ReduceProgress lets MPI move them meanwhile.
+   ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
 
-   Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1], into as many items
-   as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by messages about the only item; a
-   worker merges what comes from those below it, a message of so many workers, and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of this rank, and out of all below it, too.
+   Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
+   and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
+   into as many items as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
+   frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by
+   messages about the only item; a worker merges what comes from those below it, a message of so many workers,
+   and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of
+   this rank, and out of all below it, too.
 
-   MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...]. intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to
-   one of them at least, and nobody may use what came.
+   MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...].
+   intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to one of them
+   at least, and nobody may use what came.
 */
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
 /* Whether a mode goes with the type, for messages that can be summed */
@@ -135,13 +160,17 @@ typedef struct {
 } MuonExchangeTreeClient;
 PETSC_EXTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
 PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact);
-/* Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets' buffers in bytes */
+/*
+   Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets'
+   buffers in bytes
+*/
 PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
 
 /*
-   The owners of items among size ranks, found by every rank alike without a message. rows and columns are the shapes, for `bucketed` alone; where they are NULL, items of the same cost and bytes are of one shape. The order of the
-   items does not matter
+   The owners of items among size ranks, found by every rank alike without a message. rows and columns are the
+   shapes, for `bucketed` alone; where they are NULL, items of the same cost and bytes are of one shape. The
+   order of the items does not matter
 */
 typedef struct {
   PetscInt              n;
@@ -151,7 +180,10 @@ typedef struct {
 } MuonAssignmentItems;
 
 PETSC_INTERN PetscErrorCode MuonAssignOwners_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, PetscMPIInt owner[]);
-/* How even the work of the owners is, and the places that padding takes, in an ASCII viewer; member is what a rank is called */
+/*
+   How even the work of the owners is, and the places that padding takes, in an ASCII viewer; member is what a
+   rank is called
+*/
 PETSC_INTERN PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, const PetscMPIInt owner[], const char member[], PetscViewer);
 
 /* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */

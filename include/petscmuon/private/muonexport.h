@@ -1,5 +1,6 @@
 /*
-   What types outside of the library may call of the rooms that know nothing of PETSc, and what stands around the C of a header that C++ includes
+   What types outside of the library may call of the rooms that know nothing of PETSc, and what stands around
+   the C of a header that C++ includes
 */
 #pragma once
 

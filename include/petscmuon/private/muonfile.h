@@ -1,16 +1,20 @@
 /*
-   Checkpoints as files: a folder of generations, one file a rank in each, and a manifest that makes a generation count. Whatever call a crash comes before, a folder has the generation that was there or the one that was
-   being written.
+   Checkpoints as files: a folder of generations, one file a rank in each, and a manifest that makes a
+   generation count. Whatever call a crash comes before, a folder has the generation that was there or the one
+   that was being written.
 
-   Pure C, without PETSc and without MPI. src/file/README.md is the format, exactly enough for a second implementation, and says what is asked of a file system. Bytes of files are not trusted: every length is compared with the
-   size of the file before anything is allocated. All that the room wants of a system is in one table.
+   Pure C, without PETSc and without MPI. src/file/README.md is the format, exactly enough for a second
+   implementation, and says what is asked of a file system. Bytes of files are not trusted: every length is
+   compared with the size of the file before anything is allocated. All that the room wants of a system is in
+   one table.
 
    A save, each line on the ranks it names, the next after all of them are done with the line before:
      rank 0    MuonFileBegin()                                             a generation of its own
      all       MuonFileWriterOpen(), MuonFileWriterAdd(), ..., MuonFileWriterClose()
      rank 0    MuonFileManifestOpen(), MuonFileWriterAdd(), ..., MuonFileWriterClose()      the commit
      rank 0    MuonFilePrune()
-   Where one of them fails rank 0 calls MuonFileRemove() for the manifest, and then every rank for its own file. That the ranks agree is for the caller to see to.
+   Where one of them fails rank 0 calls MuonFileRemove() for the manifest, and then every rank for its own
+   file. That the ranks agree is for the caller to see to.
 */
 #pragma once
 
@@ -51,8 +55,10 @@ typedef enum {
 } MuonFileAccess;
 
 /*
-   What is asked of a system. Where it says no, a call returns the number of the error, negative. open returns a handle; read and write how many bytes went, which may be fewer than asked for; read says where, write is at the end.
-   size is that of a plain file and an error for anything else; lock never waits; list calls each with every name in a folder but . and .., until that is not 0; random gives numbers that no other run has
+   What is asked of a system. Where it says no, a call returns the number of the error, negative. open returns
+   a handle; read and write how many bytes went, which may be fewer than asked for; read says where, write is
+   at the end. size is that of a plain file and an error for anything else; lock never waits; list calls each
+   with every name in a folder but . and .., until that is not 0; random gives numbers that no other run has
 */
 typedef struct {
   void *ctx;
@@ -76,7 +82,10 @@ typedef struct {
 /* POSIX */
 MUON_EXPORT const MuonFileSystem *MuonFileSystemGet(void);
 
-/* A folder of generations. text says in words what was wrong, where a function returns other than MUON_FILE_OK */
+/*
+   A folder of generations. text says in words what was wrong, where a function returns other than
+   MUON_FILE_OK
+*/
 typedef struct {
   const MuonFileSystem *system;
   int                   locked; /* handle of the lock, -1 where this job has none */
@@ -84,7 +93,10 @@ typedef struct {
   char                  text[MUON_FILE_TEXT];
 } MuonFileFolder;
 
-/* counter is 1 more than the largest that was in the folder: the order in which generations were written, which is not that of steps where a run went back */
+/*
+   counter is 1 more than the largest that was in the folder: the order in which generations were written,
+   which is not that of steps where a run went back
+*/
 typedef struct {
   uint64_t step, counter;
 } MuonFileGeneration;
@@ -114,8 +126,10 @@ typedef enum {
 } MuonFilePrecision;
 
 /*
-   A state of a layer, or a part of it: the rectangle of rows x columns entries from (row, column) on. An entrywise one has the shape of the layer, follows its entries when the layer is cut anew, and is read by the numbers of
-   these; of any other row and column are 0, rows and columns its own shape. Entries lie by columns, or by rows
+   A state of a layer, or a part of it: the rectangle of rows x columns entries from (row, column) on. An
+   entrywise one has the shape of the layer, follows its entries when the layer is cut anew, and is read by
+   the numbers of these; of any other row and column are 0, rows and columns its own shape. Entries lie by
+   columns, or by rows
 */
 typedef struct {
   const char       *layer, *state; /* printable ASCII, at most 255 characters; a layer may have none, "" */
@@ -135,24 +149,35 @@ static inline size_t MuonFileEntryBytes(MuonFilePrecision precision)
   return precision == MUON_FILE_DOUBLE ? 8 : precision == MUON_FILE_SINGLE ? 4 : 1;
 }
 
-/* system is NULL for POSIX. Init looks at nothing; Create makes the folder where it is not there, in one that is */
+/*
+   system is NULL for POSIX. Init looks at nothing; Create makes the folder where it is not there, in one that
+   is
+*/
 MUON_EXPORT MuonFileResult MuonFileFolderInit(MuonFileFolder *folder, const MuonFileSystem *system, const char path[]);
 MUON_EXPORT MuonFileResult MuonFileFolderCreate(MuonFileFolder *folder);
 MUON_EXPORT MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN]);
 /*
-   One job writes to a folder at a time. The lock is the system's, which lets go of it when the process ends. A lock that a process of another host left behind is refused too, as locks of some file systems hold on one host
-   alone, and so is a file system without locks: take says that no other job uses the folder. It never takes a lock that is held
+   One job writes to a folder at a time. The lock is the system's, which lets go of it when the process ends.
+   A lock that a process of another host left behind is refused too, as locks of some file systems hold on one
+   host alone, and so is a file system without locks: take says that no other job uses the folder. It never
+   takes a lock that is held
 */
 MUON_EXPORT MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN], int take);
 MUON_EXPORT MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder);
-/* The generations in a folder, the latest first, whether or not they have a manifest; the caller frees *generations */
+/*
+   The generations in a folder, the latest first, whether or not they have a manifest; the caller frees
+   *generations
+*/
 MUON_EXPORT MuonFileResult MuonFileFolderList(MuonFileFolder *folder, MuonFileGeneration **generations, size_t *count);
 
 /* Makes a generation and sets its counter in the identity */
 MUON_EXPORT MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, MuonFileIdentity *id);
 /* Removes a rank's file, or the manifest, and the generation if nothing else is in it */
 MUON_EXPORT MuonFileResult MuonFileRemove(MuonFileFolder *folder, const MuonFileIdentity *id);
-/* Removes all but the last keep generations of those with a manifest, the one named among them; of that one and of what is later nothing is removed */
+/*
+   Removes all but the last keep generations of those with a manifest, the one named among them; of that one
+   and of what is later nothing is removed
+*/
 MUON_EXPORT MuonFileResult MuonFilePrune(MuonFileFolder *folder, const MuonFileIdentity *id, size_t keep);
 
 typedef struct {
@@ -167,13 +192,22 @@ typedef struct {
   uint32_t         check;   /* of them */
 } MuonFileWriter;
 
-/* Close writes what is staged, and returns when the file and its name are durable; where it does not return OK, as after Abort, there is no file. Memory of a writer is freed by either, also where Open failed */
+/*
+   Close writes what is staged, and returns when the file and its name are durable; where it does not return
+   OK, as after Abort, there is no file. Memory of a writer is freed by either, also where Open failed
+*/
 MUON_EXPORT MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity *id, MuonFileWriter *writer);
-/* data are lines of entries, ld entries from one to the next; the columns, or where rowmajor the rows. Large pieces go to the system as they lie */
+/*
+   data are lines of entries, ld entries from one to the next; the columns, or where rowmajor the rows. Large
+   pieces go to the system as they lie
+*/
 MUON_EXPORT MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *record, const void *data, uint64_t ld);
 MUON_EXPORT MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal);
 MUON_EXPORT void           MuonFileWriterAbort(MuonFileWriter *writer);
-/* Looks at every rank's file, which a disk of one node does not show to rank 0, and opens the manifest; what is added to it is for the whole run. The generation counts when Close has returned OK */
+/*
+   Looks at every rank's file, which a disk of one node does not show to rank 0, and opens the manifest; what
+   is added to it is for the whole run. The generation counts when Close has returned OK
+*/
 MUON_EXPORT MuonFileResult MuonFileManifestOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileWriter *writer);
 
 typedef struct {
@@ -187,15 +221,22 @@ typedef struct {
   uint64_t         staged_at; /* where what is staged is in the file, 0 for nothing */
 } MuonFileReader;
 
-/* Opens a file whose identity and seal are known, and checks all of it but the data. Memory of a reader is freed by Close, also where Open failed */
+/*
+   Opens a file whose identity and seal are known, and checks all of it but the data. Memory of a reader is
+   freed by Close, also where Open failed
+*/
 MUON_EXPORT MuonFileResult MuonFileReaderOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal, MuonFileReader *reader);
-/* Opens the manifest of a generation: reader->id is whose it is; the caller frees *seals, one for each of id.ranks files */
+/*
+   Opens the manifest of a generation: reader->id is whose it is; the caller frees *seals, one for each of
+   id.ranks files
+*/
 MUON_EXPORT MuonFileResult MuonFileManifestRead(MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileSeal **seals);
 /* Reads all data and compares the checksums */
 MUON_EXPORT MuonFileResult MuonFileReaderVerify(MuonFileReader *reader);
 /*
-   Reads a rectangle of a record, by the numbers that the record has, to memory with entry (i, j) of the rectangle at i rowstride + j columnstride entries of the record's precision. What is read is checked; where the result is not OK
-   part of it may be there
+   Reads a rectangle of a record, by the numbers that the record has, to memory with entry (i, j) of the
+   rectangle at i rowstride + j columnstride entries of the record's precision. What is read is checked; where
+   the result is not OK part of it may be there
 */
 MUON_EXPORT MuonFileResult MuonFileReaderRead(MuonFileReader *reader, const MuonFileRecord *record, uint64_t row, uint64_t column, uint64_t rows, uint64_t columns, void *to, uint64_t rowstride, uint64_t columnstride);
 MUON_EXPORT void           MuonFileReaderClose(MuonFileReader *reader);

@@ -1,5 +1,6 @@
 /*
-   The optimizer inside: one driver owns the round of a step, a type supplies small operations on one piece of a layer. Installed for types outside of the library; it may change.
+   The optimizer inside: one driver owns the round of a step, a type supplies small operations on one piece of
+   a layer. Installed for types outside of the library; it may change.
 */
 #pragma once
 
@@ -15,7 +16,10 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
 
 #define MAXMUONMONITORS 5
 
-/* What every rank tells every other at the end of a step, in one call: what became of it and what monitors print */
+/*
+   What every rank tells every other at the end of a step, in one call: what became of it and what monitors
+   print
+*/
 typedef struct {
   double status, nans, loss, dual, up, down;
   double choices; /* hash of all that a step depends on and a user can set */
@@ -30,7 +34,10 @@ typedef struct _n_MuonGroup     *MuonGroup;
 typedef struct _n_MuonPartition *MuonPartition;
 typedef struct _n_MuonVotes     *MuonVotes;
 
-/* How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank is at a position in a worker */
+/*
+   How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank
+   is at a position in a worker
+*/
 struct _n_MuonPartition {
   PetscMPIInt  size, position, nworkers, worker;
   PetscMPIInt *worker_of, *position_of; /* of all ranks */
@@ -40,7 +47,9 @@ struct _n_MuonPartition {
 };
 
 /*
-   Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data are not kept. State has the precision of -muon_state_precision, weights and their difference that of the layer
+   Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data
+   are not kept. State has the precision of -muon_state_precision, weights and their difference that of the
+   layer
 */
 typedef struct {
   Muon      muon;
@@ -82,11 +91,17 @@ typedef struct {
   MuonArray      X, Xnew;   /* server: weights where the workers' differ from them, and what they become */
   void          *data;      /* the type's */
 
-  /* Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by, what is made of whole blocks */
+  /*
+     Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by,
+     what is made of whole blocks
+  */
   PetscBool no_momentum, whole_vote, whole_majority;
 } MuonPiece;
 
-/* What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves each entry by itself */
+/*
+   What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves
+   each entry by itself
+*/
 typedef struct {
   MuonPiece       *piece;
   PetscInt         number; /* of the block */
@@ -96,7 +111,10 @@ typedef struct {
   MuonAssemblyKind kind;
 } MuonItem;
 
-/* Pieces that share an exchange: a partition of the ranks, a communicator across its workers, owners, a mode. All ranks run the groups in the same order */
+/*
+   Pieces that share an exchange: a partition of the ranks, a communicator across its workers, owners, a mode.
+   All ranks run the groups in the same order
+*/
 struct _n_MuonGroup {
   MuonPartition    partition;
   MuonExchange     exchange;
@@ -121,15 +139,21 @@ typedef struct {
 } MuonUpload;
 
 /*
-   Any may be NULL. configure() makes a type's sub-objects, so that their options can be compared between the ranks; setup() allocates its state when owners are known.
+   Any may be NULL. configure() makes a type's sub-objects, so that their options can be compared between the
+   ranks; setup() allocates its state when owners are known.
 
-   In a step the driver calls, for each piece: momentum() may change the weights piece->previous and piece->fresh; worker() tells what is sent, T being the new momentum; aggregate() turns the sum of what came, of which there are
-   count, into what momentum and oracle of the server see (the mean where it is NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the type's state, after all ranks have agreed.
-   None of them returns early on numerical trouble: it sets status.
+   In a step the driver calls, for each piece: momentum() may change the weights piece->previous and
+   piece->fresh; worker() tells what is sent, T being the new momentum; aggregate() turns the sum of what
+   came, of which there are count, into what momentum and oracle of the server see (the mean where it is
+   NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the
+   type's state, after all ranks have agreed. None of them returns early on numerical trouble: it sets status.
 
-   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that direction() makes of it, of n blocks at once. Every worker applies the majority S. length() tells of a block the number that S is divided by
-   before it is multiplied with the radius, 1 where it is NULL; it gets S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the layer's rule to S in place of a gradient. Blocks are whole, in
-   one memory or with their rows on the ranks of the worker.
+   Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that
+   direction() makes of it, of n blocks at once. Every worker applies the majority S. length() tells of a
+   block the number that S is divided by before it is multiplied with the radius, 1 where it is NULL; it gets
+   S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the
+   layer's rule to S in place of a gradient. Blocks are whole, in one memory or with their rows on the ranks
+   of the worker.
 */
 struct _MuonOps {
   PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
@@ -248,7 +272,10 @@ struct _p_Muon {
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
   char *csv;
 
-  /* Of votes: mean of |votes| over workers in the last step, -1 where nothing votes; what the type says of ties: the vote is minus, nobody moves */
+  /*
+     Of votes: mean of |votes| over workers in the last step, -1 where nothing votes; what the type says of
+     ties: the vote is minus, nobody moves
+  */
   PetscReal                  agreement;
   PetscBool                  tieminus, tieszero;
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
@@ -322,40 +349,67 @@ PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, PetscInt at, MuonMom
 
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
-/* The momentum of the coming step, or of the one that is taken; whether a layer may come to need what is kept of one */
+/*
+   The momentum of the coming step, or of the one that is taken; whether a layer may come to need what is kept
+   of one
+*/
 PETSC_INTERN PetscReal MuonGetMomentumNow_Private(Muon);
 PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
-/* Calls the function of MuonSetScheduleFunction() for this step; an error, on every rank, where what it gave is illegal, after all were found to have the same */
+/*
+   Calls the function of MuonSetScheduleFunction() for this step; an error, on every rank, where what it gave
+   is illegal, after all were found to have the same
+*/
 PETSC_INTERN PetscErrorCode MuonSchedule_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
-/* The learning rate of a layer without the schedule: its own, its rule's or the optimizer's; likewise its decay */
+/*
+   The learning rate of a layer without the schedule: its own, its rule's or the optimizer's; likewise its
+   decay
+*/
 PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
-/* The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that decide nothing; how many layers and entries each rule moves */
+/*
+   The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that
+   decide nothing; how many layers and entries each rule moves
+*/
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /* Warns where somebody set the learning rate and no layer has it */
 PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
-/* The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the first layer */
+/*
+   The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the
+   first layer
+*/
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
-/* By how much the gradients of this step are shortened: those of this worker before it sends, or their means at the servers */
+/*
+   By how much the gradients of this step are shortened: those of this worker before it sends, or their means
+   at the servers
+*/
 PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonClipWorker_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonClipSetUp_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonClipServers_Private(Muon, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSumMessages_Private(MuonPiece *, PetscInt nworkers, const MuonArray *sum, MuonStatus *);
-/* Between Begin and End the default options database has the keys of the optimizer's preset and nothing else. An error where a type contradicts it */
+/*
+   Between Begin and End the default options database has the keys of the optimizer's preset and nothing else.
+   An error where a type contradicts it
+*/
 PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);
-/* An error where a number was left from before MuonSetUp() that cannot change after it, or where an enumeration has no such value */
+/*
+   An error where a number was left from before MuonSetUp() that cannot change after it, or where an
+   enumeration has no such value
+*/
 PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, const char key[]);
 PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
-/* Layers that are slices become those of another vector with the same entries on each rank, before MuonSetUp() */
+/*
+   Layers that are slices become those of another vector with the same entries on each rank, before
+   MuonSetUp()
+*/
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
@@ -369,7 +423,10 @@ PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
 PETSC_EXTERN PetscErrorCode MuonGetStepInfo(Muon, MuonLayer, MuonLayerStepInfo *);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
-/* Weights that differ where they must not: looked for in the round of each step; the first layer where a slice of them does. Collective */
+/*
+   Weights that differ where they must not: looked for in the round of each step; the first layer where a
+   slice of them does. Collective
+*/
 PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
 PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
 PETSC_INTERN PetscErrorCode MuonFindDrifted_Private(Muon, PetscInt slice, MuonLayer *);
@@ -380,21 +437,33 @@ PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
 /* The first choice that differs between the ranks, in words; collective */
 PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
 PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
-/* Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker that keeps its state in rows */
+/*
+   Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
+   worker that keeps its state in rows
+*/
 PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
 /* Gives partitions the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 /* Worker: begins the sum of T over the workers */
 PETSC_INTERN PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *, const MuonArray *T, const MuonArray *sum);
-/* Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its beginning */
+/*
+   Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its
+   beginning
+*/
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonPiece *);
-/* The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here; the new weights of all its ranks, where each has them whole */
+/*
+   The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here;
+   the new weights of all its ranks, where each has them whole
+*/
 PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
 PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
-/* The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule, their message. What has no memory of its own is in scratch, at so many bytes */
+/*
+   The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule,
+   their message. What has no memory of its own is in scratch, at so many bytes
+*/
 PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, size_t at, MuonArray *seen, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, size_t at, const MuonArray *W, MuonArray *Xnew);
 /* Steps of n pieces: G, X and Xnew of their tasks are given, the rest is filled */
@@ -408,10 +477,16 @@ PETSC_INTERN PetscErrorCode MuonPieceGetAssembly_Private(Muon, MuonPiece *, Pets
 PETSC_INTERN PetscErrorCode MuonServeAssembled_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVoteAssembled_Private(Muon, MuonGroup, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonStatus *);
-/* The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for equal ones; what is in cut must be freed */
+/*
+   The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for
+   equal ones; what is in cut must be freed
+*/
 PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
 PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
-/* Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ from the host's and are to be compared */
+/*
+   Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ
+   from the host's and are to be compared
+*/
 PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
 /* Before a round and behind it, which tells PETSc's log what was copied between the memories meanwhile */
 PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
@@ -435,16 +510,23 @@ PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord
 PETSC_INTERN PetscErrorCode MuonVotesCommit_Private(Muon, MuonPiece *);
 PETSC_INTERN PetscErrorCode MuonVotesDestroy_Private(MuonVotes *);
 PETSC_INTERN PetscErrorCode MuonVotesGetMemory_Private(MuonVotes, PetscLogDouble *);
-/* Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it is of */
+/*
+   Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it
+   is of
+*/
 PETSC_EXTERN PetscInt       MuonVotesCount(const MuonPiece *);
 PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
-/* The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the majority in it, +1, -1 or 0, until the next call; the number that it is divided by */
+/*
+   The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
+   majority in it, +1, -1 or 0, until the next call; the number that it is divided by
+*/
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
 /*
-   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none; the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is not NULL says there
-   that there is none, which else is an error
+   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
+   the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is
+   not NULL says there that there is none, which else is an error
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
@@ -467,5 +549,8 @@ PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);
 /* Whether monitors speak of this step: every interval-th one, and the last */
 PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);
-/* A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not given twice */
+/*
+   A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
+   given twice
+*/
 PETSC_EXTERN PetscErrorCode MuonMonitorViewerFromOptions(Muon, const char key[], MuonMonitorFn *, PetscBool *set);

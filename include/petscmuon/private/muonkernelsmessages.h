@@ -1,12 +1,16 @@
 /*
-   The list of the kernels that make and read messages: selection, rounding, quantization, signs. An array is m, n, X, ldx: n lines of m entries; what has the name count or entries is without gaps. R == NULL is zero. Numbers of
-   entries and bits of bitmaps (LSB first, zero padding) are in the order of memory: entry i of line j is number j m + i.
+   The list of the kernels that make and read messages: selection, rounding, quantization, signs. An array is
+   m, n, X, ldx: n lines of m entries; what has the name count or entries is without gaps. R == NULL is zero.
+   Numbers of entries and bits of bitmaps (LSB first, zero padding) are in the order of memory: entry i of
+   line j is number j m + i.
 
    Residual         x = entries first ... first + count - 1 of T - R
    ResidualAcross   x = entries first ... first + count - 1 of every line of T - R: the n of an entry one after the other
    Spread           Y += a x (add), or Y = x, at the entries first ... first + count - 1
    Top              the count <= m n entries of T - R of largest absolute value, the lowest numbers first among equals: bitmap (whole words of 64 bits) and their values in increasing order of their numbers at the front of kept, which has
-                    room for MuonKernelTopRoom() of them. scratch holds MuonKernelTopScratch() bytes. At most two passes over the arrays. Returns 0, or 1 where an entry is not finite: then bitmap and kept say nothing
+                    room for MuonKernelTopRoom() of them. scratch holds MuonKernelTopScratch() bytes. At most
+                    two passes over the arrays. Returns 0, or 1 where an entry is not finite: then bitmap and
+                    kept say nothing
    TopRounded       the same with entries that are rounded to binary32 first, which kept has
    Gather           values = the entries of T - R in the bitmap. Returns 0, or 1 where an entry of T - R, in the bitmap or not, is not less than limit in absolute value
    Scatter          Y += a value (add), or Y = value, at the entries first ... first + count - 1 whose bits are set, first a multiple of 64; values are in the order of the bits. Other entries stay as they are
@@ -19,8 +23,9 @@
    Largest          largest absolute value, HUGE_VAL where an entry is not finite
    Euclidean        Euclidean norm, at least the largest absolute value, HUGE_VAL likewise
    Quantize         codes of blocks of 2^lengthlog entries (at least 16) with a scale each that no entry of the block exceeds, all of them 0 where the scale is: 2 level + sign, 1 for a negative level. With y = |x| (levels / scale),
-                    quotient and product in binary64 and then rounded to binary32, at most levels, the level is the integer part of y, and one more where (word >> 8) 2^-24 of the entry's random word is less than the rest. first, the
-                    number of x[0], is a multiple of 2^lengthlog
+                    quotient and product in binary64 and then rounded to binary32, at most levels, the level
+                    is the integer part of y, and one more where (word >> 8) 2^-24 of the entry's random word
+                    is less than the rest. first, the number of x[0], is a multiple of 2^lengthlog
    Dequantize       x = level step, the level of the sign of its code
    Signs            bits: one an entry, 1 where T - R >= 0, which both zeros are. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1 where the sum is not finite, as where an entry is not
    SignsAxpby       Y += a where the bit is 1 and Y -= a where it is 0; without add Y = a and Y = -a
@@ -34,7 +39,10 @@
 */
 #pragma once
 
-/* A stream of random numbers: word e & 3 of block {e >> 2, layer, step, sender | direction << 31} under the seed belongs to entry e */
+/*
+   A stream of random numbers: word e & 3 of block {e >> 2, layer, step, sender | direction << 31} under the
+   seed belongs to entry e
+*/
 typedef struct {
   uint64_t seed;
   uint32_t layer, step, sender, direction;
@@ -45,7 +53,10 @@ MUON_EXPORT void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t 
 /* words[4 k ...] = the four words of the block number[k] */
 MUON_EXPORT void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t count, const uint32_t *number, uint32_t *words);
 
-/* A length in the order of lengths: fraction 2^exponent, the fraction in [0.5, 1) or 0, is its square for p = 2 and the norm itself for any other p */
+/*
+   A length in the order of lengths: fraction 2^exponent, the fraction in [0.5, 1) or 0, is its square for p =
+   2 and the norm itself for any other p
+*/
 typedef struct {
   double fraction;
   int    exponent;

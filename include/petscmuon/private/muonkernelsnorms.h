@@ -1,6 +1,9 @@
 /*
-   The list of the kernels that norm balls are made of: norms of slices, and the matrices made of them. An array is m, n, X, ldx: n lines of m entries. A slice is one of the lines or, with across, what crosses them at one
-   place: there are n slices, or m. What is said of a slice is an array of doubles, and sums are in double. Results are the same bits for a slice whichever way it lies: slices are read line by line all the same.
+   The list of the kernels that norm balls are made of: norms of slices, and the matrices made of them. An
+   array is m, n, X, ldx: n lines of m entries. A slice is one of the lines or, with across, what crosses them
+   at one place: there are n slices, or m. What is said of a slice is an array of doubles, and sums are in
+   double. Results are the same bits for a slice whichever way it lies: slices are read line by line all the
+   same.
 
    SliceSums        sum[k] = sum of |x|^power over slice k, power 1 or 2, in eight partial sums
    SlicePowers      sum[k] = sum of (|x| / most[k])^p, 0 where most[k] is 0

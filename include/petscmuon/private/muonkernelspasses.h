@@ -1,5 +1,6 @@
 /*
-   The list of the kernels that pass over whole arrays: linear combinations, norms, what is finite. An array is m, n, X, ldx: n lines of m entries.
+   The list of the kernels that pass over whole arrays: linear combinations, norms, what is finite. An array
+   is m, n, X, ldx: n lines of m entries.
 
    IsBelow          1 when all absolute values are less than limit, which may be infinite
    Axpby            Y = a X + b Y; b == 0 overwrites whatever Y holds
@@ -17,7 +18,8 @@
    Sign             Y = s sign(X), where sign(0) is 0
    Dot              sum of X_ij Y_ij
    AdamW            one step of Adam with decoupled decay from the gradient G: moments M and V become Mnew and Vnew, all without gaps, and Xnew = keep X - rate (mhat / (sqrt(Vnew / c2) + epsilon)),
-                    mhat = Mnew / c1, with nesterov (beta1 Mnew + (1 - beta1) G) / c1. Returns 1 where Xnew and Vnew are finite
+                    mhat = Mnew / c1, with nesterov (beta1 Mnew + (1 - beta1) G) / c1. Returns 1 where Xnew
+                    and Vnew are finite
 */
 #pragma once
 

@@ -1,15 +1,25 @@
 /*
-   Norms of the singular values: p-norms of them, p in [1, HUGE_VAL], by decompositions. All is collective on the ranks of the matrix, which is gathered on the first of them.
+   Norms of the singular values: p-norms of them, p in [1, HUGE_VAL], by decompositions. All is collective on
+   the ranks of the matrix, which is gathered on the first of them.
 */
 #pragma once
 
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* For a type's create(): the object decomposes with lmo->svd, which the interface gives SLEPc's keys, sets up and destroys */
+/*
+   For a type's create(): the object decomposes with lmo->svd, which the interface gives SLEPc's keys, sets up
+   and destroys
+*/
 PETSC_EXTERN PetscErrorCode MuonLMOSetSingular(MuonLMO);
-/* The norm, the minimizer with its value, and the operations of that. The dual norm is the norm with the conjugate of p */
+/*
+   The norm, the minimizer with its value, and the operations of that. The dual norm is the norm with the
+   conjugate of p
+*/
 PETSC_EXTERN PetscErrorCode MuonLMOSingularNorm(MuonLMO, double p, const MuonMatrix *, double *);
 PETSC_EXTERN PetscErrorCode MuonLMOSingularApply(MuonLMO, double p, const MuonMatrix *, const MuonMatrix *, double *);
 PETSC_EXTERN PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLogDouble *);
-/* The largest triple of a matrix: count is 1, or 0 where the matrix is zero. u are the entries of this rank's rows; either of u and v may be NULL */
+/*
+   The largest triple of a matrix: count is 1, or 0 where the matrix is zero. u are the entries of this rank's
+   rows; either of u and v may be NULL
+*/
 PETSC_EXTERN PetscErrorCode MuonLMOSingularTriple(MuonLMO, const MuonMatrix *, double u[], double v[], double *sigma, PetscInt *count);

@@ -1,21 +1,29 @@
 /*
-   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these slices, with p and q in [1, HUGE_VAL], and q HUGE_VAL for rows.
+   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these slices, with p and
+   q in [1, HUGE_VAL], and q HUGE_VAL for rows.
 
-   All is collective on the ranks of the matrix and ends with the same numbers on all of them. Results are the same bits for a matrix in row-major and in column-major memory, up to the order of ties between entries of the
-   matrix where p = q = 1. Arithmetic is in double.
+   All is collective on the ranks of the matrix and ends with the same numbers on all of them. Results are the
+   same bits for a matrix in row-major and in column-major memory, up to the order of ties between entries of
+   the matrix where p = q = 1. Arithmetic is in double.
 */
 #pragma once
 
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* The type is the norm of these exponents: its operations and its data, which is a MuonLMOSlices. A type may fill in others afterwards */
+/*
+   The type is the norm of these exponents: its operations and its data, which is a MuonLMOSlices. A type may
+   fill in others afterwards
+*/
 typedef struct {
   PetscBool rows;
   double    p, q;
 } MuonLMOSlices;
 PETSC_EXTERN PetscErrorCode MuonLMOSetSlices(MuonLMO, PetscBool rows, double p, double q);
 
-/* The norm, the minimizer with its value, and the operations of that: powers, roots and divisions are one each, comparisons none. The dual norm is the norm with the conjugates of p and q */
+/*
+   The norm, the minimizer with its value, and the operations of that: powers, roots and divisions are one
+   each, comparisons none. The dual norm is the norm with the conjugates of p and q
+*/
 PETSC_EXTERN PetscErrorCode MuonLMOSlicesNorm(MuonLMO, const MuonLMOSlices *, const MuonMatrix *, double *);
 PETSC_EXTERN PetscErrorCode MuonLMOSlicesApply(MuonLMO, const MuonLMOSlices *, const MuonMatrix *, const MuonMatrix *, double *);
 PETSC_EXTERN PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *, PetscInt m, PetscInt n, PetscLogDouble *);
@@ -28,7 +36,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOSum(MuonLMO, const MuonMatrix *, PetscInt n, 
 /* p* with 1/p + 1/p* = 1 */
 PETSC_EXTERN double MuonLMOConjugate(double p);
 /*
-   Exponents as a user gives and sees them, with PETSC_INFINITY for HUGE_VAL. Check: an error that names the key behind lmo_ where one is not in [1, inf]. View prints one by its letter
+   Exponents as a user gives and sees them, with PETSC_INFINITY for HUGE_VAL. Check: an error that names the
+   key behind lmo_ where one is not in [1, inf]. View prints one by its letter
 */
 PETSC_EXTERN double         MuonLMOExponent(PetscReal p);
 PETSC_EXTERN PetscErrorCode MuonLMOCheckExponent(MuonLMO, const char key[], PetscReal p);

@@ -19,15 +19,19 @@ enum {
 
 struct _MuonPolarOps {
   /*
-     For finite input that is not zero, on one rank or many, in either precision. A matrix on one rank is column-major, its transpose where the caller's is row-major; on many ranks rows may be lines. Leaves the output alone
-     where it sets a status, the same on all ranks of the matrix
+     For finite input that is not zero, on one rank or many, in either precision. A matrix on one rank is
+     column-major, its transpose where the caller's is row-major; on many ranks rows may be lines. Leaves the
+     output alone where it sets a status, the same on all ranks of the matrix
   */
   PetscErrorCode (*apply)(MuonPolar, const MuonMatrix *, const MuonMatrix *);
   PetscErrorCode (*setup)(MuonPolar);                   /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
   PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
-  /* n matrices in the memory of a device, of any shapes, finite and not zero, and how each ended; NULL where they are computed one by one */
+  /*
+     n matrices in the memory of a device, of any shapes, finite and not zero, and how each ended; NULL where
+     they are computed one by one
+  */
   PetscErrorCode (*applymany)(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
   PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
@@ -44,7 +48,10 @@ struct _p_MuonPolar {
   double   *values;
   PetscInt  precision; /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
   PetscReal tolerance; /* PETSC_DETERMINE: that of the type */
-  /* What the type takes where the user sets nothing. PETSC_DETERMINE: the precision of PetscScalar and no other; 0: no tolerance; NULL: no polynomials, and no normalization that could be chosen */
+  /*
+     What the type takes where the user sets nothing. PETSC_DETERMINE: the precision of PetscScalar and no
+     other; 0: no tolerance; NULL: no polynomials, and no normalization that could be chosen
+  */
   PetscInt               ownprecision;
   PetscReal              owntolerance;
   PetscBool              products; /* of matrices and nothing else: precisions below single are legal */
@@ -79,12 +86,14 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
 
 /*
-   Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
+   Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in
+   common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
 /*
-   The same for several matrices, each with its own object. Their looks for NaN, Inf and zero share a message; those on a device whose objects have the same choices are given to the type in one call where it takes several. status[k] is
-   that of matrix k
+   The same for several matrices, each with its own object. Their looks for NaN, Inf and zero share a message;
+   those on a device whose objects have the same choices are given to the type in one call where it takes
+   several. status[k] is that of matrix k
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* In text, all in which ranks must not differ */
@@ -103,5 +112,8 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
 /* Calls the monitors, where there are some, with copies of the arrays in matrices */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
 
-/* Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is gathered on its first one. Sets the status of the object */
+/*
+   Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is
+   gathered on its first one. Sets the status of the object
+*/
 PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);

@@ -1,8 +1,10 @@
 /*
-   Messages of the Muon family as bytes: packets that hold messages, the codecs of positions and of values, and the checksum that guards them.
+   Messages of the Muon family as bytes: packets that hold messages, the codecs of positions and of values,
+   and the checksum that guards them.
 
-   Pure C, without PETSc, without MPI, without memory of its own: whoever calls brings the buffers. README.md beside this file is the format, exactly
-   enough for a second implementation. All bytes are little-endian and written one by one, so that no struct, alignment or byte order leaks into a message.
+   Pure C, without PETSc, without MPI, without memory of its own: whoever calls brings the buffers. README.md
+   beside this file is the format, exactly enough for a second implementation. All bytes are little-endian and
+   written one by one, so that no struct, alignment or byte order leaks into a message.
 */
 #pragma once
 
@@ -79,31 +81,50 @@ typedef struct {
 /* CRC-32C of what crc covers and of data behind it; 0 covers nothing */
 MUON_EXPORT uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, size_t bytes);
 
-/* packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the header with both checksums */
+/*
+   packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the
+   header with both checksums
+*/
 MUON_EXPORT void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
-/* The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks everything but the messages' contents: that there are header->messages of them, end to end */
+/*
+   The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks
+   everything but the messages' contents: that there are header->messages of them, end to end
+*/
 MUON_EXPORT MuonWireResult MuonWirePacketOpen(const unsigned char *packet, size_t length, const MuonWirePacket *expected, MuonWirePacket *header);
 
-/* Bytes of a header, which follow from its fields, and of the whole message. Write writes the header and returns how many bytes it has */
+/*
+   Bytes of a header, which follow from its fields, and of the whole message. Write writes the header and
+   returns how many bytes it has
+*/
 MUON_EXPORT unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header);
 MUON_EXPORT uint64_t MuonWireMessageBytes(const MuonWireMessage *header);
 MUON_EXPORT unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header);
-/* The message at the start of bytes[0..length): header and payload must lie inside. Codecs and count are not looked at */
+/*
+   The message at the start of bytes[0..length): header and payload must lie inside. Codecs and count are not
+   looked at
+*/
 MUON_EXPORT MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
 
 /*
-   Sizes. indices == the smaller of bitmap and raw for count of entries kept; payload bytes of a message of that header for a rows x columns layer,
-   or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists (count too large, unknown codec, overflow)
+   Sizes. indices == the smaller of bitmap and raw for count of entries kept; payload bytes of a message of
+   that header for a rows x columns layer, or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists
+   (count too large, unknown codec, overflow)
 */
 MUON_EXPORT MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
-/* the codec of the positions of a plain message of that form and count, NONE where it has none: no other is accepted */
+/*
+   the codec of the positions of a plain message of that form and count, NONE where it has none: no other is
+   accepted
+*/
 MUON_EXPORT MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
 MUON_EXPORT MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
-/* Blocks of 2^lengthlog entries (4 to 16) with bits (2 to 8) an entry as the parameter of a message, and back; 0 where the numbers are not these */
+/*
+   Blocks of 2^lengthlog entries (4 to 16) with bits (2 to 8) an entry as the parameter of a message, and
+   back; 0 where the numbers are not these
+*/
 MUON_EXPORT uint8_t        MuonWireBlocksParameter(unsigned bits, unsigned lengthlog);
 MUON_EXPORT MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog);
 /* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
@@ -123,8 +144,9 @@ typedef struct {
 MUON_EXPORT MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout);
 
 /*
-   Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in which a caller holds a selection. Validate is a full
-   check: exactly count positions, increasing, below entries, padding zero
+   Positions: bitmap has one bit an entry (LSB first, zero padding), count of them set, and is the form in
+   which a caller holds a selection. Validate is a full check: exactly count positions, increasing, below
+   entries, padding zero
 */
 MUON_EXPORT void           MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *bitmap, unsigned char *to);
 MUON_EXPORT MuonWireResult MuonWireIndicesValidate(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from);
@@ -140,7 +162,8 @@ MUON_EXPORT void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWi
 MUON_EXPORT uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
 
 /*
-   Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one. Validate checks that places exist and that padding is zero
+   Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one.
+   Validate checks that places exist and that padding is zero
 */
 MUON_EXPORT void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
 MUON_EXPORT void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
@@ -150,8 +173,9 @@ MUON_EXPORT void           MuonWireCodesDecode(unsigned width, uint64_t count, c
 MUON_EXPORT MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
 
 /*
-   Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent, exponent 0 is zero and 255 does not occur.
-   Validate refuses NaN, Inf, code 255, a negative natural zero and nonzero padding: there is one encoding of a value
+   Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent,
+   exponent 0 is zero and 255 does not occur. Validate refuses NaN, Inf, code 255, a negative natural zero and
+   nonzero padding: there is one encoding of a value
 */
 MUON_EXPORT void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
 MUON_EXPORT void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
@@ -164,13 +188,19 @@ MUON_EXPORT void           MuonWireNaturalDecode(uint64_t count, const unsigned 
 MUON_EXPORT MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
 MUON_EXPORT MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
 
-/* One whole message, length bytes of it and no more, against the layer that the receiver knows: header, sizes, positions and values. What this accepts can be decoded without further checks */
+/*
+   One whole message, length bytes of it and no more, against the layer that the receiver knows: header,
+   sizes, positions and values. What this accepts can be decoded without further checks
+*/
 MUON_EXPORT MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
 
 /*
-   Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain message that is valid in the codecs that take the least room, GAPS and CODED among them,
-   and returns its length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full check, what MuonWireMessageValidate() is for plain messages: *plain is bytes
-   where these are plain already and room may be NULL, else room, which holds capacity bytes. header is that of the plain message. PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
+   Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain
+   message that is valid in the codecs that take the least room, GAPS and CODED among them, and returns its
+   length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full
+   check, what MuonWireMessageValidate() is for plain messages: *plain is bytes where these are plain already
+   and room may be NULL, else room, which holds capacity bytes. header is that of the plain message.
+   PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
 */
 MUON_EXPORT int            MuonWireMessageIsPlain(const MuonWireMessage *header);
 MUON_EXPORT uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
@@ -178,9 +208,12 @@ MUON_EXPORT MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *hea
 MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
 
 /*
-   The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG where they are more than limit, and then has written no more than limit. Coded has codes of width bits, packed: 9
-   are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and tells in *used how many the section has; what it accepts is what Encode writes, to the bit. They have no memory but
-   the stack: up to 56 kB of it, and 112 kB where a chunk of coded codes has more than 126 different ones
+   The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG
+   where they are more than limit, and then has written no more than limit. Coded has codes of width bits,
+   packed: 9 are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and
+   tells in *used how many the section has; what it accepts is what Encode writes, to the bit. They have no
+   memory but the stack: up to 56 kB of it, and 112 kB where a chunk of coded codes has more than 126
+   different ones
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX
 MUON_EXPORT uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);
@@ -189,9 +222,12 @@ MUON_EXPORT uint64_t       MuonWireCodedEncode(unsigned width, uint64_t count, c
 MUON_EXPORT MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t room, uint64_t *used, unsigned char *to);
 
 /*
-   Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of one message. Close takes count of them that stand, bytes long together, at to + MUON_WIRE_MESSAGE_HEADER_MOST, makes
-   them the group at to and returns its length. Open takes length bytes and no more and checks the header, and that the headers of count messages lead from one to the next and to the end. What they hold is not looked at: each is to
-   be validated against its part. Next gives them one after the other; there is one more as long as count of them were not taken.
+   Groups: the messages of the parts into which a layer is cut, each with its own header, as the payload of
+   one message. Close takes count of them that stand, bytes long together, at to +
+   MUON_WIRE_MESSAGE_HEADER_MOST, makes them the group at to and returns its length. Open takes length bytes
+   and no more and checks the header, and that the headers of count messages lead from one to the next and to
+   the end. What they hold is not looked at: each is to be validated against its part. Next gives them one
+   after the other; there is one more as long as count of them were not taken.
 */
 typedef struct {
   const unsigned char *from;

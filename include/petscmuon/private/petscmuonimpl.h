@@ -1,5 +1,6 @@
 /*
-   What the classes of the library share and a user does not see: scratch memory, the truncated SVD, options that are read behind two prefixes.
+   What the classes of the library share and a user does not see: scratch memory, the truncated SVD, options
+   that are read behind two prefixes.
 */
 #pragma once
 
@@ -10,7 +11,10 @@
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>
 
-/* What moves past PETSc's own MPI calls, for -log_view, which halves the sum of what is sent and what arrives. A message is a buffer that a rank hands to MPI, a reduction a call of all ranks */
+/*
+   What moves past PETSc's own MPI calls, for -log_view, which halves the sum of what is sent and what
+   arrives. A message is a buffer that a rank hands to MPI, a reduction a call of all ranks
+*/
 static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes, PetscLogDouble reductions)
 {
 #if PetscDefined(USE_LOG)
@@ -27,8 +31,9 @@ static inline void MuonLogTraffic(PetscLogDouble messages, PetscLogDouble bytes,
 }
 
 /*
-   What is done between Begin and End in the memory of a device is in the GPU columns of -log_view: the flops that were logged meanwhile and, with -log_view_gpu_time, the time. PETSc has one clock for it: phases do not nest. Work on
-   the host, and a PETSc that was built without devices, has no such columns
+   What is done between Begin and End in the memory of a device is in the GPU columns of -log_view: the flops
+   that were logged meanwhile and, with -log_view_gpu_time, the time. PETSc has one clock for it: phases do
+   not nest. Work on the host, and a PETSc that was built without devices, has no such columns
 */
 static inline PetscErrorCode MuonLogDeviceBegin(MuonMemory memory, PetscLogDouble *flops)
 {
@@ -56,9 +61,10 @@ static inline PetscErrorCode MuonLogDeviceEnd(MuonMemory memory, PetscLogDouble 
 }
 
 /*
-   Scratch memory that the objects working on the layers one after the other share: there is one such arena in an optimizer, not one for each layer.
-   A slot holds one buffer that only grows. Whoever takes a slot may use it until control returns to its caller; the slots of different floors differ,
-   so that a caller's buffer survives the calls that it makes.
+   Scratch memory that the objects working on the layers one after the other share: there is one such arena in
+   an optimizer, not one for each layer. A slot holds one buffer that only grows. Whoever takes a slot may use
+   it until control returns to its caller; the slots of different floors differ, so that a caller's buffer
+   survives the calls that it makes.
 */
 typedef struct _n_MuonWorkspace *MuonWorkspace;
 
@@ -100,12 +106,21 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
 /* The same in a memory: the slots of host and device are two */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
-/* On the host: what is copied from a memory and to it, in pages that stay where they are where that is the memory of a device; such a slot is a third one */
+/*
+   On the host: what is copied from a memory and to it, in pages that stay where they are where that is the
+   memory of a device; such a slot is a third one
+*/
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
-/* Objects that are made once and used by one after the other as slots are: solvers of singular value decompositions */
+/*
+   Objects that are made once and used by one after the other as slots are: solvers of singular value
+   decompositions
+*/
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
-/* How many bytes of scratch several matrices in the memory of a device may take to be computed together; one may take more. At first 1 GiB */
+/*
+   How many bytes of scratch several matrices in the memory of a device may take to be computed together; one
+   may take more. At first 1 GiB
+*/
 #define MUON_WORK_BATCH ((size_t)1 << 30)
 PETSC_EXTERN PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace, size_t bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
@@ -115,8 +130,9 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *like, MuonPrecision, MuonArray *);
 
 /*
-   A matrix as an oracle sees it: the rows of it that this rank has, as an array, and who has the others. A matrix on one rank is all here, with the communicator MPI_COMM_SELF. rows and columns are those of the whole
-   matrix, first is the number of the first row here; ranges[r] is that of rank r, NULL where size is 1
+   A matrix as an oracle sees it: the rows of it that this rank has, as an array, and who has the others. A
+   matrix on one rank is all here, with the communicator MPI_COMM_SELF. rows and columns are those of the
+   whole matrix, first is the number of the first row here; ranges[r] is that of rank r, NULL where size is 1
 */
 typedef struct {
   MuonArray       here;
@@ -135,21 +151,27 @@ typedef struct {
 /* An array of PETSc's scalars that somebody else owns: m x n, column-major */
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
-   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their own memory, that of a device where their type has it. Get and Restore stand in pairs; a matrix that is only read keeps its
-   state. Nothing behind the border asks a Mat for its entries
+   The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their
+   own memory, that of a device where their type has it. Get and Restore stand in pairs; a matrix that is only
+   read keeps its state. Nothing behind the border asks a Mat for its entries
 */
 PETSC_EXTERN PetscErrorCode MuonMatGetMatrix(Mat, PetscBool write, MuonMatrix *);
 PETSC_EXTERN PetscErrorCode MuonMatRestoreMatrix(Mat, PetscBool write, MuonMatrix *);
 /* Copies a matrix between arrays of any order and precision */
 PETSC_EXTERN void MuonArrayCopyMatrix(const MuonArray *from, const MuonArray *to);
-/* Copies an array, whatever its order and precision, to the caller's sequential dense matrix, which must have its shape */
+/*
+   Copies an array, whatever its order and precision, to the caller's sequential dense matrix, which must have
+   its shape
+*/
 PETSC_EXTERN PetscErrorCode MuonMatCopyArray(const MuonArray *, Mat);
 /* A matrix that is all on this rank */
 PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
 /*
-   Rows that are spread over the ranks of a communicator, of rank r those from ranges[r] to ranges[r+1]. SumStart begins the sum of whole arrays, of which every rank gets its own rows, without gaps, when the request is done;
-   Gather makes the whole array at every rank. packed is room of the size of the whole, which is not looked at where memory is in the order of rows already; for a sum it is used until the request is done. bytes grows by what is
-   handed to MPI
+   Rows that are spread over the ranks of a communicator, of rank r those from ranges[r] to ranges[r+1].
+   SumStart begins the sum of whole arrays, of which every rank gets its own rows, without gaps, when the
+   request is done; Gather makes the whole array at every rank. packed is room of the size of the whole, which
+   is not looked at where memory is in the order of rows already; for a sum it is used until the request is
+   done. bytes grows by what is handed to MPI
 */
 PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
 PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
@@ -157,11 +179,14 @@ PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, const PetscInt ranges[], co
 PETSC_EXTERN PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *, PetscBool *);
 
 /*
-   State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor names every one of its arrays and numbers once, in one routine, to a visitor: memory in a view, checkpoints and
-   moves between memories are visitors. An object tells in the same order each time.
+   State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor
+   names every one of its arrays and numbers once, in one routine, to a visitor: memory in a view, checkpoints
+   and moves between memories are visitors. An object tells in the same order each time.
 
-   holder says whose it is: a worker's (different on each), a server's (where the layer is served), everyone's (the same on all ranks). An entrywise state has the shape of the piece and follows its entries when a layer is cut
-   anew; any other is opaque, an array of its own shape or bytes. scratch is memory that a step writes before it reads: counted, not kept
+   holder says whose it is: a worker's (different on each), a server's (where the layer is served), everyone's
+   (the same on all ranks). An entrywise state has the shape of the piece and follows its entries when a layer
+   is cut anew; any other is opaque, an array of its own shape or bytes. scratch is memory that a step writes
+   before it reads: counted, not kept
 */
 typedef enum {
   MUON_STATE_WORKER,
@@ -183,7 +208,11 @@ typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
-  /* Not NULL where state is about to be restored. Who makes an array at the first step only has it made now, where there is a state of this name: of the shape and precision that state of the layer has here where it is entrywise, else of its own */
+  /*
+     Not NULL where state is about to be restored. Who makes an array at the first step only has it made now,
+     where there is a state of this name: of the shape and precision that state of the layer has here where it
+     is entrywise, else of its own
+  */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
@@ -193,7 +222,10 @@ typedef struct _n_MuonStateVisitor {
 PETSC_EXTERN PetscErrorCode MuonStateVisitArray(MuonStateVisitor *, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char name[], size_t bytes, void *data);
 
-/* State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array that Create made and leaves none, which it may be already */
+/*
+   State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array that
+   Create made and leaves none, which it may be already
+*/
 PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
 
@@ -202,14 +234,17 @@ PETSC_EXTERN PetscErrorCode MuonMemoryAllocate(MuonMemory, size_t bytes, void **
 PETSC_EXTERN PetscErrorCode MuonMemoryFree(MuonMemory, void *data);
 PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 /*
-   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees. read: it has the entries; write: the array gets what they became
+   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees. read: it
+   has the entries; write: the array gets what they became
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
 /* The same with a copy in scratch memory that a device copies fast; Away only writes */
 PETSC_EXTERN PetscErrorCode MuonArrayNear(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayAway(const MuonArray *, const MuonArray *host);
-/* An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object */
+/*
+   An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object
+*/
 PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 
 /* What two arrays hold changes places */
@@ -222,17 +257,24 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
 }
 
 /*
-   The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure to need it on all ranks), answers a zero, empty or non-finite matrix itself.
+   The one way to SLEPc's SVD: starts SLEPc when first used (MuonSVDStart() does it earlier, for what is sure
+   to need it on all ranks), answers a zero, empty or non-finite matrix itself.
 
-   MuonSVDCompute() gives the nsv largest singular triples of the matrix A of any precision and order of its entries, which are rounded to PetscScalar where it has fewer digits: sigma[] decreasing, U (m x nsv) and
-   V (n x nsv) column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps sigma_1, where eps is that of A or of PetscScalar, whichever is larger (the canonical rank when nsv = min(m,n)); the
-   arrays past count are not set. Either of U and V may be NULL. The caller's A is not modified.
+   MuonSVDCompute() gives the nsv largest singular triples of the matrix A of any precision and order of its
+   entries, which are rounded to PetscScalar where it has fewer digits: sigma[] decreasing, U (m x nsv) and V
+   (n x nsv) column-major with leading dimensions m and n; count is how many of them exceed max(m,n) eps
+   sigma_1, where eps is that of A or of PetscScalar, whichever is larger (the canonical rank when nsv =
+   min(m,n)); the arrays past count are not set. Either of U and V may be NULL. The caller's A is not
+   modified.
 
-   It is collective on A. A matrix on many ranks is gathered on its first rank, which decomposes it; m is then the number of rows of this rank, whose part of U it gets, and V, sigma, count and status
-   are the same on all.
+   It is collective on A. A matrix on many ranks is gathered on its first rank, which decomposes it; m is then
+   the number of rows of this rank, whose part of U it gets, and V, sigma, count and status are the same on
+   all.
 
-   MuonSVDSetUp() reads the options and refuses what a computation would refuse, on every rank of the parent alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to sigma_1;
-   PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDChoices() says in text, at the end of another, in what ranks must not differ: SLEPc's keys as they are in the database.
+   MuonSVDSetUp() reads the options and refuses what a computation would refuse, on every rank of the parent
+   alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to
+   sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDChoices() says in
+   text, at the end of another, in what ranks must not differ: SLEPc's keys as they are in the database.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
@@ -250,7 +292,8 @@ PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
 /*
-   Setters and getters of one type: where the object has another, the call ends here, or is an error. Get is all that a getter of a field does
+   Setters and getters of one type: where the object has another, the call ends here, or is an error. Get is
+   all that a getter of a field does
 */
 #define MuonIgnoreUnlessType(object, type) \
   do { \
@@ -281,15 +324,23 @@ PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
 
 /* The names in a list of types, for messages */
 PETSC_EXTERN PetscErrorCode MuonListNames_Private(PetscFunctionList, size_t, char[]);
-/* Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape and distribution */
+/*
+   Errors unless the matrix is dense, sequential or parallel, and unless there are two of the same type, shape
+   and distribution
+*/
 PETSC_EXTERN PetscErrorCode MuonCheckMat_Private(PetscObject, Mat);
 PETSC_EXTERN PetscErrorCode MuonCheckMats_Private(PetscObject, Mat, Mat);
 
-/* Columns of which this rank has, in part, the rows that it has of A, to or from the whole ones at the first rank of A, which is the only one to look at that array; of one precision and order. Collective on A */
+/*
+   Columns of which this rank has, in part, the rows that it has of A, to or from the whole ones at the first
+   rank of A, which is the only one to look at that array; of one precision and order. Collective on A
+*/
 PETSC_EXTERN PetscErrorCode MuonMatrixMoveRows(const MuonMatrix *A, const MuonArray *part, const MuonArray *whole, PetscBool gather);
 
 /*
-   A matrix that is cut into a grid of blocks, numbered by rows of the grid. Each side has the sizes of its parts, then where they begin; NULL is as many equal parts, of whatever size. 1 x 1 with NULL is no cut at all.
+   A matrix that is cut into a grid of blocks, numbered by rows of the grid. Each side has the sizes of its
+   parts, then where they begin; NULL is as many equal parts, of whatever size. 1 x 1 with NULL is no cut at
+   all.
 */
 typedef struct {
   PetscInt  nrows, ncolumns;
@@ -303,7 +354,10 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode MuonBlocksSet_Private(MuonBlocks *, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MuonBlocksDestroy_Private(MuonBlocks *);
-/* What is wrong with a grid for an m x n matrix, whose sides are -1 where they are not known, and on which side, rows or columns; no reason where all is right */
+/*
+   What is wrong with a grid for an m x n matrix, whose sides are -1 where they are not known, and on which
+   side, rows or columns; no reason where all is right
+*/
 PETSC_INTERN PetscErrorCode MuonBlocksCheck_Private(PetscInt, const PetscInt[], PetscInt m, PetscInt, const PetscInt[], PetscInt n, const char **side, size_t, char reason[]);
 /* The sizes of a side of whole lines with commas between them, the last of very many left out */
 PETSC_INTERN PetscErrorCode MuonBlocksPrintSide_Private(PetscInt, const PetscInt[], PetscInt whole, size_t, char text[]);
@@ -319,8 +373,10 @@ static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
 }
 
 /*
-   The keys of an object that works on one layer: those behind the prefix that all layers share, then the layer's own, where there are any. Of a type that is the layer's alone nobody has read the shared keys: they are read then, and
-   the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of the object's type alone. sharedread: the object has the shared choices already
+   The keys of an object that works on one layer: those behind the prefix that all layers share, then the
+   layer's own, where there are any. Of a type that is the layer's alone nobody has read the shared keys: they
+   are read then, and the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of
+   the object's type alone. sharedread: the object has the shared choices already
 */
 PETSC_EXTERN PetscErrorCode MuonSetFromLayeredOptions(PetscObject, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type));
 /* Whether the options database of an object has any key behind a prefix */
@@ -331,16 +387,23 @@ PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
 /* FNV-1a, 32 bits */
 PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
-/* That hash of a layer's name: its identity on the wire and in the random number generator, the same for any order of the layers */
+/*
+   That hash of a layer's name: its identity on the wire and in the random number generator, the same for any
+   order of the layers
+*/
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
-/* The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it */
+/*
+   The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it
+*/
 PETSC_EXTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
 
 /*
-   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of before the
-   first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's class behind its prefix
+   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the
+   initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of
+   before the first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's
+   class behind its prefix
 */
 PETSC_EXTERN PetscErrorCode MuonRegisterKeyFamily(const char family[]);
 PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *const **);
@@ -348,7 +411,10 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
 
-/* An object of a class of the library says when it has its header, and when it is about to lose it. Any address may be asked about */
+/*
+   An object of a class of the library says when it has its header, and when it is about to lose it. Any
+   address may be asked about
+*/
 PETSC_INTERN PetscErrorCode MuonObjectBegins_Private(PetscObject);
 PETSC_INTERN PetscErrorCode MuonObjectEnds_Private(PetscObject);
 PETSC_INTERN PetscErrorCode MuonObjectLives_Private(const void *, PetscBool *);

@@ -182,10 +182,13 @@ static const char *MuonAssemblyPrefix_Private(MuonAssembly assembly)
   Level: intermediate
 
   Notes:
-  It is the precision of the rows on their way to whoever assembles the matrix, and of the rows that this rank assembles itself: the step does not depend on who has which rows. The oracle works on entries of the precision
-  of the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
+  It is the precision of the rows on their way to whoever assembles the matrix, and of the rows that this rank
+  assembles itself: the step does not depend on who has which rows. The oracle works on entries of the
+  precision of the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers
+  nothing.
 
-  Moonlight and Motif gather bf16. What is too large for the precision makes the oracle see a matrix that is not finite.
+  Moonlight and Motif gather bf16. What is too large for the precision makes the oracle see a matrix that is
+  not finite.
 
 .seealso: `MuonAssembly`, `MuonAssemblyPrecision`, `MuonAssemblyGetPrecision()`
 @*/
@@ -237,7 +240,8 @@ PetscErrorCode MuonAssemblyGetPrecision(MuonAssembly assembly, MuonAssemblyPreci
   Level: intermediate
 
   Note:
-  It matters to `MUON_ASSEMBLY_OWNER` only. The cost of a matrix is that of its oracle; `MuonExchangeSetAssignment()` says what the choices are.
+  It matters to `MUON_ASSEMBLY_OWNER` only. The cost of a matrix is that of its oracle;
+  `MuonExchangeSetAssignment()` says what the choices are.
 
 .seealso: `MuonAssembly`, `MuonExchangeAssignment`, `MuonAssemblyGetAssignment()`, `MuonAssemblyGetOwner()`
 @*/
@@ -343,8 +347,9 @@ PetscErrorCode MuonAssemblyGetChunk(MuonAssembly assembly, PetscInt *chunk)
   Level: intermediate
 
   Notes:
-  So many chunks are gathered before the oracles of the first one begin, and after that while those of each one run. The rows of steps have as many chunks of time to come back before they are waited for. The result does not
-  depend on it, and the memory for messages grows with it.
+  So many chunks are gathered before the oracles of the first one begin, and after that while those of each
+  one run. The rows of steps have as many chunks of time to come back before they are waited for. The result
+  does not depend on it, and the memory for messages grows with it.
 
   With a warm-up of 1 and one chunk for all matrices nothing overlaps.
 

@@ -8,7 +8,8 @@ const char *const MuonAssemblyKinds[]      = {"none", "allgather", "owner", "gra
 const char *const MuonAssemblyPrecisions[] = {"native", "single", "bf16", "MuonAssemblyPrecision", "MUON_ASSEMBLY_PRECISION_", NULL};
 
 /*@C
-  MuonAssemblyInitializePackage - Initializes the `MuonAssembly` package; called by `MuonAssemblyCreate()` and `PetscMuonInitialize()`
+  MuonAssemblyInitializePackage - Initializes the `MuonAssembly` package; called by `MuonAssemblyCreate()` and
+  `PetscMuonInitialize()`
 
   Not Collective
 

@@ -9,7 +9,8 @@ enum {
 };
 
 /*
-   Packed rows: lines without gaps, in the order of memory, in the precision of the way; then zeros to the next 8 bytes. Of G that is the precision that was chosen, of D that of the item
+   Packed rows: lines without gaps, in the order of memory, in the precision of the way; then zeros to the
+   next 8 bytes. Of G that is the precision that was chosen, of D that of the item
 */
 static size_t MuonAssemblyEntryBytes_Private(MuonAssembly assembly, const MuonAssemblyItem *item, PetscBool back)
 {
@@ -141,7 +142,10 @@ static PetscInt MuonAssemblyEnd_Private(MuonAssembly assembly, PetscInt chunk)
   return PetscMin(assembly->nitems - chunk * assembly->chunk, assembly->chunk) + chunk * assembly->chunk;
 }
 
-/* What a chunk needs of a flight, and where; total[] are the bytes of out, in and all. What this rank keeps for itself has its place in `in`, and no bytes that MPI moves */
+/*
+   What a chunk needs of a flight, and where; total[] are the bytes of out, in and all. What this rank keeps
+   for itself has its place in `in`, and no bytes that MPI moves
+*/
 static void MuonAssemblyLayout_Private(MuonAssembly assembly, PetscInt chunk, PetscBool back, MuonAssemblyFlight *flight, uint64_t total[3], PetscBool *owned, PetscBool *gathered)
 {
   const PetscInt    end = MuonAssemblyEnd_Private(assembly, chunk);
@@ -320,7 +324,10 @@ static PetscErrorCode MuonAssemblyWait_Private(MuonAssembly assembly, MuonAssemb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called between the panels of large products: most implementations of MPI move nothing unless they are called */
+/*
+   Called between the panels of large products: most implementations of MPI move nothing unless they are
+   called
+*/
 static void MuonAssemblyProgress_Private(void *ctx)
 {
   MuonAssembly assembly = (MuonAssembly)ctx;
@@ -468,8 +475,9 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
 }
 
 /*
-   As many chunks as the warm-up says are on their way to their owners while one is at its oracles, and as many are on their way back: who owns nothing of a chunk, or little, goes on to the next ones meanwhile. All ranks start the
-   same messages in the same order, whatever has come and whatever failed.
+   As many chunks as the warm-up says are on their way to their owners while one is at its oracles, and as
+   many are on their way back: who owns nothing of a chunk, or little, goes on to the next ones meanwhile. All
+   ranks start the same messages in the same order, whatever has come and whatever failed.
 */
 PetscErrorCode MuonAssemblyRun(MuonAssembly assembly, const MuonAssemblyClient *client)
 {

@@ -141,7 +141,8 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
    Level: advanced
 
    Note:
-   A compressor with the prefix `ef21_server_` reads `-ef21_server_compressor`, `-ef21_server_compressor_ratio` and so on.
+   A compressor with the prefix `ef21_server_` reads `-ef21_server_compressor`,
+   `-ef21_server_compressor_ratio` and so on.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetOptionsPrefix()`, `MuonCompressorSetFromOptions()`
 @*/
@@ -199,7 +200,8 @@ static PetscErrorCode MuonCompressorTypeOptions_Private(MuonCompressor c, MuonOp
    Level: intermediate
 
    Note:
-   A `Muon` calls it for the compressors of all layers on every rank, whoever encodes. What it would refuse, such as `-compressor_svd_type` with a solver that there is not, is an error of the first message otherwise.
+   A `Muon` calls it for the compressors of all layers on every rank, whoever encodes. What it would refuse,
+   such as `-compressor_svd_type` with a solver that there is not, is an error of the first message otherwise.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetFromOptions()`, `MuonCompressorEncode()`
 @*/
@@ -234,8 +236,10 @@ PetscErrorCode MuonCompressorSetUp(MuonCompressor c)
    Notes:
    The keys stand behind the prefix of the object: `-ef21_compressor_ratio` for the prefix `ef21_`.
 
-   Only what the database holds is changed, so that an object may read behind one prefix and then behind another. Keys that a type alone has, such as `-compressor_line_norm`, are those of the type at that moment: where a later prefix
-   changes the type, set the first prefix once more and read again, then the second, for the new type to have them from both.
+   Only what the database holds is changed, so that an object may read behind one prefix and then behind
+   another. Keys that a type alone has, such as `-compressor_line_norm`, are those of the type at that moment:
+   where a later prefix changes the type, set the first prefix once more and read again, then the second, for
+   the new type to have them from both.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetOptionsPrefix()`, `MuonCompressorSetType()`
 @*/
@@ -293,9 +297,10 @@ PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor c)
 
    Note:
    It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
-   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for `MUONCOMPRESSORROWTOPK`,
-   of the min(m, n) singular triples or directions for `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD` and
-   `MUONCOMPRESSORPOWERSGD` where no rank is set. The default is 0.1.
+   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and
+   `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for
+   `MUONCOMPRESSORROWTOPK`, of the min(m, n) singular triples or directions for `MUONCOMPRESSORRANKK`,
+   `MUONCOMPRESSORTOPSVD` and `MUONCOMPRESSORPOWERSGD` where no rank is set. The default is 0.1.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetRatio()`, `MuonCompressorSetRank()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -451,12 +456,15 @@ PetscErrorCode MuonCompressorGetBits(MuonCompressor c, PetscInt *bits)
    Level: intermediate
 
    Notes:
-   The default is single, as the papers count. `MUONCOMPRESSORSIGN` writes its magnitude so, and `MUONCOMPRESSORQSGD` its scales, rounded up.
+   The default is single, as the papers count. `MUONCOMPRESSORSIGN` writes its magnitude so, and
+   `MUONCOMPRESSORQSGD` its scales, rounded up.
 
-   Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power of two.
+   Values that do not fit make the message fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32
+   before it is rounded to bf16 or to a power of two.
 
-   It has no meaning for `MUONCOMPRESSORIDENTITY`, which is always native, nor for `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`,
-   `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16`, which have values of their own.
+   It has no meaning for `MUONCOMPRESSORIDENTITY`, which is always native, nor for `MUONCOMPRESSORNATURAL`,
+   `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16`, which have values of their
+   own.
 
 .seealso: `MuonCompressor`, `MuonCompressorValues`, `MuonCompressorGetValues()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 @*/
@@ -508,7 +516,8 @@ PetscErrorCode MuonCompressorGetValues(MuonCompressor c, MuonCompressorValues *v
    Level: advanced
 
    Note:
-   It changes one of the three figures of `MuonCompressorGetCost()` and nothing that is sent. The paper charges 26 bits for every layer, which is what its largest needs. It is the price of an entry's number, in
+   It changes one of the three figures of `MuonCompressorGetCost()` and nothing that is sent. The paper
+   charges 26 bits for every layer, which is what its largest needs. It is the price of an entry's number, in
    messages of `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANDK`; other types do without.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetPaperIndexBits()`, `MuonCompressorGetCost()`
@@ -657,9 +666,12 @@ PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char number[
    Notes:
    The name is part of every message, as a hash: a message of another layer is refused.
 
-   All four and the number of the step, and nothing else, choose the random numbers of `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key and
-   the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry is, the first basis of
-   `MUONCOMPRESSORPOWERSGD` the step 2^32 - 1, which no step has. A receiver needs none of them but the name.
+   All four and the number of the step, and nothing else, choose the random numbers of
+   `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key
+   and the counter (entry / 4, hash of the name, step, sender + 2^31 direction). The coin of
+   `MUONCOMPRESSORDROPOUT` and the seed of `MUONCOMPRESSORRANDK` have the place 2^32 - 1 in it, where no entry
+   is, the first basis of `MUONCOMPRESSORPOWERSGD` the step 2^32 - 1, which no step has. A receiver needs none
+   of them but the name.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetStep()`, `MuonCompressorEncode()`, `MUONCOMPRESSORNATURAL`
 @*/

@@ -1,7 +1,8 @@
 #include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
 
 /*@
-   MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks, each of which is compressed by itself
+   MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks, each of which is
+   compressed by itself
 
    Logically Collective
 
@@ -15,16 +16,20 @@
    Level: advanced
 
    Notes:
-   The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number k = i ncolumns + j. 1 and 1 mean no cut, as without this call.
+   The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the
+   number k = i ncolumns + j. 1 and 1 mean no cut, as without this call.
 
-   Ratio and rank are those of each block, and state, where a type has any, is kept for each. The message holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages and the random numbers of a
-   layer by the name that was given to `MuonCompressorSetStream()` with [k] behind it, as in qkv[2].
+   Ratio and rank are those of each block, and state, where a type has any, is kept for each. The message
+   holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages
+   and the random numbers of a layer by the name that was given to `MuonCompressorSetStream()` with [k] behind
+   it, as in qkv[2].
 
    Whether the sizes fit is seen when there is a matrix. State that there is already is dropped.
 
    A compressor of type `MUONCOMPRESSORIDENTITY` sends its matrix whole, with blocks or without.
 
-   `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's compressors.
+   `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's
+   compressors.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetBlocks()`, `MuonLayerSetBlocks()`, `MuonCompressorSetStream()`
 @*/

@@ -33,7 +33,10 @@ static MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock
   return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }
 
-/* Whether a matrix is sent whole or, where it is zero or dropped, not at all: no count between is one of a message */
+/*
+   Whether a matrix is sent whole or, where it is zero or dropped, not at all: no count between is one of a
+   message
+*/
 static PetscBool MuonCompressorIsWhole_Private(const MuonCompressorLayout *layout)
 {
   return layout->form == MUON_WIRE_DENSE || layout->form == MUON_WIRE_SIGNS || layout->form == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;
@@ -54,13 +57,19 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, const MuonC
   header->count     = (uint64_t)count;
   result            = MuonWirePayloadBytes(header, rows, columns, &header->bytes);
   MuonCompressorCheck(c, result == MUON_WIRE_OK && header->bytes <= SIZE_MAX - 2 * MUON_WIRE_MESSAGE_HEADER_MOST, PETSC_ERR_SUP, "", "no message can hold a layer of %" PetscInt64_FMT " lines of %" PetscInt64_FMT, layout->rows, layout->columns);
-  /* A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many entries as their product */
+  /*
+     A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many
+     entries as their product
+  */
   MuonCompressorCheck(c, layout->values != MUON_WIRE_VALUES_NATURAL || rows * columns <= (uint64_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %" PetscInt64_FMT " lines of %" PetscInt64_FMT ", expected at most 2^33 entries with natural values",
                       layout->rows, layout->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether bytes begin with a header that an object like this one writes, of a message that ends where they end; plain is the header of that message in plain codecs */
+/*
+   Whether bytes begin with a header that an object like this one writes, of a message that ends where they
+   end; plain is the header of that message in plain codecs
+*/
 static PetscErrorCode MuonCompressorFits_Private(MuonCompressor c, const MuonCompressorLayout *layout, size_t bytes, const unsigned char buf[], MuonWireMessage *came, MuonWireMessage *plain, PetscBool *fits)
 {
   MuonWireMessage expected;
@@ -78,7 +87,10 @@ static PetscErrorCode MuonCompressorFits_Private(MuonCompressor c, const MuonCom
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds what a message of a layer that is not cut, or of a block, costs, from its header and payload in plain codecs; the headers of a group are in no block */
+/*
+   Adds what a message of a layer that is not cut, or of a block, costs, from its header and payload in plain
+   codecs; the headers of a group are in no block
+*/
 static PetscErrorCode MuonCompressorAddCost_Private(MuonCompressor c, const MuonCompressorLayout *layout, const MuonWireMessage *header, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
 {
   MuonWireMessage counted = *header;
@@ -336,7 +348,8 @@ PetscErrorCode MuonCompressorDecodeArray(MuonCompressor c, PetscBool add, double
 }
 
 /*@
-   MuonCompressorIsAssignment - Tells whether a receiver gets the matrix itself, to be assigned, and not a difference to be added
+   MuonCompressorIsAssignment - Tells whether a receiver gets the matrix itself, to be assigned, and not a
+   difference to be added
 
    Not Collective
 
@@ -408,8 +421,9 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
    Notes:
    The message is C(T - R), but T itself where `MuonCompressorIsAssignment()`.
 
-   It takes effect with the receiver's `MuonCompressorDecodeAdd()` (or `MuonCompressorDecode()` for an assignment), which the sender applies to its own copy too, and with
-   `MuonCompressorCommit()`: encoding changes no state, the same call writes the same bytes again.
+   It takes effect with the receiver's `MuonCompressorDecodeAdd()` (or `MuonCompressorDecode()` for an
+   assignment), which the sender applies to its own copy too, and with `MuonCompressorCommit()`: encoding
+   changes no state, the same call writes the same bytes again.
 
    Entries that are not finite are no error: look at `MuonCompressorGetStatus()`.
 
@@ -463,7 +477,8 @@ static PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, Petsc
    Level: advanced
 
    Note:
-   No byte is trusted, and no number among them is used before it has been checked. After a true answer the message can be decoded.
+   No byte is trusted, and no number among them is used before it has been checked. After a true answer the
+   message can be decoded.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorDecodeAdd()`
 @*/
@@ -536,7 +551,8 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsign
    Level: advanced
 
    Notes:
-   The entries that a sparse message leaves out are not touched, and a low-rank message is added by one product of its factors.
+   The entries that a sparse message leaves out are not touched, and a low-rank message is added by one
+   product of its factors.
 
    A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
 
@@ -566,7 +582,8 @@ PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor c, PetscReal scale, size_t
    Level: intermediate
 
    Note:
-   It is `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. Where the status is not `MUON_STATUS_OK`, `CX` is left as it was.
+   It is `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. Where the status is
+   not `MUON_STATUS_OK`, `CX` is left as it was.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonCompressorGetStatus()`
 @*/
@@ -614,14 +631,20 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Level: advanced
 
    Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of Top-K or of a random entry what `MuonCompressorSetPaperIndexBits()` says; of
-   a message with fewer things than the most only those that are there count. Numbers of rows and columns, and the places and signs of steps (`MuonLMOEncode()`), count the bits that number them, and one.
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
+   Top-K or of a random entry what `MuonCompressorSetPaperIndexBits()` says; of a message with fewer things
+   than the most only those that are there count. Numbers of rows and columns, and the places and signs of
+   steps (`MuonLMOEncode()`), count the bits that number them, and one.
 
-   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one bit a
-   sign for natural values of entries that are kept one by one, the entropy of sign and exponent for those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of quantized entries;
-   and the full width of all other values, magnitudes in particular. A row or a column with one entry has as many possible places as it has entries, and two signs.
+   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
+   logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
+   bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
+   those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of
+   quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
+   one entry has as many possible places as it has entries, and two signs.
 
-   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the group besides.
+   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the
+   group besides.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressorGetMaxBytes()`
 @*/
@@ -677,8 +700,9 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
    Level: advanced
 
    Note:
-   It holds for entries, and for a magnitude that is sent for all, in the normal range of how values are written, and up to the rounding of `PetscScalar`. Of blocks (`MuonCompressorSetBlocks()`) it is the smallest, of a matrix
-   without entries 1.
+   It holds for entries, and for a magnitude that is sent for all, in the normal range of how values are
+   written, and up to the rounding of `PetscScalar`. Of blocks (`MuonCompressorSetBlocks()`) it is the
+   smallest, of a matrix without entries 1.
 
 .seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
 @*/

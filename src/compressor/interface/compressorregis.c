@@ -63,7 +63,8 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor);
    Level: advanced
 
    Note:
-   `MuonCompressorRegister()` may be called any number of times. The new type is selected with `MuonCompressorSetType()` or `-compressor name`.
+   `MuonCompressorRegister()` may be called any number of times. The new type is selected with
+   `MuonCompressorSetType()` or `-compressor name`.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorRegisterAll()`, `MuonCompressorSetType()`
 @*/

@@ -10,8 +10,9 @@ const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", 
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
 /*
-   The legal ways up by their first letters, the default first: of arrays that can be summed, of other messages, and of votes. A row for each MuonExchangePartition, then one for where every worker serves. MuonExchangeSetMode() prints
-   the same table.
+   The legal ways up by their first letters, the default first: of arrays that can be summed, of other
+   messages, and of votes. A row for each MuonExchangePartition, then one for where every worker serves.
+   MuonExchangeSetMode() prints the same table.
 */
 static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};
 
@@ -93,7 +94,8 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   Level: intermediate
 
   Note:
-  The default is layerwise; of votes (`MUONSIGN`) it is range, and replicated where there are no more than two workers.
+  The default is layerwise; of votes (`MUONSIGN`) it is range, and replicated where there are no more than two
+  workers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeGetType()`, `MuonExchangeRegister()`
 @*/
@@ -307,9 +309,11 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 .ve
   Any other combination is an error on all ranks when the optimizer is set up.
 
-  With allreduce every worker gets the sums and keeps room for them, also where one alone uses it: this is how Muon was distributed first, and costs more than reduce for nothing.
+  With allreduce every worker gets the sums and keeps room for them, also where one alone uses it: this is how
+  Muon was distributed first, and costs more than reduce for nothing.
 
-  With gather, sums run in the order of the workers, and the same run gives the same bits whoever serves a layer. The sums of MPI in the other modes agree to rounding.
+  With gather, sums run in the order of the workers, and the same run gives the same bits whoever serves a
+  layer. The sums of MPI in the other modes agree to rounding.
 
 .seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeGetMode()`, `MuonExchangeSetType()`
 @*/
@@ -365,7 +369,8 @@ PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode,
 /*
    MuonExchangeResolveMode - The mode of a step: the one that was set, if it is legal, else the default
 
-   summable says whether the messages are plain arrays that can be added; culprit names, for the error, what makes them something else
+   summable says whether the messages are plain arrays that can be added; culprit names, for the error, what
+   makes them something else
 */
 PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
 {
@@ -417,10 +422,13 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   Level: intermediate
 
   Notes:
-  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J) times the load that it has in the best of all assignments.
+  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J)
+  times the load that it has in the best of all assignments.
 
-  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each shape (`MuonExchangeSetItemShapes()`) are dealt to the workers one after the other, beginning at worker 0, and a bucket whose
-  number of items is no multiple of the number of workers is padded to one. Nothing is sent for a pad here; the view counts how many places pads take.
+  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each
+  shape (`MuonExchangeSetItemShapes()`) are dealt to the workers one after the other, beginning at worker 0,
+  and a bucket whose number of items is no multiple of the number of workers is padded to one. Nothing is sent
+  for a pad here; the view counts how many places pads take.
 
 .seealso: `MuonExchange`, `MuonExchangeAssignment`, `MuonExchangeGetAssignment()`, `MuonExchangeSetItemShapes()`, `MUONEXCHANGELAYERWISE`
 @*/
@@ -499,7 +507,8 @@ PetscErrorCode MuonExchangeGetWorkers(MuonExchange exchange, PetscMPIInt *nworke
   Level: intermediate
 
   Note:
-  A piece is all of a layer, or rows or a range of its entries, that travels and is served as one; the other functions call it an item. All workers pass the same: each finds the owners by itself, without a message.
+  A piece is all of a layer, or rows or a range of its entries, that travels and is served as one; the other
+  functions call it an item. All workers pass the same: each finds the owners by itself, without a message.
 
 .seealso: `MuonExchange`, `MuonExchangeSetUp()`, `MuonExchangeGetOwner()`, `MuonExchangeSetAssignment()`
 @*/

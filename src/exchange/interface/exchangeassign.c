@@ -1,6 +1,9 @@
 #include <petscmuon/private/muonexchangeimpl.h>
 
-/* Larger cost first, then more bytes, then the name: an order that does not depend on the order in which the items were given */
+/*
+   Larger cost first, then more bytes, then the name: an order that does not depend on the order in which the
+   items were given
+*/
 static int MuonAssignmentCompare_Private(const void *a, const void *b, void *ctx)
 {
   const MuonAssignmentItems *items = (const MuonAssignmentItems *)ctx;
@@ -28,7 +31,10 @@ static PetscBool MuonAssignmentSameShape_Private(const MuonAssignmentItems *item
   return items->cost[i] == items->cost[j] && items->bytes[i] == items->bytes[j] ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Where each item is among those of its shape; sorted[] are the items by shapes. buckets and places are how many shapes there are, and items and pads */
+/*
+   Where each item is among those of its shape; sorted[] are the items by shapes. buckets and places are how
+   many shapes there are, and items and pads
+*/
 static PetscErrorCode MuonAssignmentBuckets_Private(const MuonAssignmentItems *items, PetscMPIInt size, PetscInt sorted[], PetscInt place[], PetscInt *buckets, PetscInt *places)
 {
   const PetscInt n = items->n;

@@ -563,8 +563,9 @@ static uint64_t MuonExchangeChecksum_Private(PetscMPIInt sender, PetscInt64 step
 }
 
 /*
-   A rank that sees a record damaged must make all others know before anybody acts on the records: so each exchange of them ends in a vote. Where one rank says no, all look at the records a second
-   time; a lasting fault is then refused by all.
+   A rank that sees a record damaged must make all others know before anybody acts on the records: so each
+   exchange of them ends in a vote. Where one rank says no, all look at the records a second time; a lasting
+   fault is then refused by all.
 */
 PetscErrorCode MuonExchangeAgree(MuonExchange exchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact)
 {

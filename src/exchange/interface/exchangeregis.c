@@ -31,7 +31,8 @@ PetscErrorCode MuonExchangeRegisterAll(void)
 }
 
 /*@C
-  MuonExchangeInitializePackage - Initializes the `MuonExchange` package; called by `MuonExchangeCreate()` and `PetscMuonInitialize()`
+  MuonExchangeInitializePackage - Initializes the `MuonExchange` package; called by `MuonExchangeCreate()` and
+  `PetscMuonInitialize()`
 
   Not Collective
 

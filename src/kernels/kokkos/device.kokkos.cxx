@@ -175,7 +175,10 @@ bool Owns(const void *data)
 #endif
 }
 
-/* The memories are told apart by their pointers. Bytes that the host reads are there at the end; bytes that it gave may be used again then */
+/*
+   The memories are told apart by their pointers. Bytes that the host reads are there at the end; bytes that
+   it gave may be used again then
+*/
 void Copy(size_t bytes, const void *from, void *to)
 {
   using Host     = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

@@ -1,6 +1,7 @@
 /*
-   What makes and reads messages: twins of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and factors.c, with the host's bits for the same input but where lines.c takes scaled sums and powers, and in products and
-   factors, which are the vendor's.
+   What makes and reads messages: twins of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and
+   factors.c, with the host's bits for the same input but where lines.c takes scaled sums and powers, and in
+   products and factors, which are the vendor's.
 */
 #include "muonkokkos.hpp"
 #include "muonvendor.h"
@@ -63,7 +64,10 @@ public:
   const Difference<REAL> of;
 };
 
-/* Where the values of each word begin among those of all, from a bitmap in scratch or message, and how many there are */
+/*
+   Where the values of each word begin among those of all, from a bitmap in scratch or message, and how many
+   there are
+*/
 struct Offsets {
   const unsigned char        *bits;
   size_t                      entries;
@@ -112,7 +116,10 @@ template <class K> KOKKOS_INLINE_FUNCTION constexpr int KeyBits()
   return 8 * (int)sizeof(K) - 1;
 }
 
-/* How far a radix selection is: with what bits keys begin, how many of those that begin so are wanted, 0 where all of them are, how many bits are not known; whether a key is that of a number */
+/*
+   How far a radix selection is: with what bits keys begin, how many of those that begin so are wanted, 0
+   where all of them are, how many bits are not known; whether a key is that of a number
+*/
 struct Search {
   uint64_t                   prefix, wanted;
   int                        above, infinite;
@@ -126,7 +133,9 @@ struct Search {
   }
 };
 
-/* How often each digit occurs among the keys that begin with the prefix; a team has a stretch of the entries */
+/*
+   How often each digit occurs among the keys that begin with the prefix; a team has a stretch of the entries
+*/
 template <class K, class REAL> struct Histogram {
   Difference<REAL>    of;
   size_t              entries;
@@ -156,7 +165,10 @@ template <class K, class REAL> struct Histogram {
   }
 };
 
-/* The digit with which the last wanted keys go on, by one team: that alone at which the counts from the highest digit on come to what is wanted */
+/*
+   The digit with which the last wanted keys go on, by one team: that alone at which the counts from the
+   highest digit on come to what is wanted
+*/
 template <class K> struct Narrow {
   Search                     *search;
   const unsigned long long   *count;

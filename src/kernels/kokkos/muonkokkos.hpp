@@ -1,5 +1,6 @@
 /*
-   What the files of this room share: where pointers point to, scratch memory, loops over entries, sums in the host's order.
+   What the files of this room share: where pointers point to, scratch memory, loops over entries, sums in the
+   host's order.
 */
 #pragma once
 
@@ -59,10 +60,16 @@ private:
   void *data_;
 };
 
-/* One of two buffers that stay between kernels, as these use it; it only grows, and what is in it is lost then */
+/*
+   One of two buffers that stay between kernels, as these use it; it only grows, and what is in it is lost
+   then
+*/
 void *Kept(int which, size_t bytes);
 
-/* What a kernel reads, writes or both: there already, or a copy of what is on the host for as long as this lives */
+/*
+   What a kernel reads, writes or both: there already, or a copy of what is on the host for as long as this
+   lives
+*/
 enum Use {
   Reads  = 1,
   Writes = 2
@@ -140,7 +147,8 @@ template <class F> bool Any(const char *kernel, size_t count, const F &f)
 }
 
 /*
-   Sums as the host forms them: entries of a line in blocks of 1024, each in eight partial sums which are then added up in pairs, and one block after the other. term(j, i) is that of entry i of line j
+   Sums as the host forms them: entries of a line in blocks of 1024, each in eight partial sums which are then
+   added up in pairs, and one block after the other. term(j, i) is that of entry i of line j
 */
 constexpr size_t Block = 1024, Lanes = 8;
 

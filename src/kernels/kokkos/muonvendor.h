@@ -1,7 +1,10 @@
 /*
-   Products and factors that are the vendor's: cuBLAS and cuSOLVER on a GPU, the BLAS and LAPACK where the device is the host. Matrices are by columns, in the memory of the device; pointers are as its kernels use them.
+   Products and factors that are the vendor's: cuBLAS and cuSOLVER on a GPU, the BLAS and LAPACK where the
+   device is the host. Matrices are by columns, in the memory of the device; pointers are as its kernels use
+   them.
 
-   vendorhost.c and vendorcuda.cu have the same functions. The second needs CUDA and nothing else of this room.
+   vendorhost.c and vendorcuda.cu have the same functions. The second needs CUDA and nothing else of this
+   room.
 */
 #pragma once
 
@@ -9,7 +12,10 @@
 
 MUON_C_BEGIN
 
-/* In what numbers a product is computed: operands are rounded to 8 bits (bf16) or 11 (tf32) where they are single; sums are single, or double */
+/*
+   In what numbers a product is computed: operands are rounded to 8 bits (bf16) or 11 (tf32) where they are
+   single; sums are single, or double
+*/
 typedef enum {
   MUON_VENDOR_SINGLE,
   MUON_VENDOR_DOUBLE,
@@ -25,11 +31,17 @@ void  MuonVendorUnpin(void *data);
 /* 0 where there is no arithmetic of that kind on this device */
 int MuonVendorHas(MuonVendorArithmetic);
 
-/* C = a op(A) op(B) + b C for so many matrices, each the stride of entries behind the one before; bf16 operands are 16 bits wide and C is single */
+/*
+   C = a op(A) op(B) + b C for so many matrices, each the stride of entries behind the one before; bf16
+   operands are 16 bits wide and C is single
+*/
 void MuonVendorProducts(MuonVendorArithmetic, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, size_t stridea, const void *B, size_t ldb, size_t strideb, double b, void *C, size_t ldc, size_t stridec,
                         size_t count);
 
-/* The kernels Multiply, Orthonormalize and Rotation; *entries is that of the caller's work, which a device may leave alone */
+/*
+   The kernels Multiply, Orthonormalize and Rotation; *entries is that of the caller's work, which a device
+   may leave alone
+*/
 void MuonVendorMultiply(MuonPrecision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy);
 int  MuonVendorOrthonormalize(MuonPrecision, size_t m, size_t l, void *P, size_t *entries, void *work);
 int  MuonVendorRotation(MuonPrecision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work);

@@ -1,6 +1,7 @@
 /*
-   Linear combinations, norms, what is finite; norms of slices. Twins of passes.c and muonlmokernels.c: entries, and the sums that those files form in blocks, have the host's bits. Norm, IsOrdinary, Dot and the scaled lengths of
-   lines sum in another order than the host.
+   Linear combinations, norms, what is finite; norms of slices. Twins of passes.c and muonlmokernels.c:
+   entries, and the sums that those files form in blocks, have the host's bits. Norm, IsOrdinary, Dot and the
+   scaled lengths of lines sum in another order than the host.
 */
 #include "muonkokkos.hpp"
 
@@ -298,7 +299,10 @@ int AdamW(size_t m, size_t n, const void *G, size_t ldg, double beta1, double be
     });
 }
 
-/* Norms of slices: slice k is line k or, across, entry k of every line; its entry q is entry q of the line, or of line q */
+/*
+   Norms of slices: slice k is line k or, across, entry k of every line; its entry q is entry q of the line,
+   or of line q
+*/
 template <class REAL> void SliceSums(size_t m, size_t n, const void *X, size_t ldx, int across, int power, double *sum)
 {
   const size_t            slices = across ? m : n, length = across ? n : m;

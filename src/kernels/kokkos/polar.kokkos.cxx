@@ -1,8 +1,10 @@
 /*
-   Arithmetic of the polar factors in the memory of the device, in four kinds of numbers, for muonpolarreal.h: products by the vendor's library, the passes between them here. Matrices are binary32 for bf16 and tf32 too, whose
-   operands are rounded as they are multiplied: the same numbers as on the host.
+   Arithmetic of the polar factors in the memory of the device, in four kinds of numbers, for muonpolarreal.h:
+   products by the vendor's library, the passes between them here. Matrices are binary32 for bf16 and tf32
+   too, whose operands are rounded as they are multiplied: the same numbers as on the host.
 
-   Products with a symmetric result are made as blocks of its lower triangle: of 2 x 2 blocks three, and two of these in the same way, which is 5/8 of the work. No call waits for the device.
+   Products with a symmetric result are made as blocks of its lower triangle: of 2 x 2 blocks three, and two
+   of these in the same way, which is 5/8 of the work. No call waits for the device.
 */
 #include "muonkokkos.hpp"
 #include "muonvendor.h"
@@ -96,7 +98,10 @@ template <class K> void Products(int transa, int transb, size_t m, size_t n, siz
   MuonVendorProducts(K::arithmetic, transa, transb, m, n, k, a, A, lda, many.a, B, ldb, many.b, b, C, ldc, many.c, many.count);
 }
 
-/* The lower triangle of C = a A B + b C, from the diagonal on of its rows first ... first + s - 1: A is s x k or, transposed, k x s; what is above the diagonal in blocks may be overwritten */
+/*
+   The lower triangle of C = a A B + b C, from the diagonal on of its rows first ... first + s - 1: A is s x k
+   or, transposed, k x s; what is above the diagonal in blocks may be overwritten
+*/
 template <class K>
 void Lower(int halvings, int transa, int transb, size_t first, size_t s, size_t k, double a, const typename K::Operand *A, size_t lda, const typename K::Operand *B, size_t ldb, double b, typename K::Stored *C, size_t ldc, const Many &many)
 {
@@ -273,7 +278,10 @@ template <class K> void Shift(size_t s, double shift, void *A)
   Shifts<K>(s, 1, shift, A);
 }
 
-/* The passes of MuonPolarPanelPolynomial() for matrices on one rank, whose Gram matrices are in A; returns Y or Z, in which the result is */
+/*
+   The passes of MuonPolarPanelPolynomial() for matrices on one rank, whose Gram matrices are in A; returns Y
+   or Z, in which the result is
+*/
 template <class K> void *Polynomial(int left, size_t s, size_t l, size_t count, const double c[3], void *Y, void *Z, void *A, void *B)
 {
   const size_t ld    = left ? s : l;
@@ -295,7 +303,10 @@ template <class K> void *Polynomial(int left, size_t s, size_t l, size_t count, 
   return Z;
 }
 
-/* Those of MUONPOLARGRAM, R, W and T being scratch: B becomes B W, which is W where it is fresh, and R becomes W R W for another step of the segment. The matrices change names */
+/*
+   Those of MUONPOLARGRAM, R, W and T being scratch: B becomes B W, which is W where it is fresh, and R
+   becomes W R W for another step of the segment. The matrices change names
+*/
 template <class K> void Segment(size_t s, size_t count, const double c[3], bool fresh, bool last, void **R, void **B, void **W, void **T)
 {
   Mirrors<K>(s, count, *R);

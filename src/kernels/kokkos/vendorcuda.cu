@@ -1,8 +1,9 @@
 /*
    cuBLAS and cuSOLVER behind muonvendor.h. It needs CUDA and nothing of Kokkos.
 
-   There is one handle of each library in a process, with a workspace of its own and of constant size, so that the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's info do.
-   Who sets another stream has waited for the one before: workspace and scratch memory are the same.
+   There is one handle of each library in a process, with a workspace of its own and of constant size, so that
+   the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's
+   info do. Who sets another stream has waited for the one before: workspace and scratch memory are the same.
    What the libraries refuse is not for a caller to mend: it ends the program with the name of the call.
 */
 #include "muonvendor.h"

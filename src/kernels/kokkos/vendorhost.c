@@ -1,6 +1,7 @@
 #if !defined(REAL)
 /*
-   The vendor of a device that is the host. This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
+   The vendor of a device that is the host. This file includes itself once for each precision: REAL is the
+   type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include "muonvendor.h"
   #include "../muonblas.h"

@@ -21,8 +21,8 @@
   Level: intermediate
 
   Notes:
-  The default is `MUONLAYERLMO`. The other rules are for parameters that have no natural norm ball; they keep their own moments at the layer's owner, and the workers then send
-  gradients without momentum.
+  The default is `MUONLAYERLMO`. The other rules are for parameters that have no natural norm ball; they keep
+  their own moments at the layer's owner, and the workers then send gradients without momentum.
 
   The rule cannot be changed after `MuonSetUp()`, until `MuonReset()`.
 
@@ -88,7 +88,8 @@ PetscErrorCode MuonLayerGetRule(MuonLayer layer, MuonLayerRule *rule)
   Level: advanced
 
   Note:
-  A key is looked up behind this prefix, then behind `muon_layer_NAME_` appended to it: `-lmo_type max` speaks to all layers, `-muon_layer_embed_lmo_type max` to one.
+  A key is looked up behind this prefix, then behind `muon_layer_NAME_` appended to it: `-lmo_type max` speaks
+  to all layers, `-muon_layer_embed_lmo_type max` to one.
 
 .seealso: `MuonLayer`, `MuonLayerGetOptionsPrefix()`, `MuonSetOptionsPrefix()`
 @*/
@@ -211,8 +212,8 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
   Level: developer
 
   Notes:
-  NAME is the layer's name. Keys of the oracle (`-lmo_type`, ...) are looked up for all layers first, then as `-muon_layer_NAME_lmo_type`, ... for this one.
-  `MuonSetFromOptions()` calls this routine for each layer.
+  NAME is the layer's name. Keys of the oracle (`-lmo_type`, ...) are looked up for all layers first, then as
+  `-muon_layer_NAME_lmo_type`, ... for this one. `MuonSetFromOptions()` calls this routine for each layer.
 
 .seealso: `MuonLayer`, `MuonSetFromOptions()`, `MuonLMOSetFromOptions()`
 @*/

@@ -14,7 +14,8 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
 }
 
 /*@
-  MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and compressor act by themselves
+  MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and
+  compressor act by themselves
 
   Logically Collective
 
@@ -32,14 +33,20 @@ static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt s
   Level: intermediate
 
   Notes:
-  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks must be the same on all ranks of the layer's
-  optimizer, which `MuonSetUp()` checks; they cannot be changed after `MuonSetUp()`, until `MuonReset()`.
+  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the
+  number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks must be the same on all ranks of
+  the layer's optimizer, which `MuonSetUp()` checks; they cannot be changed after `MuonSetUp()`, until
+  `MuonReset()`.
 
-  It is for a matrix that holds several: queries, keys and values that are multiplied as one, or the heads among them; experts one upon the other; a tensor of more dimensions as the matrices that are left when some are fixed.
-  The layer takes the steps that it would take as one layer for each of its blocks, and the messages are the same but for a header\: the norm of the layer is the largest of the norms of its blocks, the dual norm the sum of theirs, the
-  radius of each has the shape factor of its own shape, and ratio or rank of a compressor are parts of each. `MUONCOMPRESSORIDENTITY` sends the layer whole.
+  It is for a matrix that holds several: queries, keys and values that are multiplied as one, or the heads
+  among them; experts one upon the other; a tensor of more dimensions as the matrices that are left when some
+  are fixed. The layer takes the steps that it would take as one layer for each of its blocks, and the
+  messages are the same but for a header\: the norm of the layer is the largest of the norms of its blocks,
+  the dual norm the sum of theirs, the radius of each has the shape factor of its own shape, and ratio or rank
+  of a compressor are parts of each. `MUONCOMPRESSORIDENTITY` sends the layer whole.
 
-  Rules other than `MUONLAYERLMO` have no norm and move all entries alike; blocks then matter to compressors alone. A vector has one column.
+  Rules other than `MUONLAYERLMO` have no norm and move all entries alike; blocks then matter to compressors
+  alone. A vector has one column.
 
 .seealso: `MuonLayer`, `MuonLayerGetBlocks()`, `MuonLayerGetRadiusFactor()`, `MuonLayerComputeNorm()`, `MuonCompressorSetBlocks()`, `MuonAddLayer()`
 @*/
@@ -64,7 +71,8 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 }
 
 /*@
-  MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar factor and compressor are to see of it
+  MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar
+  factor and compressor are to see of it
 
   Logically Collective
 
@@ -77,14 +85,17 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   Level: intermediate
 
   Notes:
-  It is `MuonLayerSetBlocks()` with the sizes worked out, and is an error where the matrices are no blocks of the layer's matrix, which stays as it was added. The memory of the layer consists of lines of contiguous entries, the rows
-  where it is row-major, else the columns.
+  It is `MuonLayerSetBlocks()` with the sizes worked out, and is an error where the matrices are no blocks of
+  the layer's matrix, which stays as it was added. The memory of the layer consists of lines of contiguous
+  entries, the rows where it is row-major, else the columns.
 
-  With flatten the layer must be that one matrix: its lines have the size of the last dimension, or there are as many lines as the first dimension has places. A kernel of torch's (out, in, height, width) is a row-major array of out
-  rows.
+  With flatten the layer must be that one matrix: its lines have the size of the last dimension, or there are
+  as many lines as the first dimension has places. A kernel of torch's (out, in, height, width) is a row-major
+  array of out rows.
 
-  With batch the lines must have the size of the last dimension. The kernel above is height x width matrices then, in a row-major array of out in height rows; experts in an array (experts, out, in) are one matrix each in a
-  row-major array of experts out rows.
+  With batch the lines must have the size of the last dimension. The kernel above is height x width matrices
+  then, in a row-major array of out in height rows; experts in an array (experts, out, in) are one matrix each
+  in a row-major array of experts out rows.
 
   The radius of a matrix has the shape factor of its own rows and columns.
 
@@ -259,7 +270,8 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 }
 
 /*@
-  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its blocks
+  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its
+  blocks
 
   Not Collective
 
@@ -273,7 +285,8 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
   Level: advanced
 
   Note:
-  Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the norm of its oracle.
+  Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the
+  norm of its oracle.
 
 .seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
 @*/
@@ -285,7 +298,8 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 }
 
 /*@
-  MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual norms of its blocks
+  MuonLayerComputeDualNorm - Computes the dual norm of a matrix in the norm of a layer, the sum of the dual
+  norms of its blocks
 
   Not Collective
 

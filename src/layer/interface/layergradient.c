@@ -2,7 +2,8 @@
 #include <string.h>
 
 /*
-   The gradient of a step: the caller's own, in whatever storage, or a buffer of the layer's that the caller fills and the step may overwrite.
+   The gradient of a step: the caller's own, in whatever storage, or a buffer of the layer's that the caller
+   fills and the step may overwrite.
 */
 
 /* Forgets what the caller gave */
@@ -41,7 +42,10 @@ static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix in the memory of a device has a gradient of its own type, whose memory is PETSc's; a step reads it as it reads the caller's own */
+/*
+   A matrix in the memory of a device has a gradient of its own type, whose memory is PETSc's; a step reads it
+   as it reads the caller's own
+*/
 static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
 {
   MuonMatrix matrix;
@@ -88,7 +92,10 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
   return layer->ranks > 1 && layer->wholegradient == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the same, so that a program does what it does on more */
+/*
+   Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the
+   same, so that a program does what it does on more
+*/
 static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
 {
   const char *const type = layer->W != NULL ? ((PetscObject)layer->W)->type_name : layer->w != NULL ? ((PetscObject)layer->w)->type_name : "";
@@ -98,7 +105,8 @@ static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
 }
 
 /*@
-  MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are spread over the ranks of a worker
+  MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are
+  spread over the ranks of a worker
 
   Logically Collective
 
@@ -109,9 +117,12 @@ static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
   Level: intermediate
 
   Notes:
-  Whole gradients are averaged over the ranks of the worker, by a sum of which each rank gets its own rows (`MPI_Ireduce_scatter()`). `MuonLayerGetGradient()` and its kin then give a sequential matrix, vector or an array without gaps.
+  Whole gradients are averaged over the ranks of the worker, by a sum of which each rank gets its own rows
+  (`MPI_Ireduce_scatter()`). `MuonLayerGetGradient()` and its kin then give a sequential matrix, vector or an
+  array without gaps.
 
-  `MuonLayerSetGradient()` with a sequential matrix says the same. The choice is fixed at `MuonSetUp()`. It changes nothing where the matrix is all on one rank.
+  `MuonLayerSetGradient()` with a sequential matrix says the same. The choice is fixed at `MuonSetUp()`. It
+  changes nothing where the matrix is all on one rank.
 
 .seealso: `MuonLayer`, `MuonLayerGetWholeGradient()`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGradientReady()`
 @*/
@@ -134,7 +145,8 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 }
 
 /*@
-  MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread over the ranks of a worker
+  MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread
+  over the ranks of a worker
 
   Not Collective
 
@@ -180,12 +192,15 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
   Level: beginner
 
   Notes:
-  The buffer is the step's: after `MuonStep()`, with any type of optimizer, its entries are undefined (NaN in debug builds), so that a gradient has to be written whole for each step. The matrix stays the same object until
-  `MuonReset()`, but its memory changes: a pointer of `MatDenseGetArray()` is good for one step.
+  The buffer is the step's: after `MuonStep()`, with any type of optimizer, its entries are undefined (NaN in
+  debug builds), so that a gradient has to be written whole for each step. The matrix stays the same object
+  until `MuonReset()`, but its memory changes: a pointer of `MatDenseGetArray()` is good for one step.
 
-  It holds zeros before the first step. Of weights in the memory of a device it is a matrix of their type, and in that memory.
+  It holds zeros before the first step. Of weights in the memory of a device it is a matrix of their type, and
+  in that memory.
 
-  Of weights whose rows are spread over the ranks of a worker it has the same rows, or all of them after `MuonLayerSetWholeGradient()`.
+  Of weights whose rows are spread over the ranks of a worker it has the same rows, or all of them after
+  `MuonLayerSetWholeGradient()`.
 
 .seealso: `MuonLayer`, `MuonLayerSetGradient()`, `MuonLayerSetWholeGradient()`, `MuonLayerGetGradientVec()`, `MuonLayerGetGradientArray()`, `MuonLayerGetStorage()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/
@@ -212,7 +227,8 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 }
 
 /*@
-  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
+  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that
+  was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
   Collective on the vector of weights
 
@@ -225,7 +241,8 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   Level: beginner
 
   Note:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a slice it is the caller's own whole vector, which a step only reads.
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a slice
+  it is the caller's own whole vector, which a step only reads.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerGetWeightsVec()`
 @*/
@@ -250,7 +267,8 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 }
 
 /*@
-  MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer that was added with `MuonAddLayerArray()`
+  MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer
+  that was added with `MuonAddLayerArray()`
 
   Not Collective
 
@@ -263,9 +281,11 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
   Level: intermediate
 
   Notes:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step, and the pointer is good for one.
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step, and the
+  pointer is good for one.
 
-  An array that came with its own `g`, or got it from `MuonLayerSetGradientArray()`, has no buffer to be filled\: the step reads `g`.
+  An array that came with its own `g`, or got it from `MuonLayerSetGradientArray()`, has no buffer to be
+  filled\: the step reads `g`.
 
 .seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradient()`, `MuonLayerSetGradientArray()`, `MuonLayerGetWeightsArray()`
 @*/
@@ -302,7 +322,8 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
 }
 
 /*@
-  MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in this step
+  MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in
+  this step
 
   Not Collective
 
@@ -313,8 +334,9 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
   Level: intermediate
 
   Notes:
-  The layer keeps a reference and reads the matrix at each step; it is not modified. No gradient counts as a gradient of zeros, in the coming step
-  and until the gradient is asked for or set again; the layer still takes part, on every rank, so that no call waits for another.
+  The layer keeps a reference and reads the matrix at each step; it is not modified. No gradient counts as a
+  gradient of zeros, in the coming step and until the gradient is asked for or set again; the layer still
+  takes part, on every rank, so that no call waits for another.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerSetGradientArray()`, `MuonSetObjectiveAndGradient()`
 @*/
@@ -350,7 +372,8 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 }
 
 /*@
-  MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no gradient in this step
+  MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no
+  gradient in this step
 
   Not Collective
 
@@ -394,7 +417,8 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 }
 
 /*@
-  MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no gradient in this step
+  MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no
+  gradient in this step
 
   Not Collective
 
@@ -405,7 +429,8 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
   Level: intermediate
 
   Note:
-  What `MuonLayerSetGradient()` says holds here too. Where a program gets its gradients in new memory at each step this says where.
+  What `MuonLayerSetGradient()` says holds here too. Where a program gets its gradients in new memory at each
+  step this says where.
 
 .seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradientArray()`, `MuonLayerSetGradient()`
 @*/
@@ -421,7 +446,8 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 }
 
 /*@
-  MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still computed
+  MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still
+  computed
 
   Collective on the optimizer
 
@@ -431,9 +457,11 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   Level: intermediate
 
   Notes:
-  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`, `-muon_exchange_type rows`),
-  else gradients whose momentum is at the server, in the modes reduce and allreduce of the exchange, but with `-muon_nan zero`.
-  Elsewhere nothing happens before the step. All ranks must call it for the same layers in the same order, and must not touch the gradient afterwards.
+  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward
+  pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`,
+  `-muon_exchange_type rows`), else gradients whose momentum is at the server, in the modes reduce and
+  allreduce of the exchange, but with `-muon_nan zero`. Elsewhere nothing happens before the step. All ranks
+  must call it for the same layers in the same order, and must not touch the gradient afterwards.
 
   The results do not depend on it. Layers for which it is not called are summed when the step begins.
 

@@ -70,7 +70,8 @@ PetscErrorCode MuonLayerFinalizePackage(void)
 }
 
 /*@C
-  MuonLayerInitializePackage - Registers the class of layers and its rules; called when the first layer is made
+  MuonLayerInitializePackage - Registers the class of layers and its rules; called when the first layer is
+  made
 
   Not Collective
 

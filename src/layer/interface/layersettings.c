@@ -70,7 +70,8 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
   Level: intermediate
 
   Note:
-  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; schedule, scale and shape factor multiply it as they do the other.
+  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; schedule, scale
+  and shape factor multiply it as they do the other.
 
 .seealso: `MuonLayer`, `MuonLayerGetLearningRate()`, `MuonSetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetScale()`
 @*/
@@ -169,7 +170,8 @@ PetscErrorCode MuonLayerGetShapeFactor(MuonLayer layer, MuonShapeFactor *factor)
   Level: intermediate
 
   Note:
-  It takes effect at the next step. Where it was 0 at `MuonSetUp()` nothing keeps a momentum, and a call with another value is an error until `MuonReset()`.
+  It takes effect at the next step. Where it was 0 at `MuonSetUp()` nothing keeps a momentum, and a call with
+  another value is an error until `MuonReset()`.
 
 .seealso: `MuonLayer`, `MuonLayerGetMomentum()`, `MuonSetMomentum()`
 @*/
@@ -273,7 +275,8 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
   Notes:
   It is measured where `MuonSetMeasureUpdateRMS()` says so. Weight decay is no part of it.
 
-  An exact polar factor of m x n has $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2; AdamW has 0.2 to 0.4 in practice, which is what that factor was made for.
+  An exact polar factor of m x n has $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2; AdamW
+  has 0.2 to 0.4 in practice, which is what that factor was made for.
 
   References:
 . * - J. Liu et al., Muon is scalable for LLM training, 2025
@@ -301,7 +304,8 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
   Level: intermediate
 
   Note:
-  Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of them.
+  Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of
+  them.
 
 .seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetShapeFactor()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
 @*/

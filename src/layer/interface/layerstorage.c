@@ -33,7 +33,10 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* shape is that of the rows that are here, from number first on of all rows of the matrix, which the ranks of comm hold together */
+/*
+   shape is that of the rows that are here, from number first on of all rows of the matrix, which the ranks of
+   comm hold together
+*/
 static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, MPI_Comm comm, PetscInt rows, PetscInt first, const MuonArray *shape, MuonLayer *newlayer)
 {
   MuonLayer layer;
@@ -77,7 +80,9 @@ PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether there are kernels for where the weights are, which are what the caller says, a matrix or an array */
+/*
+   Whether there are kernels for where the weights are, which are what the caller says, a matrix or an array
+*/
 static PetscErrorCode MuonLayerStartMemory_Private(const char name[], const char what[], MuonMemory memory, const void *data)
 {
   const MuonDevice *device = MuonDeviceGet();
@@ -288,7 +293,9 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
   Notes:
   `MuonAddLayerArray()` makes the layers of an optimizer.
 
-  The precision is that of the array, whatever `PetscScalar` is. Which way a matrix lies in memory changes no step beyond the rounding of sums, but it is the order of entries in messages, for ties and for random numbers.
+  The precision is that of the array, whatever `PetscScalar` is. Which way a matrix lies in memory changes no
+  step beyond the rounding of sums, but it is the order of entries in messages, for ties and for random
+  numbers.
 
 .seealso: `MuonLayer`, `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLayerGetWeightsArray()`, `MuonLayerGetGradientArray()`, `MuonLayerCreate()`, `MuonLayerDestroy()`
 @*/
@@ -392,7 +399,8 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 }
 
 /*@
-  MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
+  MuonLayerGetWeightsVec - Gets the vector of weights of a layer that was added with `MuonAddVecLayer()` or
+  `MuonAddVecLayers()`
 
   Not Collective
 
@@ -565,7 +573,8 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 }
 
 /*@
-  MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a worker
+  MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a
+  worker
 
   Collective on the matrix of weights
 
@@ -578,7 +587,8 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
   Level: intermediate
 
   Notes:
-  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step that is taken, or of the next one. A matrix that is all on one rank is copied.
+  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step
+  that is taken, or of the next one. A matrix that is all on one rank is copied.
 
   A forward pass may gather one layer after the other into the same memory.
 
@@ -637,7 +647,8 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   Level: intermediate
 
   Note:
-  Under `MUONEF21` with a compressor from server to workers the workers compute gradients at W, which follows the server's X; both become the same as the radius goes to zero.
+  Under `MUONEF21` with a compressor from server to workers the workers compute gradients at W, which follows
+  the server's X; both become the same as the radius goes to zero.
 
 .seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetOwner()`, `MUONEF21`
 @*/

@@ -2,7 +2,8 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   Weights that others can change: checksums of them, all or a slice at a time, and whether they are still what the library wrote.
+   Weights that others can change: checksums of them, all or a slice at a time, and whether they are still
+   what the library wrote.
 */
 
 PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned int *hash)
@@ -36,7 +37,10 @@ PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grows whenever somebody wrote to the weights through their object, or through the matrix of the rows that are here. Memory that is not PETSc's has none */
+/*
+   Grows whenever somebody wrote to the weights through their object, or through the matrix of the rows that
+   are here. Memory that is not PETSc's has none
+*/
 static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectState *writes)
 {
   PetscObjectState local = 0;

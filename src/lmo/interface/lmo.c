@@ -17,7 +17,8 @@ const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "Muo
   Level: intermediate
 
   Note:
-  `MuonLMOApply()` and its kin are collective on the matrix that they get, not on `comm`: with a sequential matrix they communicate nothing, and any rank of `comm` may call them alone.
+  `MuonLMOApply()` and its kin are collective on the matrix that they get, not on `comm`: with a sequential
+  matrix they communicate nothing, and any rank of `comm` may call them alone.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonLMODestroy()`
 @*/
@@ -226,9 +227,12 @@ PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
   Level: advanced
 
   Notes:
-  It raises the errors of wrong usage that a step would raise, on every rank of the object and not only where a matrix is: a solver that SLEPc does not know, a precision that the method of the polar factor does not have.
+  It raises the errors of wrong usage that a step would raise, on every rank of the object and not only where
+  a matrix is: a solver that SLEPc does not know, a precision that the method of the polar factor does not
+  have.
 
-  `MuonSetUp()` calls it for every layer. Setters may be called afterwards; what they set holds from the next step on.
+  `MuonSetUp()` calls it for every layer. Setters may be called afterwards; what they set holds from the next
+  step on.
 
 .seealso: `MuonLMO`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonPolarSetUp()`
 @*/
@@ -424,14 +428,17 @@ PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO lmo, const MuonMatrix *G, Pe
   Level: intermediate
 
   Notes:
-  For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest step of length $t$. The result for a zero matrix is zero.
-  An approximate `MuonPolar` makes the oracle of the spectral norm approximate.
+  For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest
+  step of length $t$. The result for a zero matrix is zero. An approximate `MuonPolar` makes the oracle of the
+  spectral norm approximate.
 
-  Of several largest entries, columns or rows the first in the order of the memory is taken, which for a `Mat` is by columns, whatever rank has it;
-  rows and columns of zeros stay zero in the norms that are made of them. The result for a parallel matrix is that for
-  the same matrix on one rank, up to the rounding of sums over ranks.
+  Of several largest entries, columns or rows the first in the order of the memory is taken, which for a `Mat`
+  is by columns, whatever rank has it; rows and columns of zeros stay zero in the norms that are made of them.
+  The result for a parallel matrix is that for the same matrix on one rank, up to the rounding of sums over
+  ranks.
 
-  `MuonLMOGetStatus()` tells whether it worked, on all ranks of `G` alike. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
+  `MuonLMOGetStatus()` tells whether it worked, on all ranks of `G` alike. An entry of `G` that is NaN or Inf
+  gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
 
 .seealso: `MuonLMO`, `MuonLMOSharp()`, `MuonLMOGetStatus()`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
 @*/
@@ -469,7 +476,8 @@ PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
   Notes:
   $G^\sharp = -\|G\|_* D$ with the matrix $D$ of `MuonLMOApply()`: it points along `G`, the other way than $D$, and $\langle G, G^\sharp \rangle = \|G\|_*^2 = \|G^\sharp\|^2$.
 
-  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value for it elsewhere; there is no second decomposition. Where it is beyond the largest number the status is
+  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value
+  for it elsewhere; there is no second decomposition. Where it is beyond the largest number the status is
   `MUON_STATUS_NANORINF`, and `S` holds $D$.
 
 .seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOGetStatus()`
@@ -530,7 +538,8 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
   Level: intermediate
 
   Note:
-  For the spectral norm this is the nuclear norm by a singular value decomposition, far more expensive than a step of an optimizer.
+  For the spectral norm this is the nuclear norm by a singular value decomposition, far more expensive than a
+  step of an optimizer.
 
 .seealso: `MuonLMO`, `MuonLMOComputeNorm()`, `MuonLMOGetStatus()`
 @*/
@@ -681,7 +690,9 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
-    /* The scratch memory is one with that of the polar factor, which shows it where the type shows the factor */
+    /*
+       The scratch memory is one with that of the polar factor, which shows it where the type shows the factor
+    */
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
     if (polar == PETSC_FALSE) {
       if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &bytes));

@@ -13,7 +13,8 @@
   Level: advanced
 
   Note:
-  The name is part of every message, as a hash: a message of another layer is refused. The oracles of a `Muon` have the names of their layers.
+  The name is part of every message, as a hash: a message of another layer is refused. The oracles of a `Muon`
+  have the names of their layers.
 
 .seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`
 @*/
@@ -150,7 +151,10 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether bytes are a message that an object like this one could have written; if so, its payload in plain codecs, which may be in scratch memory until the next message */
+/*
+   Whether bytes are a message that an object like this one could have written; if so, its payload in plain
+   codecs, which may be in scratch memory until the next message
+*/
 static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, const MuonLMOFormat *format, size_t bytes, const unsigned char message[], MuonWireMessage *plain, const unsigned char **payload, PetscBool *valid)
 {
   const uint64_t       m = (uint64_t)format->rows, n = (uint64_t)format->columns;
@@ -229,7 +233,9 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
       PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)(j + k), &line));
     }
     PetscCall(MuonArrayAway(&d, &near));
-    /* As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero */
+    /*
+       As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero
+    */
     MuonArrayAxpby(a, &part, b, &d);
     MuonArrayAxpby(1.0, &d, 0.0, &part);
   }
@@ -280,7 +286,8 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
 }
 
 /*@C
-  MuonLMOEncode - Minimizes the inner product with a matrix over the unit ball of the norm, and writes the minimizer in its natural format
+  MuonLMOEncode - Minimizes the inner product with a matrix over the unit ball of the norm, and writes the
+  minimizer in its natural format
 
   Not Collective
 
@@ -296,7 +303,8 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   Level: advanced
 
   Notes:
-  The message holds $D$ of `MuonLMOApply()` to the last bit, in a form of `src/wire/README.md`, and the dual norm $\|G\|_*$, so that a receiver has the sharp operator $G^\sharp = -\|G\|_* D$ too\:
+  The message holds $D$ of `MuonLMOApply()` to the last bit, in a form of `src/wire/README.md`, and the dual
+  norm $\|G\|_*$, so that a receiver has the sharp operator $G^\sharp = -\|G\|_* D$ too\:
 .vb
   nuclear   sigma_1, u, v                                     1 + m + n numbers
   l1        the place and the value of one entry
@@ -304,11 +312,14 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   colsum    the place and the sign of one entry a column, which columns have one if not all, the dual norm
   l21       the place of a column, the dual norm, m numbers
 .ve
-  Numbers are in the precision of the matrix; a place takes as many bits, or bytes where it stands alone, as it needs.
+  Numbers are in the precision of the matrix; a place takes as many bits, or bytes where it stands alone, as
+  it needs.
 
-  `MuonLMOGetStatus()` tells whether it worked, as for `MuonLMOApply()`; a dual norm that is too large for a number is `MUON_STATUS_NANORINF` here.
+  `MuonLMOGetStatus()` tells whether it worked, as for `MuonLMOApply()`; a dual norm that is too large for a
+  number is `MUON_STATUS_NANORINF` here.
 
-  This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+  This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z.
+  Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOCanEncode()`, `MuonLMOGetMaxBytes()`, `MuonLMOValidate()`, `MuonLMODecodeAdd()`, `MuonLMOSetLayerName()`
 @*/
@@ -329,7 +340,8 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
 }
 
 /*@C
-  MuonLMOValidate - Tells whether bytes are a message of a step that an object like this one could have written
+  MuonLMOValidate - Tells whether bytes are a message of a step that an object like this one could have
+  written
 
   Not Collective
 
@@ -346,7 +358,8 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   Level: advanced
 
   Note:
-  No byte is trusted, and no number among them is used before it has been checked. After a true answer the message can be decoded.
+  No byte is trusted, and no number among them is used before it has been checked. After a true answer the
+  message can be decoded.
 
 .seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMODecodeAdd()`
 @*/

@@ -58,7 +58,8 @@ PetscErrorCode MuonLMORegisterAll(void)
 }
 
 /*@C
-  MuonLMOInitializePackage - Registers the class of oracles, its types and its log events; called when the first oracle is made
+  MuonLMOInitializePackage - Registers the class of oracles, its types and its log events; called when the
+  first oracle is made
 
   Logically Collective
 

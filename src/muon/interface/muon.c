@@ -94,7 +94,8 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   Level: beginner
 
   Note:
-  The default is `MUONEF21`; with its default compressors, which send everything, it takes the steps of Muon without Nesterov momentum.
+  The default is `MUONEF21`; with its default compressors, which send everything, it takes the steps of Muon
+  without Nesterov momentum.
 
 .seealso: `Muon`, `MuonType`, `MuonGetType()`, `MuonRegister()`
 @*/
@@ -451,10 +452,11 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   Level: beginner
 
   Notes:
-  Layers may be added before or after. A key of a layer's rule, oracle or compressor holds for all layers; behind `muon_layer_NAME_` it holds for the layer called NAME, as in
-  `-muon_layer_embed_lmo_type max`.
+  Layers may be added before or after. A key of a layer's rule, oracle or compressor holds for all layers;
+  behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
 
-  At the first step a warning names each key that begins as the keys of this library do and that nothing reads.
+  At the first step a warning names each key that begins as the keys of this library do and that nothing
+  reads.
 
 .seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonLayerSetFromOptions()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
 @*/
@@ -474,7 +476,8 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
 }
 
 /*@
-  MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights and options
+  MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights
+  and options
 
   Collective
 

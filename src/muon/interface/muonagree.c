@@ -1,6 +1,9 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
-/* On every rank: what failed first, and where. Who has no gradient that is a number is told before those that its messages made fail */
+/*
+   On every rank: what failed first, and where. Who has no gradient that is a number is told before those that
+   its messages made fail
+*/
 static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
 {
   const char *const whats[] = {"", "the step of", "a message of", "the oracle of"};
@@ -56,8 +59,9 @@ PetscErrorCode MuonDescribeReason_Private(Muon muon, size_t length, char text[])
 }
 
 /*
-   The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every rank has the same bits. Where each rank serves, the checksums of
-   what they are about to apply are compared: ranks whose arithmetic differs would drift apart unseen. So are those of weights that several ranks have.
+   The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every
+   rank has the same bits. Where each rank serves, the checksums of what they are about to apply are compared:
+   ranks whose arithmetic differs would drift apart unseen. So are those of weights that several ranks have.
 */
 PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
 {
@@ -92,7 +96,10 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     const MuonRecord *other = (const MuonRecord *)one, *first = (const MuonRecord *)theirs;
     const MuonStatus  status = (MuonStatus)(int)other->status;
 
-    /* A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed factorization for the same reason */
+    /*
+       A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed
+       factorization for the same reason
+    */
     if (status != MUON_STATUS_OK && (worst == MUON_STATUS_OK || status == MUON_STATUS_CORRUPT || (status == MUON_STATUS_NANORINF && worst == MUON_STATUS_LMO))) worst = status;
     loss += (PetscReal)(other->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)other->dual;
@@ -106,7 +113,10 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonRecord *record, PetscBool *ok)
     if (other->asked < muon->nactive && missing < 0) missing = r;
     if (missing == r) naked = PetscMax((PetscInt)other->asked, 0);
     if (other->save != 0) muon->save = PETSC_TRUE;
-    /* Of ranks at one position in their workers, those that follow are compared with this one. Weights of layers that are cut are whole on every rank */
+    /*
+       Of ranks at one position in their workers, those that follow are compared with this one. Weights of
+       layers that are cut are whole on every rank
+    */
     for (PetscInt g = 0; g < muon->ngroups; g++) {
       const MuonGroup    group    = muon->group[g];
       const PetscMPIInt *position = group->partition->position_of;

@@ -2,7 +2,8 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   What a server that is several ranks does with the rows of a group's pieces: an oracle sees whole blocks, which the group's assembly makes of rows, and gives back rows of steps.
+   What a server that is several ranks does with the rows of a group's pieces: an oracle sees whole blocks,
+   which the group's assembly makes of rows, and gives back rows of steps.
 */
 
 /* Of the server's work on a group in one step */
@@ -218,7 +219,10 @@ PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonSta
 /* At these rates all ranks hand over and one works, or all work: what a network and a core do in a second */
 static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
 
-/* Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks and rows go there and back, or everybody, when rows go one way to all */
+/*
+   Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks
+   and rows go there and back, or everybody, when rows go one way to all
+*/
 static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
 {
   const PetscLogDouble s = (PetscLogDouble)size, owner = flops / s + 2 * bytes / s * MUON_FLOPS_PER_SENT_BYTE, all = flops + bytes * (s - 1) / s * MUON_FLOPS_PER_SENT_BYTE;
@@ -393,7 +397,8 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 }
 
 /*@
-  MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the ranks of a worker
+  MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the
+  ranks of a worker
 
   Logically Collective
 
@@ -408,10 +413,13 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
   Level: intermediate
 
   Notes:
-  `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`, and so are layers
-  whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`, and the updates spectral and polar of `MUONSIGN`).
+  `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of
+  the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`,
+  and so are layers whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`, and the updates
+  spectral and polar of `MUONSIGN`).
 
-  Layers that are all on one rank, rules that move each entry by itself, and votes of `MUONSIGN` without polar factor and norm need no assembly.
+  Layers that are all on one rank, rules that move each entry by itself, and votes of `MUONSIGN` without polar
+  factor and norm need no assembly.
 
 .seealso: `Muon`, `MuonAssemblyKind`, `MuonGetAssemblyKind()`, `MuonSetLayerAssemblyKind()`, `MuonGetAssembly()`, `MuonAddLayer()`
 @*/

@@ -36,7 +36,10 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a mean over the workers was formed with, where they are not equal. It is no state: those of the optimizer that loads stay as they are */
+/*
+   What a mean over the workers was formed with, where they are not equal. It is no state: those of the
+   optimizer that loads stay as they are
+*/
 static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVisitor *visitor)
 {
   MuonState state;
@@ -162,7 +165,10 @@ PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The folder of this run's checkpoints: made and locked when it is first written to, until the optimizer is destroyed or writes to another */
+/*
+   The folder of this run's checkpoints: made and locked when it is first written to, until the optimizer is
+   destroyed or writes to another
+*/
 PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
 {
   struct _n_MuonCheckpoints *c;
@@ -214,7 +220,8 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 }
 
 /*@
-  MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number of the step
+  MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number
+  of the step
 
   Collective
 
@@ -226,15 +233,19 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
   Level: intermediate
 
   Notes:
-  A crash at any moment, of ranks, nodes or the file system, leaves the checkpoint before or the new one; when the routine returns it is the new one. Older ones are removed only then. A save that fails removes its own files and is an
-  error on every rank, and nothing of the optimizer has changed.
+  A crash at any moment, of ranks, nodes or the file system, leaves the checkpoint before or the new one; when
+  the routine returns it is the new one. Older ones are removed only then. A save that fails removes its own
+  files and is an error on every rank, and nothing of the optimizer has changed.
 
-  A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to another; a folder that is another's is an error. A lock that was left by a job on another host is refused too, and the message
-  names the file to remove once that job is over.
+  A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to
+  another; a folder that is another's is an error. A lock that was left by a job on another host is refused
+  too, and the message names the file to remove once that job is over.
 
-  Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
+  Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with
+  `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
 
-  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetDrift()`, which sends the workers' estimates uncompressed once.
+  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetDrift()`, which sends the
+  workers' estimates uncompressed once.
 
 .seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetDrift()`
 @*/

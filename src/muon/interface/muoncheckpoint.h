@@ -29,9 +29,15 @@ static inline PetscInt MuonPrograms(Muon muon)
   return muon->programs != NULL ? muon->programs->count : 0;
 }
 
-/* Files that are in the file of a viewer, which rank 0 alone can read: the others ask it. NULL where files are in a folder */
+/*
+   Files that are in the file of a viewer, which rank 0 alone can read: the others ask it. NULL where files
+   are in a folder
+*/
 typedef struct _n_MuonFiles *MuonFiles;
-/* Around all that a rank reads by itself: between the two no rank waits for another but for rank 0, which goes on when all others are done */
+/*
+   Around all that a rank reads by itself: between the two no rank waits for another but for rank 0, which
+   goes on when all others are done
+*/
 PETSC_INTERN PetscErrorCode MuonFilesBegin_Private(MuonFiles);
 PETSC_INTERN PetscErrorCode MuonFilesEnd_Private(MuonFiles);
 
@@ -44,13 +50,19 @@ PETSC_INTERN PetscErrorCode MuonCheckpointWriteRank_Private(Muon, MuonFileFolder
 PETSC_INTERN PetscErrorCode MuonCheckpointCommit_Private(Muon, MuonFileFolder *, const MuonFileIdentity *, const MuonFileSeal seals[], MuonFileSeal *, MuonFileResult *);
 /* Every byte of the files of a generation; rank first, and those that are stride further each */
 PETSC_INTERN MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride);
-/* Loads a generation whose every byte was verified, or says on every rank why it does not fit; closes the manifest and frees the seals */
+/*
+   Loads a generation whose every byte was verified, or says on every rank why it does not fit; closes the
+   manifest and frees the seals
+*/
 PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles, MuonFileResult *, char said[MUON_FILE_TEXT]);
 
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 
-/* What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are others */
+/*
+   What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are
+   others
+*/
 PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
 
@@ -95,7 +107,10 @@ PETSC_INTERN MuonFileHolder MuonCheckpointHolder_Private(const char name[], Muon
 PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char name[], PetscInt *layer, const MuonPiece **);
 PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);
 PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace *, const MuonFileRecord *, const MuonArray *, uint64_t first, uint64_t rows, MuonCheckpointPart part[3]);
-/* All state, or none, then the weights of all layers, which are everyone's; write: the visitor may change them */
+/*
+   All state, or none, then the weights of all layers, which are everyone's; write: the visitor may change
+   them
+*/
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
 PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);

@@ -8,7 +8,10 @@
    Reads checkpoints: everything is verified, and has its place, before anything of the optimizer is touched.
 */
 
-/* A load goes over all files four times: to count workers, to make the state that a first step would make, to look whether all is there and nothing else, and to take it */
+/*
+   A load goes over all files four times: to count workers, to make the state that a first step would make, to
+   look whether all is there and nothing else, and to take it
+*/
 typedef enum {
   LOAD_COUNT,
   LOAD_MAKE,
@@ -45,7 +48,10 @@ typedef struct {
   char                text[MUON_FILE_TEXT]; /* of what is wrong beside the folder's own */
 } MuonCheckpointWalk;
 
-/* What a worker of the files weighs among those of a layer, whose mean is sum of weight times term over the sum of weights */
+/*
+   What a worker of the files weighs among those of a layer, whose mean is sum of weight times term over the
+   sum of weights
+*/
 static double MuonCheckpointWeight_Private(const MuonCheckpointWalk *walk, PetscInt layer, uint32_t worker)
 {
   return walk->weights[layer] != NULL && worker < walk->workers[layer] ? walk->weights[layer][worker] : 1;
@@ -59,7 +65,10 @@ static double MuonCheckpointShare_Private(const MuonCheckpointWalk *walk, PetscI
   return sum > 0 ? MuonCheckpointWeight_Private(walk, layer, worker) / sum : 0;
 }
 
-/* Whether there were as many workers as there are, and they weighed the same: then each has its own, else all have means */
+/*
+   Whether there were as many workers as there are, and they weighed the same: then each has its own, else all
+   have means
+*/
 static PetscBool MuonCheckpointSameWorkers_Private(const MuonCheckpointWalk *walk, PetscInt layer)
 {
   MuonPartition partition;
@@ -73,7 +82,10 @@ static PetscBool MuonCheckpointSameWorkers_Private(const MuonCheckpointWalk *wal
   return PETSC_TRUE;
 }
 
-/* Adds a part of what a worker of another number of workers had, or takes it as it is; in this precision or another */
+/*
+   Adds a part of what a worker of another number of workers had, or takes it as it is; in this precision or
+   another
+*/
 static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointWalk *walk, const MuonFileRecord *from, uint64_t row, uint64_t column, double weight, const MuonArray *to)
 {
   const uint64_t      rows = (uint64_t)MuonArrayRows(to), columns = (uint64_t)MuonArrayColumns(to);
@@ -165,8 +177,9 @@ static PetscBool MuonCheckpointIsMade_Private(const MuonCheckpointWalk *walk, co
 }
 
 /*
-   After all files were looked at: everything is there. What compressors keep that has no place in a layer may be of other pieces, and begins anew. So does what is made at a first step, with the numbers behind it, where the checkpoint
-   is of before that step
+   After all files were looked at: everything is there. What compressors keep that has no place in a layer may
+   be of other pieces, and begins anew. So does what is made at a first step, with the numbers behind it,
+   where the checkpoint is of before that step
 */
 static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
@@ -207,7 +220,10 @@ static PetscErrorCode MuonCheckpointAddMade_Private(MuonCheckpointWalk *walk, Mu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before anything is read: who makes state at a first step only has what this file has of it made. It is taken back where the checkpoint is refused */
+/*
+   Before anything is read: who makes state at a first step only has what this file has of it made. It is
+   taken back where the checkpoint is refused
+*/
 static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
   MuonCheckpointWalk  *walk   = (MuonCheckpointWalk *)visitor->ctx;
@@ -248,7 +264,10 @@ static PetscErrorCode MuonCheckpointIgnore_Private(MuonStateVisitor *visitor, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Goes over the state that is loaded. Who reads takes copies on the host; the others look at no entries, and want the arrays themselves */
+/*
+   Goes over the state that is loaded. Who reads takes copies on the host; the others look at no entries, and
+   want the arrays themselves
+*/
 static PetscErrorCode MuonCheckpointVisit_Private(MuonCheckpointWalk *walk, PetscErrorCode (*visit)(MuonStateVisitor *, const MuonState *), PetscBool write)
 {
   MuonStateVisitor visitor;
@@ -319,7 +338,10 @@ static const char *MuonCheckpointLine_Private(char text[])
   return text[0] != '\0' ? text : "no more layers";
 }
 
-/* A text of the manifest; NULL where it has none of this name, or where it cannot be read, which is in result. The caller frees it */
+/*
+   A text of the manifest; NULL where it has none of this name, or where it cannot be read, which is in
+   result. The caller frees it
+*/
 static PetscErrorCode MuonCheckpointReadText_Private(MuonFileReader *manifest, const char name[], char **text, MuonFileResult *result)
 {
   const MuonFileRecord *record = MuonCheckpointFindOwn_Private(manifest, name, MUON_FILE_BYTES);
@@ -361,7 +383,10 @@ static PetscErrorCode MuonCheckpointFits_Private(Muon muon, MuonFileReader *mani
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a file says of the optimizer itself. A step is a whole number, and so is a count; a file may say anything */
+/*
+   What a file says of the optimizer itself. A step is a whole number, and so is a count; a file may say
+   anything
+*/
 static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk)
 {
   const MuonFileIdentity *id      = &walk->reader->id;
@@ -383,7 +408,10 @@ static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bytes of the program in the file at hand, for the rank that had them, or on another number of ranks for all. They are no longer than the file */
+/*
+   The bytes of the program in the file at hand, for the rank that had them, or on another number of ranks for
+   all. They are no longer than the file
+*/
 static PetscErrorCode MuonCheckpointReadPrograms_Private(MuonCheckpointWalk *walk)
 {
   Muon                    muon = walk->muon;
@@ -428,7 +456,10 @@ static PetscErrorCode MuonCheckpointReadWeight_Private(MuonCheckpointWalk *walk,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many workers the file at hand knows of each layer, and what they weigh. There are no more of them than files: whatever else one says is refused for what is not there */
+/*
+   How many workers the file at hand knows of each layer, and what they weigh. There are no more of them than
+   files: whatever else one says is refused for what is not there
+*/
 static PetscErrorCode MuonCheckpointCount_Private(MuonCheckpointWalk *walk)
 {
   const MuonPiece *piece;
@@ -516,7 +547,10 @@ static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A generation whose every byte was verified, or an error on every rank, but that there is none where the caller asks for it in absent; the caller closes the manifest and frees the seals */
+/*
+   A generation whose every byte was verified, or an error on every rank, but that there is none where the
+   caller asks for it in absent; the caller closes the manifest and frees the seals
+*/
 static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals, PetscBool *absent)
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
@@ -582,7 +616,10 @@ static PetscErrorCode MuonCheckpointAgreeWalk_Private(MuonCheckpointWalk *walk, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The optimizer's own numbers are those of the file; of another number of ranks nothing is known of what this one sent */
+/*
+   The optimizer's own numbers are those of the file; of another number of ranks nothing is known of what this
+   one sent
+*/
 static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[], PetscBool same)
 {
   PetscFunctionBegin;
@@ -708,19 +745,27 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   Level: intermediate
 
   Notes:
-  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it is taken and a line says so; a checkpoint of a later version of the format is an error.
+  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
+  is taken and a line says so; a checkpoint of a later version of the format is an error.
 
-  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may be set at any
-  time, such as the learning rate and the schedule, is what it is now.
+  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
+  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
+  be set at any time, such as the learning rate and the schedule, is what it is now.
 
-  On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer. Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as many workers as
-  then each has its own state; with another number, or others of `MuonSetWorkerWeight()`, weights and state of servers are the same, and each worker has
-  the mean of what the workers had, which leaves the mean over the workers as it was up to rounding, but not the votes
-  of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another number of ranks `MuonGetTraffic()` counts from zero.
+  On the same ranks every array of weights and state is bit for bit what it was, whoever serves which layer.
+  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
+  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
+  weights and state of servers are the same, and each worker has the mean of what the workers had, which
+  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
+  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another
+  number of ranks `MuonGetTraffic()` counts from zero.
 
-  Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another precision.
+  Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the
+  weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another
+  precision.
 
-  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the checkpoint is of before that step.
+  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
+  checkpoint is of before that step.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonLoad()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
 @*/

@@ -2,10 +2,13 @@
 #include <string.h>
 
 /*
-   Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and reads them; here the ranks agree.
+   Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and
+   reads them; here the ranks agree.
 
-   What a server has is written by who serves, and what several ranks have once, its rows cut over these: weights, and the state of servers where every rank serves. Whoever reads goes over all files and takes the rows that it has, by
-   their numbers in the layer, whatever ranks had them. What is no rows of a layer is of a piece, and has a place where there is such a piece.
+   What a server has is written by who serves, and what several ranks have once, its rows cut over these:
+   weights, and the state of servers where every rank serves. Whoever reads goes over all files and takes the
+   rows that it has, by their numbers in the layer, whatever ranks had them. What is no rows of a layer is of
+   a piece, and has a place where there is such a piece.
 */
 
 PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult mine, const char text[], MuonFileResult *result, char said[MUON_FILE_TEXT])
@@ -25,14 +28,20 @@ PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult mine, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights are everyone's. What every rank keeps for it serves is a server's: with other owners one rank may keep it */
+/*
+   The weights are everyone's. What every rank keeps for it serves is a server's: with other owners one rank
+   may keep it
+*/
 MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder holder)
 {
   if (holder == MUON_STATE_WORKER) return MUON_FILE_WORKER;
   return holder == MUON_STATE_EVERYONE && strcmp(name, MUON_CHECKPOINT_WEIGHTS) == 0 ? MUON_FILE_EVERYONE : MUON_FILE_SERVER;
 }
 
-/* What a state belongs to, by its name: a layer or a piece of it, or -1 for what the optimizer has beside layers; piece is NULL where the layer is frozen */
+/*
+   What a state belongs to, by its name: a layer or a piece of it, or -1 for what the optimizer has beside
+   layers; piece is NULL where the layer is frozen
+*/
 PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], PetscInt *layer, const MuonPiece **piece)
 {
   PetscFunctionBegin;
@@ -50,7 +59,10 @@ PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone, whose rows are then those of a layer of its own */
+/*
+   What a state is as a record: rows of its layer, by the layer's name, or something of its piece alone, whose
+   rows are then those of a layer of its own
+*/
 PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, MuonCheckpointPlace *place)
 {
   const PetscBool  weights = state->holder == MUON_STATE_EVERYONE && strcmp(state->name, MUON_CHECKPOINT_WEIGHTS) == 0 ? PETSC_TRUE : PETSC_FALSE; /* the caller's, not a server's */
@@ -100,7 +112,10 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Some rows of a record, which follow the first of them, as rectangles of the layer: one, or of entries the end of a line, whole lines and the beginning of another */
+/*
+   Some rows of a record, which follow the first of them, as rectangles of the layer: one, or of entries the
+   end of a line, whole lines and the beginning of another
+*/
 int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRecord *record, const MuonArray *array, uint64_t first, uint64_t rows, MuonCheckpointPart part[3])
 {
   const MuonLayer layer = place->entries;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /*
-   What was chosen, compared between the ranks: at set-up in words, layer by layer, for an error that names what differs; in each step as one hash, which rides on the agreement at its end.
+   What was chosen, compared between the ranks: at set-up in words, layer by layer, for an error that names
+   what differs; in each step as one hash, which rides on the agreement at its end.
 */
 
 PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
@@ -23,7 +24,10 @@ PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
 
 #define MUON_CHOICES_LENGTH 8192
 
-/* What is compared: the hash of all values, and where there is a text, they in words. Choices that are one of a few have names */
+/*
+   What is compared: the hash of all values, and where there is a text, they in words. Choices that are one of
+   a few have names
+*/
 typedef struct {
   unsigned int hash;
   char        *text; /* MUON_CHOICES_LENGTH, or NULL */
@@ -55,7 +59,10 @@ static PetscErrorCode MuonChoicesAdd_Private(MuonChoices *choices, const char na
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Everything about a layer that is not a number of its own: rule, norm and polar factor, compressors, downlink */
+/*
+   Everything about a layer that is not a number of its own: rule, norm and polar factor, compressors,
+   downlink
+*/
 static PetscErrorCode MuonLayerWords_Private(Muon muon, MuonLayer layer, MuonChoices *choices)
 {
   char     text[4096];
@@ -165,7 +172,10 @@ static PetscErrorCode MuonLayerNumbers_Private(MuonLayer layer, MuonChoices *cho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of a layer's, or where that is NULL of the optimizer's own, in words: the first that differs, and where; "" where none does */
+/*
+   All of a layer's, or where that is NULL of the optimizer's own, in words: the first that differs, and
+   where; "" where none does
+*/
 static PetscErrorCode MuonCompareChoices_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   MPI_Comm    comm    = PetscObjectComm((PetscObject)muon);
@@ -268,7 +278,10 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights of layers whose rows are spread over ranks are those of the first rank of the same position in its worker */
+/*
+   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
+   its worker
+*/
 static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
 {
   unsigned int *rows;
@@ -288,8 +301,9 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 }
 
 /*
-   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks raise the same error that names the layer. Each layer has seven numbers, the optimizer's own choices are one more; rank 0's
-   are compared with.
+   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks
+   raise the same error that names the layer. Each layer has seven numbers, the optimizer's own choices are
+   one more; rank 0's are compared with.
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
 {

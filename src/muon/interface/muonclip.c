@@ -2,8 +2,9 @@
 #include <math.h>
 
 /*
-   Gradients whose norm, of all layers together, is above a bound are made shorter: the mean gradient where the momentum is at the server, else that of each worker. Norms are added by hypot(), which neither overflows nor vanishes
-   on the way.
+   Gradients whose norm, of all layers together, is above a bound are made shorter: the mean gradient where
+   the momentum is at the server, else that of each worker. Norms are added by hypot(), which neither
+   overflows nor vanishes on the way.
 */
 
 PetscBool MuonClipsLayer_Private(Muon muon, MuonLayer layer)
@@ -84,7 +85,10 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All servers take part, with or without layers that are clipped: MuonSetClip() is refused after MuonSetUp() where it would change that */
+/*
+   All servers take part, with or without layers that are clipped: MuonSetClip() is refused after MuonSetUp()
+   where it would change that
+*/
 PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 {
   double    norm = 0, *all;
@@ -132,11 +136,13 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
   Level: intermediate
 
   Notes:
-  The default is 0. A gradient that is longer is multiplied by norm over its own norm, before weight decay and momentum: the mean gradient where the momentum is at the server, which takes one small message more in a step, and else
-  the gradient of each worker by itself. `MuonView()` says which.
+  The default is 0. A gradient that is longer is multiplied by norm over its own norm, before weight decay and
+  momentum: the mean gradient where the momentum is at the server, which takes one small message more in a
+  step, and else the gradient of each worker by itself. `MuonView()` says which.
 
-  By default the layers that are not moved in a norm ball are clipped. The step of the others has a size of its own, and clipping all together would make momenta of parts that have nothing to do with each other; `MuonSetClipLayers()`
-  asks for it.
+  By default the layers that are not moved in a norm ball are clipped. The step of the others has a size of
+  its own, and clipping all together would make momenta of parts that have nothing to do with each other;
+  `MuonSetClipLayers()` asks for it.
 
   It can be made 0, or another number than 0, before `MuonSetUp()` alone.
 

@@ -230,7 +230,8 @@ PetscErrorCode MuonGetCostGamma(Muon muon, PetscReal *gamma)
   Level: intermediate
 
   Note:
-  Rank 0 sends messages to ranks 1, 2, 4, ... and to the last one, each of which sends them back; the slowest counts. It takes some tenths of a second, or as long as the link needs for a few times 256 kB.
+  Rank 0 sends messages to ranks 1, 2, 4, ... and to the last one, each of which sends them back; the slowest
+  counts. It takes some tenths of a second, or as long as the link needs for a few times 256 kB.
 
 .seealso: `Muon`, `MuonGetCostMeasure()`, `MuonSetCostAlpha()`, `MuonSetCostBeta()`, `MuonViewCost()`
 @*/
@@ -356,7 +357,10 @@ static PetscErrorCode MuonCostOfPiece_Private(Muon muon, MuonPiece *piece, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of all messages that this rank sends as a worker, and of those of all servers: the most they can have, or what they had in the last step. part is what they are of the most */
+/*
+   Bytes of all messages that this rank sends as a worker, and of those of all servers: the most they can
+   have, or what they had in the last step. part is what they are of the most
+*/
 static PetscErrorCode MuonCostOfMessages_Private(Muon muon, double bytes[2], double part[2], PetscBool *known)
 {
   const PetscLogDouble encoded[2] = {muon->traffic.up[1] / 8, muon->traffic.down[1] / 8};
@@ -423,7 +427,10 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonEx
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other; even is the same shape for any number of workers that share the bytes evenly */
+/*
+   Of all groups, one after the other; even is the same shape for any number of workers that share the bytes
+   evenly
+*/
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, MuonExchangeType type, MuonExchangeMode mode, MuonCost *cost, MuonCostExchangeShape *even, PetscBool *legal)
 {
   double    bytes[2], part[2];
@@ -486,7 +493,10 @@ static PetscErrorCode MuonCostViewHead_Private(PetscViewer viewer, const char ti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For which numbers of workers which of n ways is cheapest: seconds[] has MUON_COST_WORKERS - 1 rows from 2 workers on; a way that is not legal has no seconds below infinity */
+/*
+   For which numbers of workers which of n ways is cheapest: seconds[] has MUON_COST_WORKERS - 1 rows from 2
+   workers on; a way that is not legal has no seconds below infinity
+*/
 static PetscErrorCode MuonCostViewBreakEvens_Private(PetscViewer viewer, int n, const char *const names[][2], const double seconds[])
 {
   int best = -1, since = 2;
@@ -587,8 +597,9 @@ static PetscErrorCode MuonCostViewVotes_Private(Muon muon, PetscViewer viewer, c
 }
 
 /*
-   Inside workers of several ranks, group by group: rows of the matrices on their way to oracles, beside whole gradients that are summed and whole weights that are gathered. Whether a kind is possible is not asked: those that a layer
-   cannot have cost what they would
+   Inside workers of several ranks, group by group: rows of the matrices on their way to oracles, beside whole
+   gradients that are summed and whole weights that are gathered. Whether a kind is possible is not asked:
+   those that a layer cannot have cost what they would
 */
 static PetscErrorCode MuonCostViewAssemblies_Private(Muon muon, PetscViewer viewer, const MuonCostLink *link)
 {
@@ -696,17 +707,23 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
   Level: intermediate
 
   Notes:
-  A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's link, plus
-  gamma times the bytes that it sums. A link carries as much in each direction at once.
+  A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the
+  seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's
+  link, plus gamma times the bytes that it sums. A link carries as much in each direction at once.
 
-  Sums and broadcasts go along trees. The seconds take them as cut into pieces that follow one another, or for sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends on waits
-  for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a layer, each of which pays the latency; messages are one packet for all layers.
+  Sums and broadcasts go along trees. The seconds take them as cut into pieces that follow one another, or for
+  sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends
+  on waits for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a
+  layer, each of which pays the latency; messages are one packet for all layers.
 
-  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange would choose; sizes are the most that a
-  message may have, which messages that are packed by entropy stay below, and after a step those of this step.
-  Where layers are spread over the ranks of a worker, or `MUONEXCHANGEROWS` keeps their state in rows, another table is of what moves inside a worker, with each `MuonAssemblyKind` for all matrices that need one\: whole gradients that are
-  summed, rows to oracles and back, and whole weights.
-  The next is of votes on signs, one bit an entry up, and the last of the published ways to distribute Muon without compression. The oracles' work is that of the busiest rank, as a part of all; it is not in the seconds.
+  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
+  would choose; sizes are the most that a message may have, which messages that are packed by entropy stay
+  below, and after a step those of this step. Where layers are spread over the ranks of a worker, or
+  `MUONEXCHANGEROWS` keeps their state in rows, another table is of what moves inside a worker, with each
+  `MuonAssemblyKind` for all matrices that need one\: whole gradients that are summed, rows to oracles and
+  back, and whole weights. The next is of votes on signs, one bit an entry up, and the last of the published
+  ways to distribute Muon without compression. The oracles' work is that of the busiest rank, as a part of
+  all; it is not in the seconds.
 
   No step is taken.
 

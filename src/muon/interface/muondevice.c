@@ -8,7 +8,10 @@
    Layers whose weights are in the memory of a device.
 */
 
-/* Whether MPI may be given pointers to the memory of the device. That of a device which is the host is memory of the host, only marked */
+/*
+   Whether MPI may be given pointers to the memory of the device. That of a device which is the host is memory
+   of the host, only marked
+*/
 static PetscErrorCode MuonMPITakesDevice_Private(PetscBool *takes)
 {
   const MuonDevice *device = MuonDeviceGet();
@@ -118,12 +121,16 @@ PetscErrorCode MuonDeviceEnd_Private(Muon muon)
   Level: intermediate
 
   Notes:
-  Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the host there is no stream, and the call does nothing but remember it. All optimizers of a process share one device; that
-  whose step begins sets its stream, after a wait for the one before. A stream has to stay until a step begins with another one.
+  Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the
+  host there is no stream, and the call does nothing but remember it. All optimizers of a process share one
+  device; that whose step begins sets its stream, after a wait for the one before. A stream has to stay until
+  a step begins with another one.
 
-  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in its columns CpuToGpu and GpuToCpu, in the event of the step, and in each event the percentage of flops that ran on the
-  device. With `-log_view_gpu_time` it has their time too, which PETSc takes in the stream of its current `PetscDeviceContext`\: that should be this one. Matrices of PETSc's, such as `MATSEQDENSECUDA`, change in the order of that
-  context as well.
+  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in
+  its columns CpuToGpu and GpuToCpu, in the event of the step, and in each event the percentage of flops that
+  ran on the device. With `-log_view_gpu_time` it has their time too, which PETSc takes in the stream of its
+  current `PetscDeviceContext`\: that should be this one. Matrices of PETSc's, such as `MATSEQDENSECUDA`,
+  change in the order of that context as well.
 
 .seealso: `Muon`, `MuonGetDeviceStream()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerArray`
 @*/
@@ -173,12 +180,15 @@ PetscErrorCode MuonGetDeviceStream(Muon muon, void **stream)
   Level: intermediate
 
   Notes:
-  In the exchange modes `reduce` and `allreduce` MPI then sums layers in the memory of a device where they are, each in a call that waits. Otherwise they are copied to the host first, to memory from which the device copies fast
-  (`cudaHostAlloc()`), and the sums back; MPI may then move one layer while another is worked on. Messages of compressors are bytes on the host in any case, and so is what the ranks of a worker
-  exchange among themselves of a layer whose rows are spread over them.
+  In the exchange modes `reduce` and `allreduce` MPI then sums layers in the memory of a device where they
+  are, each in a call that waits. Otherwise they are copied to the host first, to memory from which the device
+  copies fast (`cudaHostAlloc()`), and the sums back; MPI may then move one layer while another is worked on.
+  Messages of compressors are bytes on the host in any case, and so is what the ranks of a worker exchange
+  among themselves of a layer whose rows are spread over them.
 
-  By default what MPI says decides (`MPIX_Query_cuda_support()`, and where MPI has no such function, what PETSc was configured with). `true` where MPI does not take such pointers is an error of `MuonSetUp()` on all ranks. Memory of a
-  device that is the host is memory of the host to MPI.
+  By default what MPI says decides (`MPIX_Query_cuda_support()`, and where MPI has no such function, what
+  PETSc was configured with). `true` where MPI does not take such pointers is an error of `MuonSetUp()` on all
+  ranks. Memory of a device that is the host is memory of the host to MPI.
 
   The value is set before `MuonSetUp()`, or after `MuonReset()`.
 
@@ -235,12 +245,15 @@ PetscErrorCode MuonGetDeviceMPI(Muon muon, PetscBool *flg)
   Level: advanced
 
   Notes:
-  A step takes layers in the memory of a device together as long as their sums and new weights have at most so many bytes, whether these are scratch or kept. Of such layers those with the rule `lmo`, the norm `spectral` and the same
-  choices of the polar factor, `newtonschulz` or `gram`, are multiplied in batches, and so are the blocks of a layer, in at most so many bytes of scratch more, see `MuonPolarApplyMany()`. Workers of `MUONSIGN` make the factors that they
-  vote with in the same way. One layer may take more.
+  A step takes layers in the memory of a device together as long as their sums and new weights have at most so
+  many bytes, whether these are scratch or kept. Of such layers those with the rule `lmo`, the norm `spectral`
+  and the same choices of the polar factor, `newtonschulz` or `gram`, are multiplied in batches, and so are
+  the blocks of a layer, in at most so many bytes of scratch more, see `MuonPolarApplyMany()`. Workers of
+  `MUONSIGN` make the factors that they vote with in the same way. One layer may take more.
 
-  Layers go one by one where their state has another precision than the weights, where the norm or the factor is another one, and in `-sign_update polar`. Batches may round otherwise than single products. A server waits for the sums of
-  all layers that it takes together.
+  Layers go one by one where their state has another precision than the weights, where the norm or the factor
+  is another one, and in `-sign_update polar`. Batches may round otherwise than single products. A server
+  waits for the sums of all layers that it takes together.
 
 .seealso: `Muon`, `MuonGetDeviceBatchBytes()`, `MuonAddLayerArray()`, `MuonPolarApplyMany()`
 @*/
@@ -278,7 +291,8 @@ PetscErrorCode MuonGetDeviceBatchBytes(Muon muon, PetscReal *bytes)
 }
 
 /*@
-  MuonSetCheckDevice - Sets whether the kernels of a device are compared with those of the host before the first step
+  MuonSetCheckDevice - Sets whether the kernels of a device are compared with those of the host before the
+  first step
 
   Logically Collective
 
@@ -292,10 +306,13 @@ PetscErrorCode MuonGetDeviceBatchBytes(Muon muon, PetscReal *bytes)
   Level: advanced
 
   Notes:
-  `MuonSetUp()` then runs the kernels of both on the same random numbers, on arrays of the shape of each layer in the memory of a device, and raises an error that names the first which differs beyond its bound.
+  `MuonSetUp()` then runs the kernels of both on the same random numbers, on arrays of the shape of each layer
+  in the memory of a device, and raises an error that names the first which differs beyond its bound.
 
-  Momentum, residuals, selections, natural values, signs, gathered and scattered entries, quantized blocks and all else that works on one entry at a time, and sums that the host forms in blocks, have the same bits as on the host.
-  Norms, inner products and whatever a library multiplies differ by the rounding of sums in another order.
+  Momentum, residuals, selections, natural values, signs, gathered and scattered entries, quantized blocks and
+  all else that works on one entry at a time, and sums that the host forms in blocks, have the same bits as on
+  the host. Norms, inner products and whatever a library multiplies differ by the rounding of sums in another
+  order.
 
 .seealso: `Muon`, `MuonGetCheckDevice()`, `MuonAddLayerArray()`
 @*/
@@ -309,7 +326,8 @@ PetscErrorCode MuonSetCheckDevice(Muon muon, PetscBool flg)
 }
 
 /*@
-  MuonGetCheckDevice - Gets whether the kernels of a device are compared with those of the host before the first step
+  MuonGetCheckDevice - Gets whether the kernels of a device are compared with those of the host before the
+  first step
 
   Not Collective
 

@@ -64,15 +64,21 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   Level: beginner
 
   Notes:
-  The communicator of the matrix is the layer's worker, which has one gradient. A `MATSEQDENSE` makes each rank a worker; its weights are the same on all.
+  The communicator of the matrix is the layer's worker, which has one gradient. A `MATSEQDENSE` makes each
+  rank a worker; its weights are the same on all.
 
-  A `MATMPIDENSE` makes its ranks one worker, and its rows, and those of all state, are spread over them as PETSc's layout says, maybe none on some. The optimizer's communicator must be made of workers of the same number of ranks with
-  the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in their workers exchange what they hold of the
-  layer; inside a worker the matrix is assembled for its oracle (`MuonSetAssemblyKind()`). Compressors act on the rows of a rank as on a matrix of their own\: low rank sends its right factors once a rank.
+  A `MATMPIDENSE` makes its ranks one worker, and its rows, and those of all state, are spread over them as
+  PETSc's layout says, maybe none on some. The optimizer's communicator must be made of workers of the same
+  number of ranks with the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP
+  and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in
+  their workers exchange what they hold of the layer; inside a worker the matrix is assembled for its oracle
+  (`MuonSetAssemblyKind()`). Compressors act on the rows of a rank as on a matrix of their own\: low rank
+  sends its right factors once a rank.
 
   Layers of different workers may live in one optimizer.
 
-  Matrices of the same kinds in the memory of a device, such as `MATSEQDENSECUDA`, are used where they are (`MatDenseGetArrayAndMemType()`): their gradients are matrices of that memory too.
+  Matrices of the same kinds in the memory of a device, such as `MATSEQDENSECUDA`, are used where they are
+  (`MatDenseGetArrayAndMemType()`): their gradients are matrices of that memory too.
 
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`, `MuonLayerSetBlocks()`
 @*/
@@ -139,12 +145,16 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   Level: beginner
 
   Notes:
-  The layers follow each other in the order of the entries of x, and are all of x\: the sum of m k is its size.
+  The layers follow each other in the order of the entries of x, and are all of x\: the sum of m k is its
+  size.
 
-  A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer is assembled for its oracle (`MuonSetAssemblyKind()`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`, and has no blocks of
-  its own\: blocks whose entries follow each other are added as slices. Compressors act on the entries of a rank as on one column; low rank has nothing to save there.
+  A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer
+  is assembled for its oracle (`MuonSetAssemblyKind()`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
+  and has no blocks of its own\: blocks whose entries follow each other are added as slices. Compressors act
+  on the entries of a rank as on one column; low rank has nothing to save there.
 
-  The memory of both vectors is taken and given back inside each step, which changes `x` as `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
+  The memory of both vectors is taken and given back inside each step, which changes `x` as
+  `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
 
   `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetSlice()` tells where one is.
 
@@ -234,11 +244,14 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
   Level: intermediate
 
   Notes:
-  Nothing is copied: steps write to the weights where they are, and the memory must stay until the optimizer is destroyed. Gradients are only read.
+  Nothing is copied: steps write to the weights where they are, and the memory must stay until the optimizer
+  is destroyed. Gradients are only read.
 
-  Layers in single and in double precision, in the order of C and of Fortran, live in one optimizer, whatever `PetscScalar` is.
+  Layers in single and in double precision, in the order of C and of Fortran, live in one optimizer, whatever
+  `PetscScalar` is.
 
-  The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says so by `memtype`, as it has no pointer that tells.
+  The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says
+  so by `memtype`, as it has no pointer that tells.
 
 .seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetStatePrecision()`
 @*/

@@ -9,7 +9,10 @@
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
-/* The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files. Its errors are those of all ranks */
+/*
+   The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files.
+   Its errors are those of all ranks
+*/
 typedef struct {
   FILE       *file;
   MPI_Comm    comm;
@@ -133,9 +136,9 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
   Level: intermediate
 
   Note:
-  Every rank calls it at the same time, after the step was committed. The value stands in the lines of `-muon_monitor` for the steps that have one,
-  and in the column validation of `-muon_monitor_csv`, which is empty for the others. Both speak of such a step, whatever
-  `-muon_monitor_interval` says.
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of
+  `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is
+  empty for the others. Both speak of such a step, whatever `-muon_monitor_interval` says.
 
 .seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
 @*/
@@ -211,7 +214,9 @@ static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest root mean square of an update, where updates are measured, and the layer; servers know theirs */
+/*
+   The largest root mean square of an update, where updates are measured, and the layer; servers know theirs
+*/
 static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 {
   struct {
@@ -232,7 +237,8 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@C
-  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in both directions and their part of an uncompressed message
+  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in
+  both directions and their part of an uncompressed message
 
   Collective; No Fortran Support
 
@@ -253,10 +259,14 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 
   The rate is that of `MuonGetRate()`, or where no layer has the rule `lmo` that of the first layer.
 
-  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they vote or have another rule.
+  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast
+  the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
+  vote or have another rule.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over 32 bits an entry. The value of `MuonSetValidation()` follows in the steps
-  that have one. Where layers vote, `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest root mean square of an update, and whose it is.
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over
+  32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote,
+  `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest
+  root mean square of an update, and whose it is.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -301,8 +311,9 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
 }
 
 /*
-   Before the first row: the file of a run that goes on with a checkpoint keeps its rows of the steps before this one, and loses those that this run takes again, with what a crash left of a row. Any other file is begun anew.
-   Returns whether that failed
+   Before the first row: the file of a run that goes on with a checkpoint keeps its rows of the steps before
+   this one, and loses those that this run takes again, with what a crash left of a row. Any other file is
+   begun anew. Returns whether that failed
 */
 static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues)
 {
@@ -370,9 +381,12 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   Level: intermediate
 
   Notes:
-  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down, reason, and validation, empty where there was none; the first row names them.
+  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down,
+  reason, and validation, empty where there was none; the first row names them.
 
-  A file that is there is begun anew at the first row. A run that goes on with a checkpoint, `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose steps are taken again, go.
+  A file that is there is begun anew at the first row. A run that goes on with a checkpoint,
+  `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose
+  steps are taken again, go.
 
 .seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/

@@ -17,7 +17,10 @@ static size_t MuonKeyWord_Private(const char key[], size_t i)
   return length;
 }
 
-/* Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do, and another first word, the family of a key, as three */
+/*
+   Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do, and
+   another first word, the family of a key, as three
+*/
 static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], PetscInt *distance)
 {
   size_t    na, nb, word;
@@ -61,7 +64,10 @@ static PetscErrorCode MuonKeyOtherType_Private(Muon muon, const char key[], char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a key, as the sources have it, is read behind a layer's name, or else by the type of optimizer that the key asked for begins with, or by this one */
+/*
+   Whether a key, as the sources have it, is read behind a layer's name, or else by the type of optimizer that
+   the key asked for begins with, or by this one
+*/
 static PetscErrorCode MuonKeyIsRead_Private(Muon muon, const char key[], const char asked[], PetscBool layer, PetscBool *read)
 {
   char type[64], other[64];
@@ -100,7 +106,10 @@ static PetscErrorCode MuonKeyTry_Private(const char key[], const char before[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys of the sources as a user writes them: those of a class that others have a prefix for behind each such prefix, a layer's own keys behind its name */
+/*
+   The keys of the sources as a user writes them: those of a class that others have a prefix for behind each
+   such prefix, a layer's own keys behind its name
+*/
 static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscInt *best, char nearest[])
 {
   const char *const *families;
@@ -185,7 +194,10 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What pieces have of the class that a key speaks to, as keys and types; of one layer where the key is behind its name */
+/*
+   What pieces have of the class that a key speaks to, as keys and types; of one layer where the key is behind
+   its name
+*/
 static PetscErrorCode MuonKeyChosen_Private(Muon muon, const char key[], size_t length, char chosen[])
 {
   PetscFunctionBegin;
@@ -234,7 +246,10 @@ static PetscErrorCode MuonKeyChosen_Private(Muon muon, const char key[], size_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A key that is known and changes nothing, where it is given: which choice it goes with, or which one it does not go with */
+/*
+   A key that is known and changes nothing, where it is given: which choice it goes with, or which one it does
+   not go with
+*/
 static PetscErrorCode MuonWarnIdle_Private(Muon muon, const char key[], const char with[])
 {
   char      type[64], chosen[MUON_KEY_LENGTH];
@@ -297,8 +312,9 @@ static PetscErrorCode MuonCheckIdle_Private(Muon muon)
 }
 
 /*
-   PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed. This tells before the first step, once, and only of keys that
-   begin as ours do behind this optimizer's prefix.
+   PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed.
+   This tells before the first step, once, and only of keys that begin as ours do behind this optimizer's
+   prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {

@@ -1,7 +1,8 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
 /*
-   Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated for, and who has it, stays. CONTRIBUTING.md has the table.
+   Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated
+   for, and who has it, stays. CONTRIBUTING.md has the table.
 */
 PetscErrorCode MuonCheckBeforeSetUp_Private(Muon muon, PetscBool same, const char key[])
 {
@@ -98,7 +99,8 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
   Level: intermediate
 
   Note:
-  The default is constant. The others end at the number of steps of `MuonSetMaxSteps()`, at a rate that is not 0.
+  The default is constant. The others end at the number of steps of `MuonSetMaxSteps()`, at a rate that is not
+  0.
 
 .seealso: `Muon`, `MuonGetSchedule()`, `MuonScheduleType`, `MuonSetScheduleWarmup()`, `MuonSetScheduleConstant()`, `MuonSetMaxSteps()`
 @*/
@@ -184,7 +186,8 @@ PetscErrorCode MuonGetScheduleWarmup(Muon muon, PetscInt *steps)
 }
 
 /*@
-  MuonSetScheduleConstant - Sets the fraction of all steps for which the trapezoid stays at the full learning rate
+  MuonSetScheduleConstant - Sets the fraction of all steps for which the trapezoid stays at the full learning
+  rate
 
   Logically Collective
 
@@ -212,7 +215,8 @@ PetscErrorCode MuonSetScheduleConstant(Muon muon, PetscReal fraction)
 }
 
 /*@
-  MuonGetScheduleConstant - Gets the fraction of all steps for which the trapezoid stays at the full learning rate
+  MuonGetScheduleConstant - Gets the fraction of all steps for which the trapezoid stays at the full learning
+  rate
 
   Not Collective
 
@@ -248,7 +252,8 @@ PetscErrorCode MuonGetScheduleConstant(Muon muon, PetscReal *fraction)
   Level: intermediate
 
   Note:
-  The default is 0.9, which is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs no memory.
+  The default is 0.9, which is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs
+  no memory.
 
 .seealso: `Muon`, `MuonGetMomentum()`, `MuonSetMomentumWarmup()`, `MuonSetScheduleFunction()`, `MuonSetMomentumStyle()`, `MuonSetNesterov()`, `MuonLayerSetMomentum()`
 @*/
@@ -299,7 +304,8 @@ PetscErrorCode MuonGetMomentum(Muon muon, PetscReal *momentum)
   Level: intermediate
 
   Note:
-  The default is ema. Without weight decay both give the same steps: oracles do not see the length of the momentum.
+  The default is ema. Without weight decay both give the same steps: oracles do not see the length of the
+  momentum.
 
 .seealso: `Muon`, `MuonGetMomentumStyle()`, `MuonMomentumStyle`, `MuonSetMomentum()`, `MuonSetDampening()`
 @*/
@@ -501,7 +507,8 @@ PetscErrorCode MuonGetWeightDecay(Muon muon, PetscReal *decay)
   Level: intermediate
 
   Note:
-  The default is decoupled. The style holds for all layers, whatever moves them. Where decay is coupled it is added to the gradient where the momentum is kept, after clipping.
+  The default is decoupled. The style holds for all layers, whatever moves them. Where decay is coupled it is
+  added to the gradient where the momentum is kept, after clipping.
 
 .seealso: `Muon`, `MuonWeightDecayStyle`, `MuonGetWeightDecayStyle()`, `MuonSetWeightDecay()`
 @*/
@@ -651,7 +658,8 @@ PetscErrorCode MuonGetMaxSteps(Muon muon, PetscInt *steps)
   Level: intermediate
 
   Note:
-  The default is 0. Numbers are functions of seed, layer, step, sender and entry, not of the number of ranks or of the owners.
+  The default is 0. Numbers are functions of seed, layer, step, sender and entry, not of the number of ranks
+  or of the owners.
 
 .seealso: `Muon`, `MuonGetSeed()`, `MuonCompressorSetStream()`
 @*/
@@ -701,7 +709,8 @@ PetscErrorCode MuonGetSeed(Muon muon, PetscInt64 *seed)
   Level: intermediate
 
   Note:
-  Single precision halves the memory of momentum and estimates of layers in double precision, and the time of the passes over them. Oracles work on what they are given in that precision; weights stay as they are.
+  Single precision halves the memory of momentum and estimates of layers in double precision, and the time of
+  the passes over them. Oracles work on what they are given in that precision; weights stay as they are.
 
 .seealso: `Muon`, `MuonStatePrecision`, `MuonGetStatePrecision()`, `MuonGetMemory()`
 @*/
@@ -753,7 +762,8 @@ PetscErrorCode MuonGetStatePrecision(Muon muon, MuonStatePrecision *precision)
   Level: intermediate
 
   Note:
-  It is index 2 of `MuonTraffic`, -1 where it is not counted, as by default: it costs a look at every value that is sent.
+  It is index 2 of `MuonTraffic`, -1 where it is not counted, as by default: it costs a look at every value
+  that is sent.
 
 .seealso: `Muon`, `MuonGetCountEntropy()`, `MuonGetTraffic()`
 @*/
@@ -903,7 +913,8 @@ PetscErrorCode MuonGetErrorIfNotConverged(Muon muon, PetscBool *flg)
   Level: intermediate
 
   Note:
-  `MUONEF21` keeps one momentum a worker, which is part of the algorithm. `MUONDENSE` keeps one where a layer is served by default; at the workers it needs one a worker and no Nesterov term.
+  `MUONEF21` keeps one momentum a worker, which is part of the algorithm. `MUONDENSE` keeps one where a layer
+  is served by default; at the workers it needs one a worker and no Nesterov term.
 
 .seealso: `Muon`, `MuonGetMomentumAt()`, `MuonMomentumAt`, `MuonSetMomentum()`
 @*/
@@ -958,7 +969,8 @@ PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
   Level: intermediate
 
   Note:
-  `MuonLayerGetUpdateRMS()` and `MuonLayerView()` tell it. It costs a pass over each layer where it is served, a second run of the rule for `MUONLAYERADAMW` and its kin.
+  `MuonLayerGetUpdateRMS()` and `MuonLayerView()` tell it. It costs a pass over each layer where it is served,
+  a second run of the rule for `MUONLAYERADAMW` and its kin.
 
 .seealso: `Muon`, `MuonGetMeasureUpdateRMS()`, `MuonLayerGetUpdateRMS()`, `MuonLayerView()`
 @*/

@@ -2,12 +2,17 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   Which ranks are one worker: those that hold the rows of a layer together. Layers whose workers are the same ranks share a partition of the optimizer's ranks, and its communicators.
+   Which ranks are one worker: those that hold the rows of a layer together. Layers whose workers are the same
+   ranks share a partition of the optimizer's ranks, and its communicators.
 
-   Nothing is sent on a layer's own communicator before all ranks have found that its ranks are one worker: a rank that had another one would wait for ever.
+   Nothing is sent on a layer's own communicator before all ranks have found that its ranks are one worker: a
+   rank that had another one would wait for ever.
 */
 
-/* What every rank tells of a layer: its name, ranks of its worker, their hash, the first of them, and the position of this one among them */
+/*
+   What every rank tells of a layer: its name, ranks of its worker, their hash, the first of them, and the
+   position of this one among them
+*/
 enum {
   TOLD_NAME, /* and what holds the weights */
   TOLD_RANKS,
@@ -47,7 +52,10 @@ static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether this rank and the others of its worker say the same of a layer, and all workers are of the same size */
+/*
+   Whether this rank and the others of its worker say the same of a layer, and all workers are of the same
+   size
+*/
 static PetscBool MuonIsWorker_Private(Muon muon, PetscInt l, const PetscMPIInt all[], const PetscMPIInt members[])
 {
   const size_t       of_rank = TOLD * (size_t)muon->nlayers;
@@ -154,7 +162,10 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of layers of which some are on many ranks. What every rank found is agreed on before anybody makes a communicator, or uses one of a layer */
+/*
+   Of layers of which some are on many ranks. What every rank found is agreed on before anybody makes a
+   communicator, or uses one of a layer
+*/
 static PetscErrorCode MuonFindWorkers_Private(Muon muon)
 {
   MPI_Comm     comm = PetscObjectComm((PetscObject)muon);
@@ -189,7 +200,10 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of layers that are whole on every rank, which is a worker, or keeps rows of the state of the one worker that all ranks are: nothing has to be told */
+/*
+   Of layers that are whole on every rank, which is a worker, or keeps rows of the state of the one worker
+   that all ranks are: nothing has to be told
+*/
 static PetscErrorCode MuonMakePartition_Private(Muon muon, PetscBool rows)
 {
   PetscMPIInt *all;
@@ -226,7 +240,10 @@ PetscErrorCode MuonFindPartitions_Private(Muon muon, PetscBool rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has none adds zeros. Sums are on the host */
+/*
+   Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has
+   none adds zeros. Sums are on the host
+*/
 static PetscErrorCode MuonPieceSum_Private(MuonPiece *piece, const MuonArray *packed)
 {
   MuonArray whole;

@@ -1,7 +1,8 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
 /*
-   Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read like an options database of its own, before the user's.
+   Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read
+   like an options database of its own, before the user's.
 */
 typedef struct {
   const char *name;
@@ -138,8 +139,11 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   Level: beginner
 
   Notes:
-  A preset is of a type and sets keys, which the setters called after it and the options database change one by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not the preset's is
-  an error. It is set before `MuonSetUp()`, and holds for layers that are added later too. Where the optimizer has an options database of its own, `PetscObjectSetOptions()`, what that says is read with it.
+  A preset is of a type and sets keys, which the setters called after it and the options database change one
+  by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not
+  the preset's is an error. It is set before `MuonSetUp()`, and holds for layers that are added later too.
+  Where the optimizer has an options database of its own, `PetscObjectSetOptions()`, what that says is read
+  with it.
 
 .vb
   name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay
@@ -151,7 +155,8 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   algoperf-bucketed    the same                                                               layerwise allreduce bucketed
   moonlight            dense  0.95 sgd, sgd        moonlight  kj 5                0.1         rows, allgather in bf16           1e-3; 1e-3, 0.9 0.95, 1e-8, 0.1
   motif                the same                               you                             rows, owner roundrobin in bf16,
-                                                                                              5 chunks of warm-up
+                                                                                              5 chunks of
+                                                                                              warm-up
   modded-nanogpt       dense  0.85 to 0.95 in      kj         modded              cautious    layerwise reduce roundrobin
                               300 steps, ema, ema
   dmuon                dense  0.95 sgd, sgd        moonlight  gram pe105 5,       decoupled   layerwise reduce lpt
@@ -167,13 +172,18 @@ PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
   signsgd              sign   0
 .ve
 
-  kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW` beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for PyTorch, its variants those that
-  were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and natural values up.
-  signmuon and signmuon-1step vote with polar factors, the latter of gradients of all layers that are clipped at the norm 1 (Table 1 of its paper), signadam and signsgd with the directions adam and gradient of `MUONSIGN`; the update is that
-  of `MuonSignSetUpdate()`. The learning rate of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what is blank is the library's own.
+  kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW`
+  beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for
+  PyTorch, its variants those that were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and
+  natural values up. signmuon and signmuon-1step vote with polar factors, the latter of gradients of all
+  layers that are clipped at the norm 1 (Table 1 of its paper), signadam and signsgd with the directions adam
+  and gradient of `MUONSIGN`; the update is that of `MuonSignSetUpdate()`. The learning rate of modded-nanogpt
+  and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what
+  is blank is the library's own.
 
-  What is not taken over\: those programs compute polar factors in bfloat16, for which there is `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take AdamW is said by
-  `MuonSetRuleMatch()`.
+  What is not taken over\: those programs compute polar factors in bfloat16, for which there is
+  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take
+  AdamW is said by `MuonSetRuleMatch()`.
 
   References:
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024

@@ -74,7 +74,8 @@ PetscErrorCode MuonFinalizePackage(void)
 }
 
 /*@C
-  MuonInitializePackage - Registers the class of optimizers, its types, its log events and what optimizers are made of; called when the first optimizer is made
+  MuonInitializePackage - Registers the class of optimizers, its types, its log events and what optimizers are
+  made of; called when the first optimizer is made
 
   Not Collective
 

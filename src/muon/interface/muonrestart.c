@@ -3,7 +3,8 @@
 #include <string.h>
 
 /*
-   When checkpoints are written, and which one a run begins with: choices of the optimizer, the same on every rank, beside muoncheckpoint.c, which writes and reads them.
+   When checkpoints are written, and which one a run begins with: choices of the optimizer, the same on every
+   rank, beside muoncheckpoint.c, which writes and reads them.
 */
 
 /* Another name, NULL for none */
@@ -33,8 +34,10 @@ static PetscErrorCode MuonSetFolder_Private(const char folder[], char **to)
   Level: intermediate
 
   Note:
-  `MuonStep()` writes one after every step whose number, counted from 1, is a multiple of that of `MuonSetCheckpointInterval()`, when the step is applied and counted and monitors have spoken of it; `MuonSolve()` writes the end of its last step
-  too. A step that diverged writes none. A save that fails is an error on every rank, and the step was taken.
+  `MuonStep()` writes one after every step whose number, counted from 1, is a multiple of that of
+  `MuonSetCheckpointInterval()`, when the step is applied and counted and monitors have spoken of it;
+  `MuonSolve()` writes the end of its last step too. A step that diverged writes none. A save that fails is an
+  error on every rank, and the step was taken.
 
 .seealso: `Muon`, `MuonGetCheckpoint()`, `MuonSaveCheckpoint()`, `MuonSetCheckpointInterval()`, `MuonSetCheckpointKeep()`, `MuonCheckpointRequest()`, `MuonSetRestart()`
 @*/
@@ -164,7 +167,8 @@ PetscErrorCode MuonGetCheckpointKeep(Muon muon, PetscInt *keep)
 }
 
 /*@
-  MuonSetCheckpointSeconds - Sets after how many seconds steps write a checkpoint, however many steps these were
+  MuonSetCheckpointSeconds - Sets after how many seconds steps write a checkpoint, however many steps these
+  were
 
   Logically Collective
 
@@ -214,7 +218,8 @@ PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
 }
 
 /*@
-  MuonSetCheckpointWeights - Sets a file that gets the weights alone, for inference, whenever a checkpoint is due
+  MuonSetCheckpointWeights - Sets a file that gets the weights alone, for inference, whenever a checkpoint is
+  due
 
   Logically Collective
 
@@ -230,8 +235,10 @@ PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
   Notes:
   A file that cannot be made is an error of `MuonSetUp()`.
 
-  It is written at the steps at which `MuonSetCheckpoint()` writes, with a folder for checkpoints or without, as `MuonViewWeights()` does it\: dense matrices of PETSc's binary format, in the order of the layers. The new file takes the
-  place of the old one when it is whole and durable, so that whoever reads it has one or the other.
+  It is written at the steps at which `MuonSetCheckpoint()` writes, with a folder for checkpoints or without,
+  as `MuonViewWeights()` does it\: dense matrices of PETSc's binary format, in the order of the layers. The
+  new file takes the place of the old one when it is whole and durable, so that whoever reads it has one or
+  the other.
 
 .seealso: `Muon`, `MuonGetCheckpointWeights()`, `MuonViewWeights()`, `MuonSetCheckpoint()`, `MuonSetCheckpointInterval()`
 @*/
@@ -280,7 +287,8 @@ PetscErrorCode MuonGetCheckpointWeights(Muon muon, const char *file[])
   Level: intermediate
 
   Note:
-  `MuonSetUp()` loads its latest checkpoint as `MuonLoadCheckpoint()` does, once\: after `MuonReset()` a run begins anew. Another folder that is set later is loaded by the next step.
+  `MuonSetUp()` loads its latest checkpoint as `MuonLoadCheckpoint()` does, once\: after `MuonReset()` a run
+  begins anew. Another folder that is set later is loaded by the next step.
 
 .seealso: `Muon`, `MuonGetRestart()`, `MuonSetRestartIfPresent()`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
 @*/
@@ -320,7 +328,8 @@ PetscErrorCode MuonGetRestart(Muon muon, const char *folder[])
 }
 
 /*@
-  MuonSetRestartIfPresent - Sets whether a run begins anew where the folder of `MuonSetRestart()` has no checkpoint
+  MuonSetRestartIfPresent - Sets whether a run begins anew where the folder of `MuonSetRestart()` has no
+  checkpoint
 
   Logically Collective
 
@@ -383,8 +392,9 @@ PetscErrorCode MuonGetRestartIfPresent(Muon muon, PetscBool *flg)
   Level: intermediate
 
   Note:
-  With the weights alone an optimizer begins at step 0, without momentum and estimates, whatever algorithm, rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the program gave
-  to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
+  With the weights alone an optimizer begins at step 0, without momentum and estimates, whatever algorithm,
+  rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the
+  program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
 
 .seealso: `Muon`, `MuonRestartState`, `MuonGetRestartState()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`, `MuonLoad()`
 @*/
@@ -434,7 +444,8 @@ PetscErrorCode MuonGetRestartState(Muon muon, MuonRestartState *state)
   Level: intermediate
 
   Note:
-  Entries are rounded to the precision that they have here, once\: `MuonSetStatePrecision()` may be another than it was, and PETSc built with another precision of its scalars. The run is then not the same to the bit.
+  Entries are rounded to the precision that they have here, once\: `MuonSetStatePrecision()` may be another
+  than it was, and PETSc built with another precision of its scalars. The run is then not the same to the bit.
 
 .seealso: `Muon`, `MuonGetRestartConvert()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`, `MuonSetStatePrecision()`
 @*/
@@ -496,9 +507,11 @@ PetscErrorCode MuonGetRestartConvert(Muon muon, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  Call it before `MuonSetUp()`, which may load a checkpoint. A name that is given again takes the new routines. A checkpoint fits where it has the same names, but for `MUON_RESTART_WEIGHTS`.
+  Call it before `MuonSetUp()`, which may load a checkpoint. A name that is given again takes the new
+  routines. A checkpoint fits where it has the same names, but for `MUON_RESTART_WEIGHTS`.
 
-  A routine that returns an error on some rank is an error on all of them. Of a save nothing was written then; of a load the optimizer is what the checkpoint says.
+  A routine that returns an error on some rank is an error on all of them. Of a save nothing was written then;
+  of a load the optimizer is what the checkpoint says.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`, `MuonSetRestart()`
 @*/
@@ -553,7 +566,8 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   Level: advanced
 
   Notes:
-  It may be called at any time on any rank, in a handler of signals too. The ranks agree at the end of the coming step, or of the one that is being taken, and write one checkpoint, whoever asked, to the folder of
+  It may be called at any time on any rank, in a handler of signals too. The ranks agree at the end of the
+  coming step, or of the one that is being taken, and write one checkpoint, whoever asked, to the folder of
   `MuonSetCheckpoint()`. Where there is none nothing happens.
 
   The library installs no handler.
@@ -629,7 +643,10 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
   return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A folder that cannot be written to is an error before the run, not behind it; one that was set since the ranks compared their choices has to wait until they have done so again */
+/*
+   A folder that cannot be written to is an error before the run, not behind it; one that was set since the
+   ranks compared their choices has to wait until they have done so again
+*/
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {
   PetscFunctionBegin;

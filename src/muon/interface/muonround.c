@@ -5,7 +5,9 @@
 #include <math.h>
 
 /*
-   The round of a step. A loop over pieces never ends early: a rank that failed goes on with poison in place of its messages, so that all ranks make the same calls. Nothing of the state changes before MuonAgree_Private().
+   The round of a step. A loop over pieces never ends early: a rank that failed goes on with poison in place
+   of its messages, so that all ranks make the same calls. Nothing of the state changes before
+   MuonAgree_Private().
 */
 
 PetscErrorCode MuonGetStepInfo(Muon muon, MuonLayer layer, MuonLayerStepInfo *info)
@@ -55,8 +57,10 @@ static double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 }
 
 /*
-   Worker: piece->T is what the step sends. A new momentum takes the place of the gradient in the layer's own memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a momentum T
-   is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the server
+   Worker: piece->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
+   memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
+   momentum T is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the
+   server
 */
 static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonPiece *piece, MuonRecord *record, MuonStatus *status)
 {
@@ -152,7 +156,10 @@ static PetscErrorCode MuonFollowOwn_Private(MuonPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server waits for one sum at a time, while the others flow */
+/*
+   Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server
+   waits for one sum at a time, while the others flow
+*/
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
   const PetscBool alone = group->partition->size > 1 && group->partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -225,7 +232,10 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The messages of all workers times their weights, added in the order of workers. The sum is scratch: a message need not be checked before its first entry is added */
+/*
+   The messages of all workers times their weights, added in the order of workers. The sum is scratch: a
+   message need not be checked before its first entry is added
+*/
 PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, MuonStatus *status)
 {
   const double *const weight = piece->group->partition->weight;
@@ -248,7 +258,10 @@ PetscErrorCode MuonSumMessages_Private(MuonPiece *piece, PetscInt nworkers, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Server: what the oracle sees of the sum: aggregate, then decay of the weights W and momentum where the server keeps one */
+/*
+   Server: what the oracle sees of the sum: aggregate, then decay of the weights W and momentum where the
+   server keeps one
+*/
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonPiece *piece, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *seen, MuonStatus *status)
 {
   const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
@@ -281,7 +294,10 @@ static void MuonHashReplica_Private(const MuonPiece *piece, size_t bytes, const 
   if (piece->layer->owner < 0) piece->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)piece->group->replica, (const unsigned char *)data, bytes);
 }
 
-/* The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they are there */
+/*
+   The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they
+   are there
+*/
 static PetscErrorCode MuonServeStep_Private(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *W, MuonStatus *status)
 {
   MuonStatus     stepped = MUON_STATUS_OK;
@@ -432,7 +448,9 @@ static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonPiece *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Server: aggregates, steps of the rules, messages of what became of them, each for all pieces in their order */
+/*
+   Server: aggregates, steps of the rules, messages of what became of them, each for all pieces in their order
+*/
 static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonPiece *const piece[], MuonRecord *record, MuonStatus *status)
 {
   MuonLayerTask *task;
@@ -503,8 +521,9 @@ static PetscBool MuonPieceIsServedAlone_Private(const MuonPiece *piece)
 }
 
 /*
-   Pieces in the memory of a device, where small products of several layers are made at once, are served in runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are scratch: the sums of a run
-   are waited for before any of its steps is taken
+   Pieces in the memory of a device, where small products of several layers are made at once, are served in
+   runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are
+   scratch: the sums of a run are waited for before any of its steps is taken
 */
 static PetscErrorCode MuonServePieces_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {

@@ -2,7 +2,8 @@
 #include <ctype.h>
 
 /*
-   Which layer takes which rule, and the numbers of the rules that are not lmo. A number that was not set is PETSC_DETERMINE and means the optimizer's own.
+   Which layer takes which rule, and the numbers of the rules that are not lmo. A number that was not set is
+   PETSC_DETERMINE and means the optimizer's own.
 */
 
 /* Up to case, as names of layers are; * stands for any letters, ? for one */
@@ -26,7 +27,10 @@ static PetscBool MuonMatches_Private(const char *pattern, const char *end, const
   return pattern == end ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The pattern that text begins with, the rule behind it, and where the next one begins; an error where there are none */
+/*
+   The pattern that text begins with, the rule behind it, and where the next one begins; an error where there
+   are none
+*/
 static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char rule[64])
 {
   const char *colon = NULL, *comma;
@@ -193,10 +197,13 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   Level: intermediate
 
   Notes:
-  The first pattern that a name matches decides; a layer whose name none matches keeps its rule. In a pattern * stands for any letters, none among them, and ? for one; large and small letters are the same. The layers that are there
-  take the rule at once, the others when they are added; `MuonLayerSetRule()` after that, and `-muon_layer_NAME_rule`, go before.
+  The first pattern that a name matches decides; a layer whose name none matches keeps its rule. In a pattern
+  * stands for any letters, none among them, and ? for one; large and small letters are the same. The layers
+  that are there take the rule at once, the others when they are added; `MuonLayerSetRule()` after that, and
+  `-muon_layer_NAME_rule`, go before.
 
-  A pattern that decides nothing is named at `MuonSetUp()`. `MuonView()` prints how many layers and parameters each rule moves.
+  A pattern that decides nothing is named at `MuonSetUp()`. `MuonView()` prints how many layers and parameters
+  each rule moves.
 
 .seealso: `Muon`, `MuonGetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamWLearningRate()`
 @*/
@@ -253,7 +260,8 @@ PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
   Level: intermediate
 
   Note:
-  The layers that are there take the rule at once, the others when they are added. The patterns of `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
+  The layers that are there take the rule at once, the others when they are added. The patterns of
+  `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
 
 .seealso: `Muon`, `MuonGetLayerRule()`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
 @*/
@@ -319,8 +327,10 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
   Level: intermediate
 
   Note:
-  The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where `MuonSetLearningRate()` was
-  called and no layer has its rate. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
+  The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a
+  step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where
+  `MuonSetLearningRate()` was called and no layer has its rate. The schedule multiplies it, as do the scales
+  of layers; `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetAdamWLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetAdamWWeightDecay()`
 @*/
@@ -527,7 +537,8 @@ PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
   Level: intermediate
 
   Note:
-  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, as do the scales of layers; `MuonLayerSetLearningRate()` goes before.
+  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, as do the scales of layers;
+  `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetSGDLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetSGDWeightDecay()`
 @*/

@@ -1,7 +1,8 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
 /*
-   What changes with the step: the learning rate, the momentum, the decay. A function of the user's has the last word; what it gives is checked, and compared between the ranks with the rest of what was chosen.
+   What changes with the step: the learning rate, the momentum, the decay. A function of the user's has the
+   last word; what it gives is checked, and compared between the ranks with the rest of what was chosen.
 */
 
 PetscReal MuonGetMomentumNow_Private(Muon muon)
@@ -67,7 +68,10 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rank that stopped here because of what its function gave would leave the others waiting: all learn of it together, at the end of the step */
+/*
+   A rank that stopped here because of what its function gave would leave the others waiting: all learn of it
+   together, at the end of the step
+*/
 PetscErrorCode MuonSchedule_Private(Muon muon)
 {
   PetscReal factor, momentum, decay = muon->weight_decay;
@@ -117,7 +121,8 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
   Level: intermediate
 
   Note:
-  The default is 0. A schedule f becomes minimum + (1 - minimum) f before the warm-up; the last step of K has an f that is not 0 yet.
+  The default is 0. A schedule f becomes minimum + (1 - minimum) f before the warm-up; the last step of K has
+  an f that is not 0 yet.
 
 .seealso: `Muon`, `MuonGetScheduleMinimum()`, `MuonSetSchedule()`, `MuonScheduleType`
 @*/
@@ -167,7 +172,8 @@ PetscErrorCode MuonGetScheduleMinimum(Muon muon, PetscReal *fraction)
   Level: intermediate
 
   Note:
-  The default is 0. In step s = 0, 1, ... the momentum is start + min(1, s/steps) (momentum - start), with the start of `MuonSetMomentumWarmupStart()`. A layer with a momentum of its own keeps it.
+  The default is 0. In step s = 0, 1, ... the momentum is start + min(1, s/steps) (momentum - start), with the
+  start of `MuonSetMomentumWarmupStart()`. A layer with a momentum of its own keeps it.
 
 .seealso: `Muon`, `MuonGetMomentumWarmup()`, `MuonSetMomentumWarmupStart()`, `MuonSetMomentum()`, `MuonSetScheduleFunction()`
 @*/
@@ -218,7 +224,8 @@ PetscErrorCode MuonGetMomentumWarmup(Muon muon, PetscInt *steps)
   Level: intermediate
 
   Note:
-  The default is 0.85, which modded-nanogpt takes over 300 steps to 0.95. Without `MuonSetMomentumWarmup()` it has no effect.
+  The default is 0.85, which modded-nanogpt takes over 300 steps to 0.95. Without `MuonSetMomentumWarmup()` it
+  has no effect.
 
 .seealso: `Muon`, `MuonGetMomentumWarmupStart()`, `MuonSetMomentumWarmup()`
 @*/
@@ -255,7 +262,8 @@ PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
 }
 
 /*@C
-  MuonSetScheduleFunction - Sets a routine that has the last word on the learning rate, the momentum and the weight decay of each step
+  MuonSetScheduleFunction - Sets a routine that has the last word on the learning rate, the momentum and the
+  weight decay of each step
 
   Logically Collective
 
@@ -275,10 +283,14 @@ PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
   Level: intermediate
 
   Notes:
-  The routine is called by every rank at the beginning of each `MuonStep()`, before the routine of `MuonSetObjectiveAndGradient()`, and must give the same numbers on each: they are compared with all else that was chosen, and a
-  difference, or a number that is illegal, is an error on all ranks that leaves all as it was. It may communicate, and ask for the loss of the step before.
+  The routine is called by every rank at the beginning of each `MuonStep()`, before the routine of
+  `MuonSetObjectiveAndGradient()`, and must give the same numbers on each: they are compared with all else
+  that was chosen, and a difference, or a number that is illegal, is an error on all ranks that leaves all as
+  it was. It may communicate, and ask for the loss of the step before.
 
-  The factor multiplies all learning rates, those of rules and of single layers too. Momentum and decay are the optimizer's: a layer, or a rule, that has its own keeps them. To give rates as such set the learning rate 1.
+  The factor multiplies all learning rates, those of rules and of single layers too. Momentum and decay are
+  the optimizer's: a layer, or a rule, that has its own keeps them. To give rates as such set the learning
+  rate 1.
 
   `MuonGetRate()` gives the rate of the step that is taken, or was taken last, where there is such a routine.
 
@@ -295,7 +307,8 @@ PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void
 }
 
 /*@C
-  MuonGetScheduleFunction - Gets the routine that has the last word on the learning rate, the momentum and the weight decay of each step
+  MuonGetScheduleFunction - Gets the routine that has the last word on the learning rate, the momentum and the
+  weight decay of each step
 
   Not Collective; No Fortran Support
 

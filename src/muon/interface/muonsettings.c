@@ -4,7 +4,8 @@
 #include <string.h>
 
 /*
-   What may be set at any time, as text, a line each: a checkpoint has it, so that a run that goes on with other options says which.
+   What may be set at any time, as text, a line each: a checkpoint has it, so that a run that goes on with
+   other options says which.
 */
 
 #define MUON_SETTINGS_SHOWN 16 /* lines at most */
@@ -132,7 +133,10 @@ static const char *MuonSettingsFind_Private(const char text[], const char key[],
   return NULL;
 }
 
-/* Of a value, up to the end of its line: the word that begins at or before some place and the one before it. What a file has may be no text */
+/*
+   Of a value, up to the end of its line: the word that begins at or before some place and the one before it.
+   What a file has may be no text
+*/
 static void MuonSettingsShow_Private(const char value[], size_t place, char shown[], size_t room)
 {
   const size_t end   = place + strcspn(value + place, " \n");

@@ -2,7 +2,10 @@
 #include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
-/* Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands its number in the order of the pieces, each before its blocks, in as many bits as the largest needs */
+/*
+   Messages know pieces and blocks by the hashes of their names, which are sorted here: behind a hash stands
+   its number in the order of the pieces, each before its blocks, in as many bits as the largest needs
+*/
 static PetscErrorCode MuonCheckHashes_Private(Muon muon)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
@@ -53,14 +56,19 @@ static PetscErrorCode MuonCheckHashes_Private(Muon muon)
     }
   }
   PetscCall(PetscFree(hash));
-  /* Pieces have other names at other positions in their workers: the first rank that found a pair tells all */
+  /*
+     Pieces have other names at other positions in their workers: the first rank that found a pair tells all
+  */
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
   if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Bcast(same, (PetscMPIInt)sizeof(same), MPI_CHAR, finder, comm));
   SETERRQ(comm, PETSC_ERR_ARG_WRONG, "Layers or blocks of layers \"%s\" and \"%s\": their names have the same hash, by which messages know them; change the name of a layer", same[0], same[1]);
 }
 
-/* Longest-job-first needs one number a piece: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
+/*
+   Longest-job-first needs one number a piece: its flops and, at so many flops a byte, its memory traffic,
+   which is all that an elementwise norm costs
+*/
 static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
 
 PetscErrorCode MuonPieceGetStateShape(Muon muon, const MuonPiece *piece, MuonArray *shape)
@@ -154,7 +162,10 @@ static PetscErrorCode MuonSetUpPiece_Private(Muon muon, MuonPiece *piece, MuonGr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The optimizer's choices among the ranks of a position; beside votes, where they are for votes alone, those of means. One worker has nobody to exchange with: it serves itself */
+/*
+   The optimizer's choices among the ranks of a position; beside votes, where they are for votes alone, those
+   of means. One worker has nobody to exchange with: it serves itself
+*/
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonPartition partition, PetscBool votes, MuonExchange *exchange)
 {
   const PetscBool alone = partition->size > 1 && partition->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -174,8 +185,9 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonPartition partit
 }
 
 /*
-   Layers of the same workers are a group, or two: those that vote, and those of which a mean is formed, behind the pieces that there are. Where every rank is a worker the optimizer's own exchange is that of the first one. Messages are
-   the matrices themselves until a type chooses other compressors
+   Layers of the same workers are a group, or two: those that vote, and those of which a mean is formed,
+   behind the pieces that there are. Where every rank is a worker the optimizer's own exchange is that of the
+   first one. Messages are the matrices themselves until a type chooses other compressors
 */
 static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool votes)
 {
@@ -306,7 +318,10 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A receiver believes no size beyond what a message can have; the first one of a piece may be sent by another compressor than those that follow, whole */
+/*
+   A receiver believes no size beyond what a message can have; the first one of a piece may be sent by another
+   compressor than those that follow, whole
+*/
 static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
 {
   size_t *up, *down;
@@ -394,7 +409,10 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
     W = MuonPiecePart(piece, &whole);
     PetscCall(MuonArrayCreate(&W, W.precision, &piece->mean));
   }
-  /* A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers where nothing comes before */
+  /*
+     A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
+     where nothing comes before
+  */
   if (piece->mean.data != NULL || (at_server && piece->group->mode != MUON_EXCHANGE_MODE_GATHER && (piece->ranges == NULL || piece->group->partition->nworkers > 1))) {
     layer->ready    = MuonPieceReady_Private;
     layer->readyctx = piece;
@@ -420,7 +438,8 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
 }
 
 /*@
-  MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is allocated
+  MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is
+  allocated
 
   Collective
 
@@ -430,7 +449,8 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonPiece *piece)
   Level: intermediate
 
   Note:
-  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all of them. `MuonStep()` calls this routine. The checkpoint of `MuonSetRestart()` is loaded at the end.
+  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all
+  of them. `MuonStep()` calls this routine. The checkpoint of `MuonSetRestart()` is loaded at the end.
 
 .seealso: `Muon`, `MuonSetRestart()`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
 @*/

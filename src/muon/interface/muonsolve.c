@@ -18,8 +18,9 @@
   Level: beginner
 
   Note:
-  The routine reads the weights of each layer (`MuonLayerGetWeights()`) and fills its gradient (`MuonLayerGetGradient()`) with the worker's own mean gradient; it must not communicate the gradient, that is what the
-  optimizer does. Without a routine `MuonStep()` takes the gradients that it finds.
+  The routine reads the weights of each layer (`MuonLayerGetWeights()`) and fills its gradient
+  (`MuonLayerGetGradient()`) with the worker's own mean gradient; it must not communicate the gradient, that
+  is what the optimizer does. Without a routine `MuonStep()` takes the gradients that it finds.
 
 .seealso: `Muon`, `MuonGetObjectiveAndGradient()`, `MuonLayerGetGradient()`, `MuonStep()`
 @*/
@@ -57,7 +58,10 @@ PetscErrorCode MuonGetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* State was allocated for the types that compressors had at set-up; an oracle may have been given another norm */
+/*
+   State was allocated for the types that compressors had at set-up; an oracle may have been given another
+   norm
+*/
 PetscErrorCode MuonCheckPieces_Private(Muon muon)
 {
   char reason[512];
@@ -86,7 +90,10 @@ PetscErrorCode MuonCheckPieces_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all that was sent since the last step ended: between workers, inside them, the agreement, and what the caller gathered of weights */
+/*
+   Of all that was sent since the last step ended: between workers, inside them, the agreement, and what the
+   caller gathered of weights
+*/
 static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 {
   PetscLogDouble bytes;
@@ -124,16 +131,21 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
   Level: beginner
 
   Notes:
-  Step s = 0, 1, ... takes the gradients at the weights W^s, through the routine of `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that `MuonGetLoss()` gives afterwards
-  is that of W^s.
+  Step s = 0, 1, ... takes the gradients at the weights W^s, through the routine of
+  `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that
+  `MuonGetLoss()` gives afterwards is that of W^s.
 
-  What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of its entries. Its memory may be another after each step, `MuonLayerGetGradient()` tells which.
+  What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of
+  its entries. Its memory may be another after each step, `MuonLayerGetGradient()` tells which.
 
-  The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a monitor that fails does not undo it.
+  The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a
+  monitor that fails does not undo it.
 
-  What was chosen is compared between the ranks in each step\: a setter that was called on some ranks only, or with other values, is an error on all of them, and nothing was applied.
+  What was chosen is compared between the ranks in each step\: a setter that was called on some ranks only, or
+  with other values, is an error on all of them, and nothing was applied.
 
-  Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on every rank, with weights and state as they were before it.
+  Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on
+  every rank, with weights and state as they were before it.
 
 .seealso: `Muon`, `MuonSolve()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`, `MuonGetConvergedReason()`, `MuonGetTraffic()`, `MuonWeightsChanged()`
 @*/
@@ -210,7 +222,8 @@ PetscErrorCode MuonStep(Muon muon)
   Level: beginner
 
   Note:
-  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that was loaded.
+  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that
+  was loaded.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
@@ -243,8 +256,9 @@ PetscErrorCode MuonSolve(Muon muon)
   Level: advanced
 
   Notes:
-  It is for programs that keep state themselves, with `MuonGetLayerState()` and `MuonSetLayerState()`\: schedules, random numbers and intervals go by this number. Nothing else changes; `MuonReset()` makes it 0. `MuonLoadCheckpoint()` sets
-  all at once.
+  It is for programs that keep state themselves, with `MuonGetLayerState()` and `MuonSetLayerState()`\:
+  schedules, random numbers and intervals go by this number. Nothing else changes; `MuonReset()` makes it 0.
+  `MuonLoadCheckpoint()` sets all at once.
 
   The slices of weights that are compared between ranks go by this number too.
 
@@ -319,7 +333,8 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
   Level: intermediate
 
   Note:
-  With exact oracles this is the dual norm in the product of the layers' unit balls; iterative polar factors make it an estimate.
+  With exact oracles this is the dual norm in the product of the layers' unit balls; iterative polar factors
+  make it an estimate.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLMOComputeDualNorm()`
 @*/

@@ -160,7 +160,10 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A state that a first step would make, with the shape that it has then or, where that is its own, of the matrix */
+/*
+   A state that a first step would make, with the shape that it has then or, where that is its own, of the
+   matrix
+*/
 static PetscErrorCode MuonMakeState_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
   const MuonStateSearch *search = (const MuonStateSearch *)visitor->ctx;
@@ -227,17 +230,20 @@ static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const 
 + muon  - an optimizer that is set up
 . layer - one of its layers
 - name  - what: `momentum`, of this rank as a worker or as the layer's server; `weights`, of the server where the workers' are not the same; `estimate`, what the server of `MUONEF21` believes the momentum of this rank to be;
-          `aggregate`, the mean of these at the server; and what a rule or a compressor keeps, as `adamw.mean`, `adamw.square` and `compressor.basis[0]`. `MuonGetLayerStateName()` tells all
+          `aggregate`, the mean of these at the server; and what a rule or a compressor keeps, as
+          `adamw.mean`, `adamw.square` and `compressor.basis[0]`. `MuonGetLayerStateName()` tells all
 
   Output Parameters:
 + A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
-         vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the state; may be `NULL`
+         vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the
+         state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not
 
   Level: advanced
 
   Note:
-  A state that would be equal to another matrix, or that a step makes afresh, is not kept\: with the compressor identity the estimate is the momentum.
+  A state that would be equal to another matrix, or that a step makes afresh, is not kept\: with the
+  compressor identity the estimate is the momentum.
 
 .seealso: `Muon`, `MUONEF21`, `MuonSetLayerState()`, `MuonGetLayerStateName()`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
 @*/
@@ -270,8 +276,10 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
   Level: advanced
 
   Notes:
-  With the weights, which are the caller's, and `MuonSetStepNumber()` it brings an optimizer to where another one was, for programs that keep state themselves\: each rank sets what it got by `MuonGetLayerState()`, for all that
-  `MuonGetLayerStateName()` names there, in that order. What only a first step makes, as the moments of `MUONLAYERADAMW`, is made. Weights are set first, where the server of the layer has others.
+  With the weights, which are the caller's, and `MuonSetStepNumber()` it brings an optimizer to where another
+  one was, for programs that keep state themselves\: each rank sets what it got by `MuonGetLayerState()`, for
+  all that `MuonGetLayerStateName()` names there, in that order. What only a first step makes, as the moments
+  of `MUONLAYERADAMW`, is made. Weights are set first, where the server of the layer has others.
 
   What servers of the same layer on several ranks get must be the same.
 

@@ -8,7 +8,10 @@ static double MuonTestEpsilon_Private(const MuonArray *W)
   return W->precision == MUON_SINGLE ? (double)FLT_EPSILON : PetscMax((double)PETSC_MACHINE_EPSILON, DBL_EPSILON);
 }
 
-/* The routine of the user's at the weights as they are, of which this rank's loss is wanted; sums that it began are of no use */
+/*
+   The routine of the user's at the weights as they are, of which this rank's loss is wanted; sums that it
+   began are of no use
+*/
 static PetscErrorCode MuonTestLoss_Private(Muon muon, PetscReal *loss)
 {
   PetscFunctionBegin;
@@ -24,7 +27,10 @@ typedef struct {
   PetscInt64 begin, end;
 } MuonTestEntries;
 
-/* Entries 1 and -1 at random in the rows from first on of a matrix, the same whatever rows a rank has; 1 where there is one entry alone, and zeros elsewhere */
+/*
+   Entries 1 and -1 at random in the rows from first on of a matrix, the same whatever rows a rank has; 1
+   where there is one entry alone, and zeros elsewhere
+*/
 static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, PetscInt first, const MuonTestEntries *entries, PetscBool alone, const MuonArray *D)
 {
   const MuonKernelStream stream  = {(uint64_t)muon->seed, layer->hash, 0, 0, 0};
@@ -72,7 +78,11 @@ static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* (f(W + k h D) - f(W - k h D)) / 2 k h of this rank's loss for k = 1 and 2, and by how much losses that are rounded, or are others at the same weights, may change the first; here is that at W. The weights become what they were, bit for bit */
+/*
+   (f(W + k h D) - f(W - k h D)) / 2 k h of this rank's loss for k = 1 and 2, and by how much losses that are
+   rounded, or are others at the same weights, may change the first; here is that at W. The weights become
+   what they were, bit for bit
+*/
 static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, const MuonTestEntries *entries, PetscBool alone, PetscReal here, double difference[2], double *rounding)
 {
   const double weight = muon->weights != NULL ? muon->weights[muon->rank] : 1;
@@ -106,7 +116,9 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
 }
 
 /*
-   On every rank: the derivative of the mean loss by the gradients, by differences, and how far these two may be apart. The differences with h and 2 h are apart by three times the error of the first, where losses are smooth.
+   On every rank: the derivative of the mean loss by the gradients, by differences, and how far these two may
+   be apart. The differences with h and 2 h are apart by three times the error of the first, where losses are
+   smooth.
 */
 static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope, double *difference, double *limit)
 {
@@ -171,14 +183,19 @@ static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, double of
   Level: intermediate
 
   Notes:
-  One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and -1, as the gradients have it and as central differences have it, and how far they differ over the larger of the two. All entries
-  of the layer are in it\: a gradient that is wrong in some of them shows.
+  One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and
+  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
+  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
 
-  How far it may be off follows from the differences themselves\: those with twice the step tell their error, and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that the gradient is
-  wrong, and an entry that is wrong is looked for by halves. Where differences are off by more than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably right.
+  How far it may be off follows from the differences themselves\: those with twice the step tell their error,
+  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
+  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
+  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
+  right.
 
-  The routine is called six times for each layer, in the same step, and more often where an entry is looked for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with noise. The weights
-  are what they were afterwards.
+  The routine is called six times for each layer, in the same step, and more often where an entry is looked
+  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
+  noise. The weights are what they were afterwards.
 
 .seealso: `Muon`, `MuonSetTestGradient()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/

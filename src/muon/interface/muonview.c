@@ -22,7 +22,10 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as often as there are such ranks */
+/*
+   Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as
+   often as there are such ranks
+*/
 static const char *MuonDescribeFactors(const MuonPiece *piece, MuonCompressor c, size_t length, char text[])
 {
   text[0] = '\0';
@@ -121,7 +124,8 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory; or writes all of its state to a binary file
+  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory; or writes all of
+  its state to a binary file
 
   Collective
 
@@ -135,8 +139,9 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
   Level: beginner
 
   Notes:
-  On a viewer of type `PETSCVIEWERBINARY`, as in `-muon_view binary:run.bin`, it is what a run needs to go on, for `MuonLoad()`\: the class id `MUON_FILE_CLASSID`, a length, and the bytes of a checkpoint. Unlike `MuonSaveCheckpoint()`
-  it makes no promise of a crash\: a file that is not whole is refused when it is read.
+  On a viewer of type `PETSCVIEWERBINARY`, as in `-muon_view binary:run.bin`, it is what a run needs to go on,
+  for `MuonLoad()`\: the class id `MUON_FILE_CLASSID`, a length, and the bytes of a checkpoint. Unlike
+  `MuonSaveCheckpoint()` it makes no promise of a crash\: a file that is not whole is refused when it is read.
 
   Viewers of other types than `PETSCVIEWERASCII`, `PETSCVIEWERSTRING` and `PETSCVIEWERBINARY` are an error.
 

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 /*
-   A checkpoint in the file of a binary viewer: class id, length, and then as bytes the files that it would have in a folder, those of the ranks one behind the other, and the manifest; the last 8 bytes of the length are that of the
-   manifest, again as PETSc writes integers.
+   A checkpoint in the file of a binary viewer: class id, length, and then as bytes the files that it would
+   have in a folder, those of the ranks one behind the other, and the manifest; the last 8 bytes of the length
+   are that of the manifest, again as PETSc writes integers.
 
-   The file is rank 0's alone. So it is a file system of its own to src/file: other ranks send rank 0 what they write, and ask it for what they read, 1 MiB at a time. Nothing is in memory as a whole.
+   The file is rank 0's alone. So it is a file system of its own to src/file: other ranks send rank 0 what
+   they write, and ask it for what they read, 1 MiB at a time. Nothing is in memory as a whole.
 */
 
 #define MUON_FILES_PIECE    ((size_t)1 << 20)
@@ -141,7 +143,10 @@ static PetscErrorCode MuonFilesPutSwapped_Private(MuonFiles files, void *from, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a rank writes, up to its end, behind what is there; all of it is taken, also where it cannot be written any more */
+/*
+   What a rank writes, up to its end, behind what is there; all of it is taken, also where it cannot be
+   written any more
+*/
 static PetscErrorCode MuonFilesCollect_Private(MuonFiles files, PetscMPIInt rank, MuonFileResult *result)
 {
   unsigned char *piece;
@@ -334,7 +339,10 @@ static PetscErrorCode MuonFilesGetSwapped_Private(MuonFiles files, uint64_t at, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rank 0: what is in front of the files, compared with the length of the file that they are in; where the manifest is, and of which generation it is */
+/*
+   Rank 0: what is in front of the files, compared with the length of the file that they are in; where the
+   manifest is, and of which generation it is
+*/
 static PetscErrorCode MuonFilesReadFront_Private(MuonFiles files, uint64_t *end, MuonFileGeneration *generation, MuonFileResult *result)
 {
   const MuonFileSystem *posix = MuonFileSystemGet();
@@ -399,8 +407,10 @@ static MuonFileResult MuonFilesCheckSeals_Private(MuonFiles files, const MuonFil
   Level: intermediate
 
   Notes:
-  It is `MuonLoadCheckpoint()` for one file in place of a folder\: all of it is verified before anything is touched, what does not fit is an error that names the first difference, and other numbers of ranks are taken. There is no
-  earlier one to fall back to. Rank 0 reads for all ranks, a piece at a time. Behind it the viewer is at what follows in the file; where it failed it is where it was.
+  It is `MuonLoadCheckpoint()` for one file in place of a folder\: all of it is verified before anything is
+  touched, what does not fit is an error that names the first difference, and other numbers of ranks are
+  taken. There is no earlier one to fall back to. Rank 0 reads for all ranks, a piece at a time. Behind it the
+  viewer is at what follows in the file; where it failed it is where it was.
 
   Viewers with MPI-IO, without headers or of another type are an error.
 
@@ -462,7 +472,10 @@ PetscErrorCode MuonLoad(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rank 0: a matrix by rows, as PETSc's scalars in the order of bytes that its files have, behind the header of a dense one */
+/*
+   Rank 0: a matrix by rows, as PETSc's scalars in the order of bytes that its files have, behind the header
+   of a dense one
+*/
 static PetscErrorCode MuonFilesPutMatrix_Private(MuonFiles files, const MuonArray *W, MuonFileResult *result)
 {
   const size_t m = MuonArrayRows(W), n = MuonArrayColumns(W), most = MUON_FILES_PIECE / sizeof(PetscScalar);
@@ -485,7 +498,10 @@ static PetscErrorCode MuonFilesPutMatrix_Private(MuonFiles files, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights of all layers as dense matrices, one behind the other; of a layer in rows those of rank 0's worker, whose ranks are all that take part */
+/*
+   The weights of all layers as dense matrices, one behind the other; of a layer in rows those of rank 0's
+   worker, whose ranks are all that take part
+*/
 static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, MuonFileResult *result)
 {
   PetscFunctionBegin;
@@ -526,8 +542,10 @@ static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, 
   Level: intermediate
 
   Note:
-  They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added, also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any number of ranks, and
-  so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers, those that gradients are taken at.
+  They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added,
+  also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any
+  number of ranks, and so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers,
+  those that gradients are taken at.
 
 .seealso: `Muon`, `MuonSetCheckpointWeights()`, `MuonView()`, `MuonLayerGetWeights()`
 @*/

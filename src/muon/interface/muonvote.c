@@ -5,9 +5,11 @@
 #include <math.h>
 
 /*
-   The round of a group that votes. The signs of all its pieces are one row of bits, a piece behind the other and a block behind the other in a piece; the exchange cuts it into items of its own. A worker fills the row, items are
-   voted on where the exchange says, and then every worker has the row of the majority, from which it makes its new weights at the commit. Where a worker is several ranks the row is of the pieces at one position, and what is made of
-   whole blocks goes through the group's assembly (muonassemble.c).
+   The round of a group that votes. The signs of all its pieces are one row of bits, a piece behind the other
+   and a block behind the other in a piece; the exchange cuts it into items of its own. A worker fills the
+   row, items are voted on where the exchange says, and then every worker has the row of the majority, from
+   which it makes its new weights at the commit. Where a worker is several ranks the row is of the pieces at
+   one position, and what is made of whole blocks goes through the group's assembly (muonassemble.c).
 */
 
 /* A block of a layer, or the rows of it that are in a piece */
@@ -243,7 +245,10 @@ PetscErrorCode MuonVotesGetMemory_Private(MuonVotes votes, PetscLogDouble *bytes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bits of a message: as the papers count it, as it is, and in its entropy, each plane as bits that know nothing of each other */
+/*
+   Bits of a message: as the papers count it, as it is, and in its entropy, each plane as bits that know
+   nothing of each other
+*/
 static void MuonVotesCountMessage(Muon muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3])
 {
   const double d = (double)entries;
@@ -332,7 +337,10 @@ static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A worker's signs, one block behind the other. What is made of whole blocks is made of several at once in the memory of a device, as long as it stays within the bytes of a batch */
+/*
+   A worker's signs, one block behind the other. What is made of whole blocks is made of several at once in
+   the memory of a device, as long as it stays within the bytes of a batch
+*/
 static PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   const PetscInt most = group->votes->first[group->npieces];
@@ -628,7 +636,10 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonPiece *piece, MuonLa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before they are there */
+/*
+   What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before
+   they are there
+*/
 static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonPiece *piece, PetscInt b, const MuonLayerStepInfo *info, const MuonArray *W, MuonStatus *status)
 {
   MuonVotesBlock *one       = MuonVotesBlockOf(piece, b);

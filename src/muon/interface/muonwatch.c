@@ -1,16 +1,20 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
 /*
-   Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks that hold the same.
+   Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks
+   that hold the same.
 
-   A server that keeps weights X of its own steps from X. Where somebody changed the workers' weights W since the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit. Servers that keep none
-   step from W anyway.
+   A server that keeps weights X of its own steps from X. Where somebody changed the workers' weights W since
+   the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
+   Servers that keep none step from W anyway.
 
-   Before a step each rank has a checksum of a slice of its weights, another one in each step, which the agreement compares.
+   Before a step each rank has a checksum of a slice of its weights, another one in each step, which the
+   agreement compares.
 */
 
 /*@
-  MuonSetCheckWeights - Sets whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks
+  MuonSetCheckWeights - Sets whether an optimizer looks for weights that were changed without its knowledge,
+  and for weights that differ between ranks
 
   Logically Collective
 
@@ -24,14 +28,21 @@
   Level: intermediate
 
   Notes:
-  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every rank, nothing is
-  applied, and `MuonGetDriftedLayer()` tells the first layer. After 64 steps all entries were looked at. A layer whose rows are spread over all ranks has no other copy to compare with; `MuonView()` says so. Frozen layers are not looked at.
+  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between
+  the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every
+  rank, nothing is applied, and `MuonGetDriftedLayer()` tells the first layer. After 64 steps all entries were
+  looked at. A layer whose rows are spread over all ranks has no other copy to compare with; `MuonView()` says
+  so. Frozen layers are not looked at.
 
-  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of `MUONEF21` do behind
-  a server compressor that leaves something out, they notice it by the state of the matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by `MuonWeightsChanged()`.
+  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are
+  taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of
+  `MUONEF21` do behind a server compressor that leaves something out, they notice it by the state of the
+  matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by
+  `MuonWeightsChanged()`.
 
-  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who changes a few entries
-  there calls `MuonWeightsChanged()`.
+  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a
+  matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who
+  changes a few entries there calls `MuonWeightsChanged()`.
 
 .seealso: `Muon`, `MuonGetCheckWeights()`, `MuonWeightsChanged()`, `MuonGetDriftedLayer()`, `MuonConvergedReason`
 @*/
@@ -44,7 +55,8 @@ PetscErrorCode MuonSetCheckWeights(Muon muon, PetscBool flg)
 }
 
 /*@
-  MuonGetCheckWeights - Gets whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks
+  MuonGetCheckWeights - Gets whether an optimizer looks for weights that were changed without its knowledge,
+  and for weights that differ between ranks
 
   Not Collective
 
@@ -93,7 +105,10 @@ PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
   return muon->size > 1 && group->npieces > 0 && (group->piece[0].cut || group->partition->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Servers with weights of their own look at those of the workers, first at what was noted when the library wrote them last */
+/*
+   Servers with weights of their own look at those of the workers, first at what was noted when the library
+   wrote them last
+*/
 static PetscErrorCode MuonWatchPiece_Private(Muon muon, MuonPiece *piece)
 {
   const PetscBool watched = muon->check_weights && piece->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = piece->layer->watched;
@@ -135,9 +150,11 @@ PetscErrorCode MuonWatchWeights_Private(Muon muon)
   Level: intermediate
 
   Notes:
-  Servers that keep weights of their own take over the new ones, which must be the same on every rank; momentum and estimates stay.
+  Servers that keep weights of their own take over the new ones, which must be the same on every rank;
+  momentum and estimates stay.
 
-  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between the ranks, and it holds for what is not noticed too.
+  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  the ranks, and it holds for what is not noticed too.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/

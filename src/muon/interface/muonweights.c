@@ -1,7 +1,8 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 
 /*
-   Workers that have unequal numbers of samples. Weights are kept with the mean 1, so that a sum of weighted terms over their number is the mean.
+   Workers that have unequal numbers of samples. Weights are kept with the mean 1, so that a sum of weighted
+   terms over their number is the mean.
 */
 
 PetscErrorCode MuonSetUpWeights_Private(Muon muon)
@@ -60,13 +61,16 @@ PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *piece, const MuonArray *T
   Level: intermediate
 
   Notes:
-  The default is 1. Each mean becomes the sum of weight times term over the sum of the weights\: of gradients, of momenta, of the messages of `MUONEF21`, whose servers then have the weighted mean of the estimates, and of losses. So the
-  step is that of the mean over all samples, where ranks have unequal numbers of them and each gives the mean over its own.
+  The default is 1. Each mean becomes the sum of weight times term over the sum of the weights\: of gradients,
+  of momenta, of the messages of `MUONEF21`, whose servers then have the weighted mean of the estimates, and
+  of losses. So the step is that of the mean over all samples, where ranks have unequal numbers of them and
+  each gives the mean over its own.
 
   A worker that is several ranks, which have the rows of a matrix, weighs what they weigh together.
 
-  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint keeps the weights of its workers. Where a run goes on with others, or with another
-  number of workers, each of these gets the weighted mean of what the workers had.
+  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint keeps the
+  weights of its workers. Where a run goes on with others, or with another number of workers, each of these
+  gets the weighted mean of what the workers had.
 
 .seealso: `Muon`, `MuonGetWorkerWeight()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`
 @*/

@@ -16,7 +16,8 @@
   Level: intermediate
 
   Note:
-  `MuonPolarApply()` is collective on the matrix that it gets, not on `comm`: with a sequential matrix it communicates nothing, and any rank of `comm` may call it alone.
+  `MuonPolarApply()` is collective on the matrix that it gets, not on `comm`: with a sequential matrix it
+  communicates nothing, and any rank of `comm` may call it alone.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetFromOptions()`, `MuonPolarApply()`, `MuonPolarDestroy()`
 @*/
@@ -248,7 +249,10 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error where the precision is below single and the type does not only multiply, which names the types that do */
+/*
+   An error where the precision is below single and the type does not only multiply, which names the types
+   that do
+*/
 static PetscErrorCode MuonPolarCheckProducts_Private(MuonPolar polar)
 {
   const char **type;
@@ -282,7 +286,8 @@ static PetscErrorCode MuonPolarCheckProducts_Private(MuonPolar polar)
   Level: intermediate
 
   Note:
-  `MuonPolarApply()` calls it. Where ranks apply the object at different times it is called on all of them first, so that a wrong option is an error on each.
+  `MuonPolarApply()` calls it. Where ranks apply the object at different times it is called on all of them
+  first, so that a wrong option is an error on each.
 
 .seealso: `MuonPolar`, `MuonPolarSetFromOptions()`, `MuonPolarApply()`
 @*/

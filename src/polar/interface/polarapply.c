@@ -1,6 +1,9 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 
-/* Increasing sizes; equal ones stay in the order of the caller, in which all ranks give them. Few, so that the simplest way does */
+/*
+   Increasing sizes; equal ones stay in the order of the caller, in which all ranks give them. Few, so that
+   the simplest way does
+*/
 static PetscErrorCode MuonPolarSort_Private(PetscInt n, PetscReal size[], PetscInt order[])
 {
   PetscFunctionBegin;
@@ -26,7 +29,9 @@ enum {
   INPUT_NANORINF
 };
 
-/* Of each matrix, with one message for all on the same communicator, whatever lies between them on this rank */
+/*
+   Of each matrix, with one message for all on the same communicator, whatever lies between them on this rank
+*/
 static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[], int input[])
 {
   int       *worst;
@@ -64,7 +69,10 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken for columns */
+/*
+   Where all is on one rank, the factor of the transpose is the transpose of the factor, and lines are taken
+   for columns
+*/
 static MuonMatrix MuonPolarLines_Private(const MuonMatrix *G)
 {
   MuonMatrix lines = *G;
@@ -209,14 +217,17 @@ PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const 
   Level: intermediate
 
   Notes:
-  With the singular value decomposition $G = U \Sigma V^T$ over the singular values that are not zero, $Q = U V^T$: the orthogonal matrix nearest to `G`, or the canonical
-  partial isometry where the rank of `G` is not full. The method of type `svd` gives that to working accuracy; iterative methods give $U f(\Sigma) V^T$ with values of $f$ near 1,
-  and the page of each says how near. The factor of a zero matrix is zero.
+  With the singular value decomposition $G = U \Sigma V^T$ over the singular values that are not zero, $Q = U
+  V^T$: the orthogonal matrix nearest to `G`, or the canonical partial isometry where the rank of `G` is not
+  full. The method of type `svd` gives that to working accuracy; iterative methods give $U f(\Sigma) V^T$ with
+  values of $f$ near 1, and the page of each says how near. The factor of a zero matrix is zero.
 
-  The ranks of `G` call it together, whatever the communicator of `polar` is; with a sequential matrix any rank calls it alone.
+  The ranks of `G` call it together, whatever the communicator of `polar` is; with a sequential matrix any
+  rank calls it alone.
 
-  `MuonPolarGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `Q` as it was.
-  The ranks of a parallel matrix have the same status.
+  `MuonPolarGetStatus()` tells whether it worked. An entry of `G` that is NaN or Inf gives
+  `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `Q` as it was. The ranks
+  of a parallel matrix have the same status.
 
 .seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonPolarGetStatus()`, `MuonPolarSetType()`, `MuonLMOApply()`
 @*/
@@ -244,16 +255,21 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q)
   Level: intermediate
 
   Notes:
-  Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the scratch memory, which grows once because the largest is first.
-  Parallel matrices on the same communicator share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices
-  at the rate of large ones.
+  Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the
+  scratch memory, which grows once because the largest is first. Parallel matrices on the same communicator
+  share the message that looks for NaN, Inf and zero. Products are not batched: an optimized BLAS multiplies
+  64 x 64 matrices at the rate of large ones.
 
-  On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round otherwise than single ones. Where the
-  longer sides differ, and the largest of these matrices has at most $2^{22}$ entries, zeros are added to the shorter ones while that makes at most a quarter more of them in all.
+  On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by
+  batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round otherwise
+  than single ones. Where the longer sides differ, and the largest of these matrices has at most $2^{22}$
+  entries, zeros are added to the shorter ones while that makes at most a quarter more of them in all.
 
-  Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on communicators that overlap in an order that is the same everywhere.
+  Ranks that have several parallel matrices in common give them in the same order, and matrices of one size on
+  communicators that overlap in an order that is the same everywhere.
 
-  `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A matrix that failed does not keep the others from being computed.
+  `MuonPolarGetStatus()` gives the first status that is not `MUON_STATUS_OK`, in the order of the arrays. A
+  matrix that failed does not keep the others from being computed.
 
 .seealso: `MuonPolar`, `MuonPolarApply()`, `MuonPolarGetStatus()`
 @*/

@@ -13,7 +13,8 @@
   Level: developer
 
   Note:
-  `MuonPolarApply()` and `MuonPolarApplyMany()` call this routine for each matrix, after the event of `-log_view` has ended.
+  `MuonPolarApply()` and `MuonPolarApplyMany()` call this routine for each matrix, after the event of
+  `-log_view` has ended.
 
 .seealso: `MuonPolar`, `MuonPolarMonitorSet()`, `MuonPolarApply()`
 @*/
@@ -89,7 +90,8 @@ PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar polar, const MuonMatrix 
   Level: intermediate
 
   Note:
-  A routine that is set twice with the same context is called once. For a parallel matrix it is called on all of its ranks.
+  A routine that is set twice with the same context is called once. For a parallel matrix it is called on all
+  of its ranks.
 
 .seealso: `MuonPolar`, `MuonPolarMonitorCancel()`, `MuonPolarMonitorDefault()`, `MuonPolarComputeQuality()`, `MuonPolarGetStatus()`
 @*/
@@ -132,7 +134,8 @@ PetscErrorCode MuonPolarMonitorCancel(MuonPolar polar)
 }
 
 /*@C
-  MuonPolarMonitorDefault - Prints one line for each factor: shape, method, spread of the singular values reached, orthogonality error, and how much of the nuclear norm it gets
+  MuonPolarMonitorDefault - Prints one line for each factor: shape, method, spread of the singular values
+  reached, orthogonality error, and how much of the nuclear norm it gets
 
   Collective on G; No Fortran Support
 
@@ -148,10 +151,12 @@ PetscErrorCode MuonPolarMonitorCancel(MuonPolar polar)
   Level: intermediate
 
   Notes:
-  The numbers are those of `MuonPolarComputeQuality()`, and cost more than the factor. A matrix that has no factor is named with its status.
+  The numbers are those of `MuonPolarComputeQuality()`, and cost more than the factor. A matrix that has no
+  factor is named with its status.
 
-  With the option every rank has a viewer of its own, and the first rank of a matrix prints: the layers of an optimizer are computed by different ranks at different times. Several objects and
-  ranks write to one file where it is given as `ascii:FILE::append`.
+  With the option every rank has a viewer of its own, and the first rank of a matrix prints: the layers of an
+  optimizer are computed by different ranks at different times. Several objects and ranks write to one file
+  where it is given as `ascii:FILE::append`.
 
 .seealso: `MuonPolar`, `MuonPolarMonitorSet()`, `MuonPolarComputeQuality()`
 @*/
@@ -188,7 +193,10 @@ static PetscErrorCode MuonPolarMonitorDefault_Private(MuonPolar polar, Mat G, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An object may be asked again, behind another prefix: the monitor of the option is one, and the later viewer takes its place */
+/*
+   An object may be asked again, behind another prefix: the monitor of the option is one, and the later viewer
+   takes its place
+*/
 PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
   PetscViewerAndFormat *vf;

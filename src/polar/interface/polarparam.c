@@ -148,7 +148,8 @@ PetscErrorCode MuonPolarGetCoefficients(MuonPolar polar, MuonPolarCoefficients *
   Level: advanced
 
   Notes:
-  The method makes as many steps as there are polynomials unless `MuonPolarSetSteps()` says otherwise. The first one gets singular values in $(0, 1]$.
+  The method makes as many steps as there are polynomials unless `MuonPolarSetSteps()` says otherwise. The
+  first one gets singular values in $(0, 1]$.
 
   It replaces the choice of `MuonPolarSetCoefficients()`, and stays with the object when its type changes.
 
@@ -220,13 +221,17 @@ PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar polar, PetscInt *count, P
   Level: intermediate
 
   Notes:
-  The matrix is divided by its norm before it is rounded, so that nothing overflows or underflows on the way down. The result is rounded to the precision of the matrix.
+  The matrix is divided by its norm before it is rounded, so that nothing overflows or underflows on the way
+  down. The result is rounded to the precision of the matrix.
 
-  With bf16 the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of significand), by oneDNN and the matrix registers of processors that have them; sums are
-  accumulated in binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process and freed by `PetscFinalize()`. oneDNN
-  runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS does: set it to one where each core has a rank.
+  With bf16 the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
+  significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
+  binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process
+  and freed by `PetscFinalize()`. oneDNN runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
+  does: set it to one where each core has a rank.
 
-  The type `svd` computes in `PetscScalar`; `MuonPolarSetUp()` refuses another precision. The choice stays with the object when its type changes.
+  The type `svd` computes in `PetscScalar`; `MuonPolarSetUp()` refuses another precision. The choice stays
+  with the object when its type changes.
 
 .seealso: `MuonPolar`, `MuonPolarPrecision`, `MuonPolarGetPrecision()`
 @*/
@@ -284,7 +289,8 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
   Level: intermediate
 
   Note:
-  What a method does with it, and for which singular values it is kept, is said on its page. A method without a tolerance ignores it. The choice stays with the object when its type changes.
+  What a method does with it, and for which singular values it is kept, is said on its page. A method without
+  a tolerance ignores it. The choice stays with the object when its type changes.
 
 .seealso: `MuonPolar`, `MuonPolarGetTolerance()`
 @*/
@@ -342,11 +348,14 @@ PetscErrorCode MuonPolarGetTolerance(MuonPolar polar, PetscReal *tolerance)
   Level: intermediate
 
   Note:
-  Both are those of SignMuon's PolarNS. The Frobenius norm is a safe bound, up to $\sqrt{\min(m,n)}$ times too large. A few power iterations give an estimate $s$ of the largest singular value
-  that is too small (0.74 of it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by $\min(\|G\|_F, 1.2 s)$. The iterations run
-  on the Gram matrix, where they are cheap, so that eight more follow and stand in for $1.2 s$ where their estimate is above it.
+  Both are those of SignMuon's PolarNS. The Frobenius norm is a safe bound, up to $\sqrt{\min(m,n)}$ times too
+  large. A few power iterations give an estimate $s$ of the largest singular value that is too small (0.74 of
+  it was seen after two on Gaussian matrices), and some polynomials diverge above it: the matrix is divided by
+  $\min(\|G\|_F, 1.2 s)$. The iterations run on the Gram matrix, where they are cheap, so that eight more
+  follow and stand in for $1.2 s$ where their estimate is above it.
 
-  The choice stays with the object when its type changes. A method without polynomials ignores it: its bound of the largest singular value is its own.
+  The choice stays with the object when its type changes. A method without polynomials ignores it: its bound
+  of the largest singular value is its own.
 
 .seealso: `MuonPolar`, `MuonPolarNormalization`, `MuonPolarGetNormalization()`, `MuonPolarSetPowerIterations()`
 @*/

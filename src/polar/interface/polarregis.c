@@ -78,7 +78,8 @@ PetscErrorCode MuonPolarInitializePackage(void)
 }
 
 /*@C
-  MuonPolarFinalizePackage - Forgets what `MuonPolarInitializePackage()` registered; called by `PetscFinalize()`
+  MuonPolarFinalizePackage - Forgets what `MuonPolarInitializePackage()` registered; called by
+  `PetscFinalize()`
 
   Logically Collective
 

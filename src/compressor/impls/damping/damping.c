@@ -23,7 +23,8 @@ static PetscErrorCode MuonCompressorDecode_Damping(MuonCompressor c, PetscInt64 
 }
 
 /*
-   What is left out and the rounding of the rest, which is that of r x and that to the codec: at most (1 - r) + u r, and what is drawn from there is not correlated to it
+   What is left out and the rounding of the rest, which is that of r x and that to the codec: at most (1 - r)
+   + u r, and what is drawn from there is not correlated to it
 */
 static PetscErrorCode MuonCompressorAlpha_Damping(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -54,16 +55,19 @@ static PetscErrorCode MuonCompressorView_Damping(MuonCompressor c, PetscViewer v
    Level: intermediate
 
    Notes:
-   The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in
-   where a theory asks for that, such as the servers' messages under the spectral norm.
+   The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that
+   width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in where a
+   theory asks for that, such as the servers' messages under the spectral norm.
 
-   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u, the rounding of
-   r times an entry included.
+   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with
+   natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u,
+   the rounding of r times an entry included.
 
    `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 
    Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORDROPOUT`, `MUONCOMPRESSORIDENTITY`
 M*/

@@ -15,7 +15,10 @@ static PetscErrorCode MuonCompressorEncode_Dropout(MuonCompressor c, const MuonA
 
   PetscFunctionBegin;
   *count = 0;
-  /* The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be written is told whether it is sent or not */
+  /*
+     The coin, a number below 2^32, compared exactly: with probability 1 everything is sent. What cannot be
+     written is told whether it is sent or not
+  */
   PetscCall(MuonCompressorCoin_Private(c, &word));
   if ((double)word >= 4294967296.0 * (double)c->ratio) {
     PetscCall(MuonCompressorDenseFits_Private(c, MuonCompressorCodec_Private(c->values, T), T, R));
@@ -58,18 +61,24 @@ static PetscErrorCode MuonCompressorView_Dropout(MuonCompressor c, PetscViewer v
    Level: intermediate
 
    Notes:
-   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is 1 - p of the square, in every norm: p, rounded up to the next multiple of 2^-32, is the constant of
+   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is
+   1 - p of the square, in every norm: p, rounded up to the next multiple of 2^-32, is the constant of
    contraction, exactly, times that of how values are written; `MuonCompressorGetAlpha()` gives p.
 
-   The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has, see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers,
-   senders, directions and steps throw independently, and any rank can know how a coin fell. With probability 1 everything is sent.
+   The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has,
+   see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers, senders,
+   directions and steps throw independently, and any rank can know how a coin fell. With probability 1
+   everything is sent.
 
-   An entry that is not finite, or too large for how values are written, makes the message fail, whether or not it is sent.
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
+   not it is sent.
 
-   The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and `-compressor_bits` have no meaning for this type.
+   The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and
+   `-compressor_bits` have no meaning for this type.
 
    Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORDAMPING`
 M*/

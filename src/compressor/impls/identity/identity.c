@@ -59,10 +59,12 @@ PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor c, MuonCom
    Level: beginner
 
    Notes:
-   This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends T whatever R is, and the receiver assigns it, so that the copies
-   are equal to the last bit; see `MuonCompressorIsAssignment()`.
+   This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends
+   T whatever R is, and the receiver assigns it, so that the copies are equal to the last bit; see
+   `MuonCompressorIsAssignment()`.
 
-   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type.
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorIsAssignment()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 M*/

@@ -2,7 +2,10 @@
 
 static const MuonCompressorDense dense = {MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, "sign and nearest power of two, in at most 9 bits"};
 
-/* In units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in binary32, and from there to 2 */
+/*
+   In units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in binary32, and
+   from there to 2
+*/
 static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   double u, variance, error;
@@ -20,16 +23,22 @@ static PetscErrorCode MuonCompressorAlpha_Nearest(MuonCompressor c, const MuonAr
    Level: intermediate
 
    Notes:
-   An entry is rounded to binary32, then to the power of two that is nearest, the larger one from the middle, 1.5 2^a, on. The error of an entry is at most a third of it, but for the rounding to binary32, which gives
-   the constant of contraction 8/9, less 6e-8 where entries are doubles, in the Frobenius norm and in every norm of the entries that looks at their absolute values alone. It is biased: `MUONCOMPRESSORNATURAL` is not, at a constant of 7/8.
+   An entry is rounded to binary32, then to the power of two that is nearest, the larger one from the middle,
+   1.5 2^a, on. The error of an entry is at most a third of it, but for the rounding to binary32, which gives
+   the constant of contraction 8/9, less 6e-8 where entries are doubles, in the Frobenius norm and in every
+   norm of the entries that looks at their absolute values alone. It is biased: `MUONCOMPRESSORNATURAL` is
+   not, at a constant of 7/8.
 
-   Zero stays zero and what is subnormal in binary32 becomes zero. The largest magnitude is 2^127: for entries of 1.5 2^127 and more the constant does not hold. An entry takes at most 9 bits, fewer where
-   some powers are frequent.
+   Zero stays zero and what is subnormal in binary32 becomes zero. The largest magnitude is 2^127: for entries
+   of 1.5 2^127 and more the constant does not hold. An entry takes at most 9 bits, fewer where some powers
+   are frequent.
 
-   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for this type.
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type.
 
    Reference:
-   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning, https://arxiv.org/abs/2002.12410
+   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning,
+   https://arxiv.org/abs/2002.12410
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORTRUNCATED`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORBF16`
 M*/

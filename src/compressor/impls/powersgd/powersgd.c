@@ -6,7 +6,10 @@ enum {
   CHUNK = 512
 };
 
-/* Of one block: the columns that an iteration starts from, as they were committed, and what the last message makes of them. The largest entry of each is at least 1/2 and less than 1 */
+/*
+   Of one block: the columns that an iteration starts from, as they were committed, and what the last message
+   makes of them. The largest entry of each is at least 1/2 and less than 1
+*/
 typedef struct {
   MuonArray state, pending;
   PetscBool pends;
@@ -48,7 +51,10 @@ static void Copy(const Columns *X, size_t from, size_t count, const Columns *Y, 
   X->kernels->Axpby(X->rows * count, 1, 1.0, Column(X, from), X->rows * count, 0.0, Column(Y, to), X->rows * count);
 }
 
-/* Those of the first count columns of X whose norm exceeds least become the first of Y; returns how many there are */
+/*
+   Those of the first count columns of X whose norm exceeds least become the first of Y; returns how many
+   there are
+*/
 static size_t CopyLarger(const Columns *X, size_t count, const double norms[], double least, const Columns *Y)
 {
   size_t kept = 0;
@@ -65,7 +71,9 @@ static size_t CopyLarger(const Columns *X, size_t count, const double norms[], d
 }
 
 /*
-   Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value. A device gets what the host drew
+   Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a
+   stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value. A device gets
+   what the host drew
 */
 static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t count, const Columns *X)
 {
@@ -113,7 +121,8 @@ static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
 }
 
 /*
-   The matrix that is iterated on, 2^-exponent X, and its Frobenius norm. exponent is 0 where products of two such matrices are far from the ends of the range: then no copy is needed
+   The matrix that is iterated on, 2^-exponent X, and its Frobenius norm. exponent is 0 where products of two
+   such matrices are far from the ends of the range: then no copy is needed
 */
 static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponent, double *norm)
 {
@@ -158,7 +167,10 @@ static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are in MUON_WORK_COMPRESSOR_C */
+/*
+   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are in
+   MUON_WORK_COMPRESSOR_C
+*/
 static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
 {
   const size_t size    = V->kernels->size;
@@ -194,8 +206,10 @@ static PetscErrorCode Multiply_Private(const MuonArray *X, int transposed, size_
 }
 
 /*
-   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger than least times a column has vanished beside it, being no more than the rounding of a product: a column of start that the rows
-   of X are orthogonal to is of no use, and the Gaussian one takes its place. norms is scratch for 2 l numbers
+   P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger
+   than least times a column has vanished beside it, being no more than the rounding of a product: a column of
+   start that the rows of X are orthogonal to is of no use, and the Gaussian one takes its place. norms is
+   scratch for 2 l numbers
 */
 static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const Columns *start, double least, const Columns *P, const Columns *V, double norms[])
 {
@@ -269,7 +283,10 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   } else {
     void *WT = NULL, *S = NULL;
 
-    /* The best directions inside the subspace: P V^T = (P W) (V W)^T, the columns of V W being orthogonal and sorted */
+    /*
+       The best directions inside the subspace: P V^T = (P W) (V W)^T, the columns of V W being orthogonal and
+       sorted
+    */
     Copy(&V, 0, l, &first, 0);
     PetscCall(Rotation_Private(c, l, &first, &WT, &S));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,7 +300,10 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   if (exponent != 0) kernels->Divide(n, kept, first.data, n, 1.0, -exponent, first.data, n);
   *count = (PetscInt64)kept;
   if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* The next start: where a column vanished its first start takes its place, which is not orthogonal to everything that may come */
+  /*
+     The next start: where a column vanished its first start takes its place, which is not orthogonal to
+     everything that may come
+  */
   for (size_t k = 0; k < l; k++) {
     if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, &V));
   }
@@ -338,7 +358,8 @@ static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonSt
 }
 
 /*@
-   MuonCompressorPowerSGDSetSweeps - Sets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by the matrix and its transpose
+   MuonCompressorPowerSGDSetSweeps - Sets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
+   the matrix and its transpose
 
    Logically Collective
 
@@ -352,7 +373,8 @@ static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonSt
    Level: intermediate
 
    Note:
-   The default is 1. Each sweep brings the subspace closer to that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2, and costs as much as the first.
+   The default is 1. Each sweep brings the subspace closer to that of the leading singular vectors, by
+   (sigma_{K+1} / sigma_K)^2, and costs as much as the first.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`
 @*/
@@ -369,7 +391,8 @@ PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor c, PetscInt sweeps
 }
 
 /*@
-   MuonCompressorPowerSGDGetSweeps - Gets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by the matrix and its transpose
+   MuonCompressorPowerSGDGetSweeps - Gets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
+   the matrix and its transpose
 
    Not Collective
 
@@ -391,7 +414,8 @@ PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor c, PetscInt *sweep
 }
 
 /*@
-   MuonCompressorPowerSGDSetOversampling - Sets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD` exceeds what is sent
+   MuonCompressorPowerSGDSetOversampling - Sets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
+   exceeds what is sent
 
    Logically Collective
 
@@ -405,7 +429,8 @@ PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor c, PetscInt *sweep
    Level: intermediate
 
    Note:
-   The default is 0. With p > 0 the subspace has K + p columns, no more than min(m, n), and the best K directions inside it are sent, which takes a small singular value decomposition.
+   The default is 0. With p > 0 the subspace has K + p columns, no more than min(m, n), and the best K
+   directions inside it are sent, which takes a small singular value decomposition.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetOversampling()`, `MuonCompressorPowerSGDSetSweeps()`
 @*/
@@ -422,7 +447,8 @@ PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor c, PetscInt 
 }
 
 /*@
-   MuonCompressorPowerSGDGetOversampling - Gets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD` exceeds what is sent
+   MuonCompressorPowerSGDGetOversampling - Gets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
+   exceeds what is sent
 
    Not Collective
 
@@ -531,7 +557,8 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 }
 
 /*MC
-   MUONCOMPRESSORPOWERSGD - Projects onto a subspace that follows the leading singular vectors from message to message
+   MUONCOMPRESSORPOWERSGD - Projects onto a subspace that follows the leading singular vectors from message to
+   message
 
    Options Database Keys:
 +  -compressor_rank k                                     - columns of the factors, min(m, n) where there are no more
@@ -543,27 +570,38 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
    Level: beginner
 
    Notes:
-   Of the matrix A = T - R as it lies in memory, with m entries in each of n columns (rows, where it is stored by rows), each sweep makes P = orth(A Q) by Householder's method and Q = A^T P; the message holds P and Q, and
-   stands for P Q^T = P P^T A. The sweep costs two products with K columns and a factorization of m x K numbers, which is far less than the singular value decomposition of `MUONCOMPRESSORRANKK`. The Q of the last message
-   that was committed is kept for the next one: where the matrix changes little from step to step the subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep. This is the form of
-   PowerSGD for one sender, who compresses his own matrix, and not the one in which all senders sum P and Q.
+   Of the matrix A = T - R as it lies in memory, with m entries in each of n columns (rows, where it is stored
+   by rows), each sweep makes P = orth(A Q) by Householder's method and Q = A^T P; the message holds P and Q,
+   and stands for P Q^T = P P^T A. The sweep costs two products with K columns and a factorization of m x K
+   numbers, which is far less than the singular value decomposition of `MUONCOMPRESSORRANKK`. The Q of the
+   last message that was committed is kept for the next one: where the matrix changes little from step to step
+   the subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep.
+   This is the form of PowerSGD for one sender, who compresses his own matrix, and not the one in which all
+   senders sum P and Q.
 
-   Columns that are no larger than the rounding of A are not sent, so that a matrix of small rank has a short message and a zero matrix one of rank 0, which leaves the state as it was. A column that vanished begins anew the next
-   time, as Gaussian as the first time, and so does at once one that A is orthogonal to.
+   Columns that are no larger than the rounding of A are not sent, so that a matrix of small rank has a short
+   message and a zero matrix one of rank 0, which leaves the state as it was. A column that vanished begins
+   anew the next time, as Gaussian as the first time, and so does at once one that A is orthogonal to.
 
-   With oversampling, the K leading singular triples of the projection P P^T A on a subspace of K + p columns are sent.
+   With oversampling, the K leading singular triples of the projection P P^T A on a subspace of K + p columns
+   are sent.
 
-   The first Q is Gaussian. Its entry (i, k) is sqrt(-2 log((w + 1)/2^32)) cos(2 pi v/2^32), where w and v are the random numbers 2 (k n + i) and 2 (k n + i) + 1 of the sender, see `MuonCompressorSetStream()`, with 2^32 - 1 for the
-   step. `MuonCompressorReset()` drops the state, and a change of the sizes, the rank or the oversampling begins anew. A second state holds what `MuonCompressorCommit()` will make the first, so that encoding
-   changes nothing; `MuonView()` counts both. Each block of `MuonCompressorSetBlocks()` has its own.
+   The first Q is Gaussian. Its entry (i, k) is sqrt(-2 log((w + 1)/2^32)) cos(2 pi v/2^32), where w and v are
+   the random numbers 2 (k n + i) and 2 (k n + i) + 1 of the sender, see `MuonCompressorSetStream()`, with
+   2^32 - 1 for the step. `MuonCompressorReset()` drops the state, and a change of the sizes, the rank or the
+   oversampling begins anew. A second state holds what `MuonCompressorCommit()` will make the first, so that
+   encoding changes nothing; `MuonView()` counts both. Each block of `MuonCompressorSetBlocks()` has its own.
 
-   The error without rounding has the square ||A||^2 - ||P^T A||^2, which is never larger than ||A||^2, and with natural values, which round both factors independently, an expectation of at most ||A||^2 - (47/64) ||P^T A||^2.
-   It depends on what was kept: no constant of contraction is known.
+   The error without rounding has the square ||A||^2 - ||P^T A||^2, which is never larger than ||A||^2, and
+   with natural values, which round both factors independently, an expectation of at most ||A||^2 - (47/64)
+   ||P^T A||^2. It depends on what was kept: no constant of contraction is known.
 
-   By the formula of the paper a message costs 32 K (m + n) bits, 16 for each value in natural compression or bf16.
+   By the formula of the paper a message costs 32 K (m + n) bits, 16 for each value in natural compression or
+   bf16.
 
    Reference:
-   T. Vogels, S. P. Karimireddy, M. Jaggi, PowerSGD: Practical low-rank gradient compression for distributed optimization, https://arxiv.org/abs/1905.13727
+   T. Vogels, S. P. Karimireddy, M. Jaggi, PowerSGD: Practical low-rank gradient compression for distributed
+   optimization, https://arxiv.org/abs/1905.13727
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorPowerSGDSetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`,
           `MuonCompressorCommit()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`

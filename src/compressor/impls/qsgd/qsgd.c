@@ -46,7 +46,10 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm rounded up to what the codec writes and the array holds, so that no entry exceeds it; 0 where it is too small to divide by, infinite where it does not fit */
+/*
+   The norm rounded up to what the codec writes and the array holds, so that no entry exceeds it; 0 where it
+   is too small to divide by, infinite where it does not fit
+*/
 static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision precision, double norm)
 {
   float    single;
@@ -64,7 +67,9 @@ static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision preci
   return (double)single;
 }
 
-/* The norms of the blocks of a strip. Sets the status, or gives infinite ones, where an entry is not finite */
+/*
+   The norms of the blocks of a strip. Sets the status, or gives infinite ones, where an entry is not finite
+*/
 static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKernels *kernels, MuonMemory memory, size_t entries, const char *x, double norms[])
 {
   const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
@@ -157,7 +162,10 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x = the levels of a strip times the steps of its blocks. On a device all at once: levels are small integers, so that the product is rounded once, as on the host */
+/*
+   x = the levels of a strip times the steps of its blocks. On a device all at once: levels are small
+   integers, so that the product is rounded once, as on the host
+*/
 static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const MuonKernels *kernels, const MuonArray *Y, size_t entries, const unsigned char codes[], double steps[], char *x)
 {
   const size_t length = (size_t)((MuonCompressor_QSGD *)c->data)->length, whole = entries / length, rest = entries - whole * length;
@@ -207,7 +215,10 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The wire has looked at signs of scales and zeros, and at codes of blocks without a scale. A zero matrix is sent as an empty message, and no scale is too small */
+/*
+   The wire has looked at signs of scales and zeros, and at codes of blocks without a scale. A zero matrix is
+   sent as an empty message, and no scale is too small
+*/
 static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
@@ -230,13 +241,18 @@ static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, const MuonAr
 }
 
 /*
-   In units of scale/s an entry is y and its variance f(y) = (y - k) (k + 1 - y), k the integer part: y - y^2 up to 1, and the same again beyond, where y^2 is larger. omega is the largest sum of f over the sum of y^2.
+   In units of scale/s an entry is y and its variance f(y) = (y - k) (k + 1 - y), k the integer part: y - y^2
+   up to 1, and the same again beyond, where y^2 is larger. omega is the largest sum of f over the sum of y^2.
 
-   max: one entry of B has y = s, where f = 0. With y everywhere else the quotient is N (y - y^2) / (s^2 + N y^2), N = B - 1, largest for y = s / (s + sqrt(s^2 + N)), where it is (sqrt(1 + N / s^2) - 1) / 2.
-   l2: the sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which is concave: the mean of f is at most its value at the mean s^2 / B.
+   max: one entry of B has y = s, where f = 0. With y everywhere else the quotient is N (y - y^2) / (s^2 + N
+   y^2), N = B - 1, largest for y = s / (s + sqrt(s^2 + N)), where it is (sqrt(1 + N / s^2) - 1) / 2. l2: the
+   sum of y^2 is s^2. As a function of y^2, f lies below sqrt(y^2) - y^2 up to 1/4 and below 1/4 beyond, which
+   is concave: the mean of f is at most its value at the mean s^2 / B.
 
-   A scale that was rounded up by a factor of at most 1 + e makes s / (1 + e) of s in the sum of y^2, and gives the largest entry a variance of at most the difference. Levels are rounded in binary32 from y and random numbers of 24 bits,
-   and the decoded numbers in the precision of the array: 2^-20 (1 + B / s^2) is more than all of that.
+   A scale that was rounded up by a factor of at most 1 + e makes s / (1 + e) of s in the sum of y^2, and
+   gives the largest entry a variance of at most the difference. Levels are rounded in binary32 from y and
+   random numbers of 24 bits, and the decoded numbers in the precision of the array: 2^-20 (1 + B / s^2) is
+   more than all of that.
 */
 static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -319,7 +335,8 @@ static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t lengt
    Level: intermediate
 
    Note:
-   Entries are numbered in the order of memory, and the last block may be shorter. An object of another type ignores it.
+   Entries are numbered in the order of memory, and the last block may be shorter. An object of another type
+   ignores it.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDGetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetBits()`
 @*/
@@ -358,7 +375,8 @@ PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *leng
 }
 
 /*@
-   MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
+   MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of
+   `MUONCOMPRESSORQSGD`
 
    Logically Collective
 
@@ -389,7 +407,8 @@ PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBl
 }
 
 /*@
-   MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of `MUONCOMPRESSORQSGD`
+   MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of
+   `MUONCOMPRESSORQSGD`
 
    Not Collective
 
@@ -422,22 +441,29 @@ PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor c, MuonCompressorBl
    Level: beginner
 
    Notes:
-   The entries in the order of memory are cut into blocks. An entry x becomes level l of the scale S of its block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the expectation
-   exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is lost.
+   The entries in the order of memory are cut into blocks. An entry x becomes level l of the scale S of its
+   block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the
+   expectation exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is
+   lost.
 
-   S is the norm of the block, rounded up to what `-compressor_values` writes, so that no level exceeds s. A norm below 1e-300 with values in double, and below the normal range of binary32 with all others, makes the block
-   zero; one that does not fit is `MUON_STATUS_NANORINF`. A matrix with no scale has an empty message.
+   S is the norm of the block, rounded up to what `-compressor_values` writes, so that no level exceeds s. A
+   norm below 1e-300 with values in double, and below the normal range of binary32 with all others, makes the
+   block zero; one that does not fit is `MUON_STATUS_NANORINF`. A matrix with no scale has an empty message.
 
-   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set and on the entry's number: different senders and steps draw independently, and any rank can reproduce them.
+   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
+   and on the entry's number: different senders and steps draw independently, and any rank can reproduce them.
 
-   The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega = (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
+   The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega =
+   (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
    $\sqrt{B}/s - 1$ else: there are matrices that come to it, or close. Scales that are rounded make it larger, by up to some eight percent with bf16 and four times with natural. Error feedback is proved for $\omega < 1$, where
    the constant of contraction is $1 - \omega$. With scales that are not natural it holds for blocks of up to
 
    b 3, 4, 5, 6, 7, 8 - max 64, 256, 1024, 4096, 16384, 65536 - l2 32, 128, 512, 2048, 8192, 32768
 
-   entries, and for none with 2 bits. The default is the longest block for which 4 bits have it: $\omega = 0.75$ for the worst matrix, 0.03 for normally distributed entries. For others `MuonCompressorGetAlpha()` gives -1. With 2 bits
-   normally distributed entries have 1.4, and error feedback diverges: the compressor is not scaled to be contractive.
+   entries, and for none with 2 bits. The default is the longest block for which 4 bits have it: $\omega =
+   0.75$ for the worst matrix, 0.03 for normally distributed entries. For others `MuonCompressorGetAlpha()`
+   gives -1. With 2 bits normally distributed entries have 1.4, and error feedback diverges: the compressor is
+   not scaled to be contractive.
 
    `-compressor_ratio` and `-compressor_rank` have no meaning for this type.
 

@@ -90,14 +90,19 @@ static PetscErrorCode MuonCompressorView_RandK(MuonCompressor c, PetscViewer vie
    Level: intermediate
 
    Notes:
-   Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
-   is the kept fraction K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
+   Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept
+   entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
+   is the kept fraction K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X)
+   - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
 
-   The message holds the seed and the values, no positions: the receiver draws them again. The seed is a random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0 and 1 of
-   Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds, the same
-   object has the same for the same step.
+   The message holds the seed and the values, no positions: the receiver draws them again. The seed is a
+   random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0
+   and 1 of Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it
+   stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds,
+   the same object has the same for the same step.
 
-   An entry that is not finite, or too large for how values are written, makes the message fail, whether or not it is kept.
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
+   not it is kept.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
 M*/

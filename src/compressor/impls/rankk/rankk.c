@@ -31,8 +31,10 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArr
 }
 
 /*
-   With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of variance omega, is
-   drawn for both factors independently: the cross terms vanish, and what is left is ((1 + omega)^2 - 1) of the square of what was rounded to nearest
+   With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of
+   the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of
+   variance omega, is drawn for both factors independently: the cross terms vanish, and what is left is ((1 +
+   omega)^2 - 1) of the square of what was rounded to nearest
 */
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -58,14 +60,17 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
    Level: beginner
 
    Notes:
-   The message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the matrix has no more: none at all for a zero matrix. The triples are those of
-   a truncated singular value decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
+   The message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the
+   matrix has no more: none at all for a zero matrix. The triples are those of a truncated singular value
+   decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
 
-   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples; natural values, which round both factors independently, make it 47/64 of that.
-   It holds up to the rounding of the values and of the decomposition.
+   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples; natural
+   values, which round both factors independently, make it 47/64 of that. It holds up to the rounding of the
+   values and of the decomposition.
 
    Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
 M*/

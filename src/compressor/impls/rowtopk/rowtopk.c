@@ -11,7 +11,9 @@
    Level: intermediate
 
    Note:
-   It is `MUONCOMPRESSORCOLUMNTOPK` of the transposed matrix, with the same constants for m in place of n and n in place of m; the entries of natural values have the random numbers of their places in the matrix itself.
+   It is `MUONCOMPRESSORCOLUMNTOPK` of the transposed matrix, with the same constants for m in place of n and
+   n in place of m; the entries of natural values have the random numbers of their places in the matrix
+   itself.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetLineNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
 M*/

@@ -80,7 +80,10 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With (1 + e) times the mean a of the d absolute values, the square of the error is ||X||^2 - d a^2 (1 - e^2), and d a >= ||X||; where e is random, its mean is 0 */
+/*
+   With (1 + e) times the mean a of the d absolute values, the square of the error is ||X||^2 - d a^2 (1 -
+   e^2), and d a >= ||X||; where e is random, its mean is 0
+*/
 static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const PetscInt64 d = (PetscInt64)MuonArrayEntries(shape);
@@ -105,7 +108,8 @@ static PetscErrorCode MuonCompressorDescribe_Sign(MuonCompressor c, size_t lengt
 }
 
 /*MC
-   MUONCOMPRESSORSIGN - Keeps the sign of every entry, and the mean of their absolute values as the magnitude of all
+   MUONCOMPRESSORSIGN - Keeps the sign of every entry, and the mean of their absolute values as the magnitude
+   of all
 
    Options Database Key:
 .  -compressor_values (native|double|single|bf16|natural) - how the magnitude is written
@@ -115,14 +119,18 @@ static PetscErrorCode MuonCompressorDescribe_Sign(MuonCompressor c, size_t lengt
    Notes:
    $C(X) = (\|X\|_1 / d) \, \mathrm{sign}(X)$ for a matrix of d entries, in one bit an entry; a zero counts as positive. A zero matrix, or one whose magnitude is too small for how it is written, has an empty message.
 
-   The constant of contraction in the Frobenius norm is $\|X\|_1^2 / (d \|X\|^2)$, 2/pi for normally distributed entries, times $1 - e^2$ where the magnitude was written with the relative error e.
-   `MuonCompressorGetAlpha()` gives what holds for any X: 1/d, which a matrix with one entry that is not zero reaches, times 7/8 with a natural magnitude, 1 - 2^-16 with bf16 and 1 - 2^-48 with single. It holds where the
-   magnitude is in the normal range of how it is written, which few large entries of many do not ensure. Error feedback needs no more.
+   The constant of contraction in the Frobenius norm is $\|X\|_1^2 / (d \|X\|^2)$, 2/pi for normally
+   distributed entries, times $1 - e^2$ where the magnitude was written with the relative error e.
+   `MuonCompressorGetAlpha()` gives what holds for any X: 1/d, which a matrix with one entry that is not zero
+   reaches, times 7/8 with a natural magnitude, 1 - 2^-16 with bf16 and 1 - 2^-48 with single. It holds where
+   the magnitude is in the normal range of how it is written, which few large entries of many do not ensure.
+   Error feedback needs no more.
 
    `-compressor_ratio`, `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 
    Reference:
-   S. P. Karimireddy, Q. Rebjock, S. U. Stich, M. Jaggi, Error Feedback Fixes SignSGD and other Gradient Compression Schemes, https://arxiv.org/abs/1901.09847
+   S. P. Karimireddy, Q. Rebjock, S. U. Stich, M. Jaggi, Error Feedback Fixes SignSGD and other Gradient
+   Compression Schemes, https://arxiv.org/abs/1901.09847
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
 M*/

@@ -64,7 +64,10 @@ static PetscErrorCode MuonCompressorAlpha_TopK(MuonCompressor c, const MuonArray
   double               fraction = (double)kept / (double)d;
 
   PetscFunctionBegin;
-  /* The smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others' */
+  /*
+     The smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its
+     square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others'
+  */
   if (shape->precision == MUON_DOUBLE && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) fraction *= 1.0 - 1.0 / 4194304.0;
   *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(codec, shape->precision) * fraction);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,16 +90,21 @@ static PetscErrorCode MuonCompressorView_TopK(MuonCompressor c, PetscViewer view
    Level: beginner
 
    Notes:
-   Entries are compared as they are sent: rounded to binary32 where the values are single, bf16 or natural, and as they are where they are double. Of entries of equal absolute value those first in the order
-   of memory are kept: the result does not depend on the leading dimension, the machine or the number of ranks. The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with
+   Entries are compared as they are sent: rounded to binary32 where the values are single, bf16 or natural,
+   and as they are where they are double. Of entries of equal absolute value those first in the order of
+   memory are kept: the result does not depend on the leading dimension, the machine or the number of ranks.
+   The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with
    natural values; in the spectral norm the compressor is not contractive.
 
-   The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4, 4096) values, and a bit for each entry of the matrix: no copy of the matrix is made.
+   The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4,
+   4096) values, and a bit for each entry of the matrix: no copy of the matrix is made.
 
-   The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is smallest.
+   The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is
+   smallest.
 
    Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
 M*/

@@ -14,7 +14,8 @@ static PetscErrorCode MuonCompressorLayout_TopSVD(MuonCompressor c, const MuonAr
 }
 
 /*
-   1 - (||tail||_p / ||X||_p)^2. The Frobenius norm of X tells that of the tail, which is a singular value where one is left out, and then the tail in every norm
+   1 - (||tail||_p / ||X||_p)^2. The Frobenius norm of X tells that of the tail, which is a singular value
+   where one is left out, and then the tail in every norm
 */
 static PetscReal Contraction(PetscReal exponent, PetscInt found, const PetscReal sigma[], double norm, int scale, PetscInt asked, PetscInt all)
 {
@@ -63,12 +64,15 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonAr
 /*
    Without rounding the worst spectrum is the flat one: (tail_p / all_p)^2 = (1 - K/r)^(2/p).
 
-   Natural values round U, sigma and V to binary32 and from there independently and without bias: in the Frobenius norm the square of the error grows by ((9/8)^3 - 1) of the square of what was rounded to nearest; nothing is
-   proved in another.
+   Natural values round U, sigma and V to binary32 and from there independently and without bias: in the
+   Frobenius norm the square of the error grows by ((9/8)^3 - 1) of the square of what was rounded to nearest;
+   nothing is proved in another.
 
-   With rounding to nearest, of relative error u, the error of the product E has ||E||_F <= e ||kept||_F: three roundings of one factor each, two pairs of which sigma is one, and what has roundings of both U and V in it, which
-   alone is not orthogonal to the tail. In another norm, ||E||_p <= ||E||_F and ||kept||_F <= K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for p < 2, and the
-   triangle inequality
+   With rounding to nearest, of relative error u, the error of the product E has ||E||_F <= e ||kept||_F:
+   three roundings of one factor each, two pairs of which sigma is one, and what has roundings of both U and V
+   in it, which alone is not orthogonal to the tail. In another norm, ||E||_p <= ||E||_F and ||kept||_F <=
+   K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for
+   p < 2, and the triangle inequality
 */
 static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -106,7 +110,8 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArr
    Level: intermediate
 
    Note:
-   It changes what `MuonCompressorGetAlpha()` and `MuonCompressorTopSVDGetContraction()` answer and nothing that is sent. The default is 2.
+   It changes what `MuonCompressorGetAlpha()` and `MuonCompressorTopSVDGetContraction()` answer and nothing
+   that is sent. The default is 2.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORTOPSVD`, `MuonCompressorTopSVDGetSchatten()`, `MuonCompressorTopSVDGetContraction()`, `MuonCompressorGetAlpha()`
 @*/
@@ -151,7 +156,8 @@ PetscErrorCode MuonCompressorTopSVDGetSchatten(MuonCompressor c, PetscReal *p)
 }
 
 /*@
-   MuonCompressorTopSVDGetContraction - Gets how much of its matrix the last message of `MUONCOMPRESSORTOPSVD` held
+   MuonCompressorTopSVDGetContraction - Gets how much of its matrix the last message of `MUONCOMPRESSORTOPSVD`
+   held
 
    Not Collective
 
@@ -164,8 +170,9 @@ PetscErrorCode MuonCompressorTopSVDGetSchatten(MuonCompressor c, PetscReal *p)
    Level: advanced
 
    Note:
-   It is known in the Frobenius norm, where the norm of the matrix tells that of the singular values which were not computed. In the other norms it is known where no more than one was not computed. Of
-   blocks (`MuonCompressorSetBlocks()`) none is known.
+   It is known in the Frobenius norm, where the norm of the matrix tells that of the singular values which
+   were not computed. In the other norms it is known where no more than one was not computed. Of blocks
+   (`MuonCompressorSetBlocks()`) none is known.
 
 .seealso: `MuonCompressor`, `MUONCOMPRESSORTOPSVD`, `MuonCompressorTopSVDSetSchatten()`, `MuonCompressorGetAlpha()`, `MuonCompressorEncode()`
 @*/
@@ -241,19 +248,26 @@ static PetscErrorCode MuonCompressorReset_TopSVD(MuonCompressor c)
    Level: intermediate
 
    Notes:
-   The triples are those of `MUONCOMPRESSORRANKK`. There the two factors share each singular value, here it stands by itself beside unit vectors, so that a receiver has the spectrum and three things are rounded, not two.
-   The message has fewer triples than asked for where the matrix has no more, none for a zero matrix, and leaves out those whose singular value is below the range of how values are written.
+   The triples are those of `MUONCOMPRESSORRANKK`. There the two factors share each singular value, here it
+   stands by itself beside unit vectors, so that a receiver has the spectrum and three things are rounded, not
+   two. The message has fewer triples than asked for where the matrix has no more, none for a zero matrix, and
+   leaves out those whose singular value is below the range of how values are written.
 
-   With K of r = min(m, n) triples kept and no rounding the constant of contraction in the Schatten norm of exponent p is that of a flat spectrum, 1 - (1 - K/r)^(2/p): 1 - (1 - K/r)^2 in the nuclear norm, K/r in the
-   Frobenius norm and 0 in the spectral one, where nothing is left out but 1. Values that are rounded to nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known; none
-   is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other.
-   All hold up to the rounding of the decomposition.
-   `MuonCompressorTopSVDGetContraction()` tells what became of the last matrix.
+   With K of r = min(m, n) triples kept and no rounding the constant of contraction in the Schatten norm of
+   exponent p is that of a flat spectrum, 1 - (1 - K/r)^(2/p): 1 - (1 - K/r)^2 in the nuclear norm, K/r in the
+   Frobenius norm and 0 in the spectral one, where nothing is left out but 1. Values that are rounded to
+   nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known;
+   none is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V
+   independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other. All hold up
+   to the rounding of the decomposition. `MuonCompressorTopSVDGetContraction()` tells what became of the last
+   matrix.
 
-   By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression or bf16.
+   By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression
+   or bf16.
 
    Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorTopSVDSetSchatten()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORPOWERSGD`
 M*/

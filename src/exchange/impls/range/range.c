@@ -14,10 +14,12 @@ static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
   Level: intermediate
 
   Notes:
-  For votes, whose entries have nothing to do with each other: `MUONSIGN`. Up, every worker sends each of the others the bits of its range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on its own;
-  down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
+  For votes, whose entries have nothing to do with each other: `MUONSIGN`. Up, every worker sends each of the
+  others the bits of its range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on its
+  own; down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
-  With J workers and d entries a worker sends (1 + 1/J) d/8 bytes, what it keeps for itself counted as MPI gets it, and some hundred bytes for each worker: nothing grows with the workers, and all work is shared.
+  With J workers and d entries a worker sends (1 + 1/J) d/8 bytes, what it keeps for itself counted as MPI
+  gets it, and some hundred bytes for each worker: nothing grows with the workers, and all work is shared.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGELAYERWISE`, `MUONEXCHANGEREPLICATED`, `MUONSIGN`
 M*/

@@ -13,12 +13,14 @@ static PetscErrorCode MuonExchangeAssign_Star(MuonExchange exchange)
   Level: intermediate
 
   Notes:
-  Up, the workers' packets are gathered at worker 0 (`MPI_Gather()` of the sizes, `MPI_Gatherv()`), or their arrays are summed there (one `MPI_Ireduce()` a layer).
-  Down, the packet of worker 0 is broadcast.
+  Up, the workers' packets are gathered at worker 0 (`MPI_Gather()` of the sizes, `MPI_Gatherv()`), or their
+  arrays are summed there (one `MPI_Ireduce()` a layer). Down, the packet of worker 0 is broadcast.
 
-  Votes go up by gather, or by reduce along a binomial tree whose messages count them in as few bits as the number of workers below needs: the parameter server and the tree of the SignMuon paper.
+  Votes go up by gather, or by reduce along a binomial tree whose messages count them in as few bits as the
+  number of workers below needs: the parameter server and the tree of the SignMuon paper.
 
-  This is the parameter server of the EF21-Muon paper. Worker 0 receives what all workers send and does all work of the servers.
+  This is the parameter server of the EF21-Muon paper. Worker 0 receives what all workers send and does all
+  work of the servers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGELAYERWISE`, `MUONEXCHANGEREPLICATED`
 M*/

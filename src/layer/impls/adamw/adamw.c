@@ -46,7 +46,10 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newmean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->newsquare));
   }
-  /* Weights of another precision, and those that decay here and there, are moved by what a step of zeros gives */
+  /*
+     Weights of another precision, and those that decay here and there, are moved by what a step of zeros
+     gives
+  */
   if (same == PETSC_FALSE || info->measure) PetscCall(MuonLayerGetScratch(layer, G, &to));
   if (info->measure) {
     (void)MuonLayerAdamWRun_Private(adamw, G, c1, c2, 1, 0, G, &to);
@@ -332,7 +335,8 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
   Level: intermediate
 
   Notes:
-  With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X - rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
+  With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X -
+  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
 
   The learning rate is that of `MuonSetAdamWLearningRate()`, 1e-3 by default, whatever the optimizer's is.
 

@@ -60,7 +60,10 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Oracles of all blocks of all layers, then the steps. D is where the new weights come; where it has another precision it needs scratch, of which there is one: such a layer goes alone */
+/*
+   Oracles of all blocks of all layers, then the steps. D is where the new weights come; where it has another
+   precision it needs scratch, of which there is one: such a layer goes alone
+*/
 static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const task[])
 {
   MuonLMO    *lmo;
@@ -109,7 +112,10 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The oracle writes and reads messages of a layer, or of a block by the block's name. It gets back the layer's, unless there is a PETSc error before, after which nothing of it is used */
+/*
+   The oracle writes and reads messages of a layer, or of a block by the block's name. It gets back the
+   layer's, unless there is a PETSc error before, after which nothing of it is used
+*/
 static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b)
 {
   const char *layername = ((PetscObject)layer)->name;
@@ -126,7 +132,10 @@ static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block of an array that has the shape of the layer and the precision of its state, whose name the oracle gets where it is not the layer's */
+/*
+   A block of an array that has the shape of the layer and the precision of its state, whose name the oracle
+   gets where it is not the layer's
+*/
 static PetscErrorCode MuonLayerBeginBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b, const MuonArray *A, MuonArray *part)
 {
   MuonArray whole = MuonArrayLike(&layer->shape, layer->state, NULL);
@@ -298,12 +307,14 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
 }
 
 /*MC
-  MUONLAYERLMO - Moves a layer by a step inside a norm ball: X becomes (1 - rate decay) X + radius D, with D the point of the unit ball where <G,D> is least
+  MUONLAYERLMO - Moves a layer by a step inside a norm ball: X becomes (1 - rate decay) X + radius D, with D
+  the point of the unit ball where <G,D> is least
 
   Level: beginner
 
   Note:
-  The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
+  The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks
+  (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 
 .seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`
 M*/

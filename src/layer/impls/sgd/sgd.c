@@ -17,7 +17,8 @@ static PetscErrorCode MuonLayerGetFlops_SGD(MuonLayer layer, PetscLogDouble *flo
 }
 
 /*MC
-  MUONLAYERSGD - Moves a layer along its gradient: X becomes (1 - rate decay) X - rate scale G, without momentum
+  MUONLAYERSGD - Moves a layer along its gradient: X becomes (1 - rate decay) X - rate scale G, without
+  momentum
 
   Level: intermediate
 

@@ -7,11 +7,14 @@
   Level: intermediate
 
   Notes:
-  The minimizer has one column, $-G_{:c} / \|G_{:c}\|_2$ where the norm is largest, the first of several. It is zero for a zero matrix.
+  The minimizer has one column, $-G_{:c} / \|G_{:c}\|_2$ where the norm is largest, the first of several. It
+  is zero for a zero matrix.
 
-  Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 2 operations an entry for them, and as many again are counted for the column.
+  Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 2
+  operations an entry for them, and as many again are counted for the column.
 
-  The norm is $\ell_{2,1}$ of `MUONLMOMIXED`, known from the group lasso of M. Yuan and Y. Lin, Model selection and estimation in regression with grouped variables (2006)
+  The norm is $\ell_{2,1}$ of `MUONLMOMIXED`, known from the group lasso of M. Yuan and Y. Lin, Model
+  selection and estimation in regression with grouped variables (2006)
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/

@@ -8,17 +8,20 @@ static PetscErrorCode MuonLMOShapeFactor_Max(MuonLMO lmo, MuonShapeFactor factor
 }
 
 /*MC
-  MUONLMOMAX - "max" - the largest absolute entry, the operator norm from $\ell_1$ to $\ell_\infty$; its dual is the sum of absolute entries
+  MUONLMOMAX - "max" - the largest absolute entry, the operator norm from $\ell_1$ to $\ell_\infty$; its dual
+  is the sum of absolute entries
 
   Level: intermediate
 
   Notes:
   The minimizer is $-\mathrm{sign}(G)$ entry by entry, with $\mathrm{sign}(0) = 0$.
 
-  `MuonLMOApply()` takes one operation an entry and one a column, for the dual norm, and reads the matrix twice. Of a parallel matrix only the sums of the columns are communicated.
+  `MuonLMOApply()` takes one operation an entry and one a column, for the dual norm, and reads the matrix
+  twice. Of a parallel matrix only the sums of the columns are communicated.
 
-  The norm is $\ell_{\infty,\infty}$ of `MUONLMOMIXED`. It is the sign norm of T. Pethick, W. Xie, K. Antonakopoulos, Z. Zhu, A. Silveti-Falls, V. Cevher, Training Deep Learning Models with Norm-Constrained LMOs,
-  https://arxiv.org/abs/2502.07529
+  The norm is $\ell_{\infty,\infty}$ of `MUONLMOMIXED`. It is the sign norm of T. Pethick, W. Xie, K.
+  Antonakopoulos, Z. Zhu, A. Silveti-Falls, V. Cevher, Training Deep Learning Models with Norm-Constrained
+  LMOs, https://arxiv.org/abs/2502.07529
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOL1`, `MUONLMOFROBENIUS`, `MUONLMOMIXED`
 M*/

@@ -32,7 +32,8 @@ static PetscErrorCode MuonLMOView_Mixed(MuonLMO lmo, PetscViewer viewer)
 }
 
 /*MC
-  MUONLMOMIXED - "mixed" - $\ell_{p,q}$, the $q$-norm of the $p$-norms of the columns, $(\sum_j \|X_{:j}\|_p^q)^{1/q}$; its dual is $\ell_{p^*,q^*}$ with $1/p + 1/p^* = 1$ and $1/q + 1/q^* = 1$
+  MUONLMOMIXED - "mixed" - $\ell_{p,q}$, the $q$-norm of the $p$-norms of the columns, $(\sum_j
+  \|X_{:j}\|_p^q)^{1/q}$; its dual is $\ell_{p^*,q^*}$ with $1/p + 1/p^* = 1$ and $1/q + 1/q^* = 1$
 
   Options Database Keys:
 + -lmo_mixed_exponent_p p - exponent in the norm of a column, 1 to inf, 2 by default
@@ -41,14 +42,18 @@ static PetscErrorCode MuonLMOView_Mixed(MuonLMO lmo, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  With $c_j = \|G_{:j}\|_{p^*}$ and $C = \|c\|_{q^*}$ the minimizer is $-(c_j/C)^{q^*-1} (|G_{ij}|/c_j)^{p^*-1} \mathrm{sign}(G_{ij})$. In the limits $q = 1$ keeps the column with the largest $c_j$ alone, the first of several,
+  With $c_j = \|G_{:j}\|_{p^*}$ and $C = \|c\|_{q^*}$ the minimizer is $-(c_j/C)^{q^*-1}
+  (|G_{ij}|/c_j)^{p^*-1} \mathrm{sign}(G_{ij})$. In the limits $q = 1$ keeps the column with the largest $c_j$
+  alone, the first of several,
   $q = \infty$ gives every column that is not zero the weight 1, $p = 1$ keeps the largest entry of a kept column, in the lowest row of several, and $p = \infty$ gives signs. For $p = q = 1$ the entry is, of several
   that are largest, the first in the order of the memory. Zero columns stay zero.
 
-  The exponents (1,1), (1,inf), (2,1), (2,2), (2,inf) and (inf,inf) are the norms `MUONLMOL1`, `MUONLMOCOLSUM`, `MUONLMOL21`, `MUONLMOFROBENIUS`, `MUONLMOCOLUMN` and `MUONLMOMAX`.
+  The exponents (1,1), (1,inf), (2,1), (2,2), (2,inf) and (inf,inf) are the norms `MUONLMOL1`,
+  `MUONLMOCOLSUM`, `MUONLMOL21`, `MUONLMOFROBENIUS`, `MUONLMOCOLUMN` and `MUONLMOMAX`.
 
-  Powers are taken of quotients by the largest, and sums in double, so that any exponent works for entries of any size. `MuonLMOApply()` takes up to 6 operations an entry, two of which are powers unless the exponent is 1, 2 or inf.
-  Of a parallel matrix the norms of the columns are added up over the ranks in their order.
+  Powers are taken of quotients by the largest, and sums in double, so that any exponent works for entries of
+  any size. `MuonLMOApply()` takes up to 6 operations an entry, two of which are powers unless the exponent is
+  1, 2 or inf. Of a parallel matrix the norms of the columns are added up over the ranks in their order.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOMixedSetExponents()`, `MUONLMOSCHATTEN`
 M*/

@@ -57,14 +57,18 @@ static PetscErrorCode MuonLMOView_Nuclear(MuonLMO lmo, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  The minimizer is $-u_1 v_1^T$ with the leading singular vectors, of rank 1. Where $\sigma_1 = \sigma_2$ they are not unique: the minimizer is then one of several, of the same value. It is zero for a zero matrix.
+  The minimizer is $-u_1 v_1^T$ with the leading singular vectors, of rank 1. Where $\sigma_1 = \sigma_2$ they
+  are not unique: the minimizer is then one of several, of the same value. It is zero for a zero matrix.
 
-  The solver finds one singular triple of the triangle of the matrix's QR factorization; where it does not converge, LAPACK takes over. `MuonLMOGetFlops()` counts for LAPACK.
-  `MuonLMOComputeNorm()` needs all singular values and costs many times what `MuonLMOApply()` does.
+  The solver finds one singular triple of the triangle of the matrix's QR factorization; where it does not
+  converge, LAPACK takes over. `MuonLMOGetFlops()` counts for LAPACK. `MuonLMOComputeNorm()` needs all
+  singular values and costs many times what `MuonLMOApply()` does.
 
-  A parallel matrix is gathered on the first rank of its communicator, which computes the triple and sends each rank its part.
+  A parallel matrix is gathered on the first rank of its communicator, which computes the triple and sends
+  each rank its part.
 
-  Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+  Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error
+  Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOSPECTRAL`, `MUONLMOSCHATTEN`
 M*/

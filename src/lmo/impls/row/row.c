@@ -8,17 +8,20 @@ static PetscErrorCode MuonLMOShapeFactor_Row(MuonLMO lmo, MuonShapeFactor factor
 }
 
 /*MC
-  MUONLMOROW - "row" - the largest Euclidean norm of a row, the operator norm from $\ell_2$ to $\ell_\infty$; its dual is the sum of the norms of the rows
+  MUONLMOROW - "row" - the largest Euclidean norm of a row, the operator norm from $\ell_2$ to $\ell_\infty$;
+  its dual is the sum of the norms of the rows
 
   Level: intermediate
 
   Notes:
   Row $i$ of the minimizer is $-G_{i:} / \|G_{i:}\|_2$, zero where that of $G$ is.
 
-  Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 4 operations an entry and reads the matrix twice, column by column. Rows of a parallel
-  matrix are whole on their ranks: only the dual norm is communicated.
+  Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 4
+  operations an entry and reads the matrix twice, column by column. Rows of a parallel matrix are whole on
+  their ranks: only the dual norm is communicated.
 
-  It is the row norm of T. Pethick, W. Xie, K. Antonakopoulos, Z. Zhu, A. Silveti-Falls, V. Cevher, Training Deep Learning Models with Norm-Constrained LMOs, https://arxiv.org/abs/2502.07529
+  It is the row norm of T. Pethick, W. Xie, K. Antonakopoulos, Z. Zhu, A. Silveti-Falls, V. Cevher, Training
+  Deep Learning Models with Norm-Constrained LMOs, https://arxiv.org/abs/2502.07529
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLUMN`, `MUONLMOROWSUM`, `MuonLayerSetShapeFactor()`
 M*/

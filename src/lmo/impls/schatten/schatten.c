@@ -65,7 +65,8 @@ static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
 }
 
 /*MC
-  MUONLMOSCHATTEN - "schatten" - the $p$-norm of the singular values; its dual is their $p^*$-norm with $1/p + 1/p^* = 1$
+  MUONLMOSCHATTEN - "schatten" - the $p$-norm of the singular values; its dual is their $p^*$-norm with $1/p +
+  1/p^* = 1$
 
   Options Database Keys:
 + -lmo_schatten_exponent p - the exponent, 1 to inf, 2 by default
@@ -74,12 +75,16 @@ static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  With the singular value decomposition $G = U \Sigma V^T$ the minimizer is $-U \mathrm{diag}(w) V^T$, $w_i = (\sigma_i / \|\sigma\|_{p^*})^{p^*-1}$, over the singular values above $\max(m,n) \epsilon \sigma_1$. It is zero for a zero matrix.
+  With the singular value decomposition $G = U \Sigma V^T$ the minimizer is $-U \mathrm{diag}(w) V^T$, $w_i =
+  (\sigma_i / \|\sigma\|_{p^*})^{p^*-1}$, over the singular values above $\max(m,n) \epsilon \sigma_1$. It is
+  zero for a zero matrix.
 
-  The exponents 1, 2 and inf are the norms `MUONLMONUCLEAR`, `MUONLMOFROBENIUS` and `MUONLMOSPECTRAL`, the last with an exact polar factor. For 2 nothing is decomposed; 1 takes one singular triple, any other
+  The exponents 1, 2 and inf are the norms `MUONLMONUCLEAR`, `MUONLMOFROBENIUS` and `MUONLMOSPECTRAL`, the
+  last with an exact polar factor. For 2 nothing is decomposed; 1 takes one singular triple, any other
   exponent all of them, and the operations that `MuonLMOGetFlops()` counts are those of LAPACK.
 
-  A parallel matrix is gathered on the first rank of its communicator, which computes the decomposition and sends each rank its rows of $U$, and $V$ whole. For 2 nothing is gathered.
+  A parallel matrix is gathered on the first rank of its communicator, which computes the decomposition and
+  sends each rank its rows of $U$, and $V$ whole. For 2 nothing is gathered.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOSchattenSetExponent()`, `MUONLMOMIXED`, `MUONLMOSPECTRAL`
 M*/

@@ -6,13 +6,15 @@
   Level: beginner
 
   Notes:
-  In step s, with g the mean of the workers' gradients at W, mu the weight of the old momentum and t^s = learning rate x schedule x scale x shape factor\:
+  In step s, with g the mean of the workers' gradients at W, mu the weight of the old momentum and t^s =
+  learning rate x schedule x scale x shape factor\:
 .vb
   M becomes mu M + (1-mu) g           or in the style sgd, mu M + (1-dampening) g
   U      =  M                         or with a Nesterov term of g
   W becomes (1 - rate decay) W + t^s D,   D the point of the unit ball where <U,D> is least
 .ve
-  The momentum lives where the layer is served. How gradients come together and weights go out is the choice of the `MuonExchange`\: `MUONEXCHANGEREPLICATED` with sums is the plain data-parallel Muon,
+  The momentum lives where the layer is served. How gradients come together and weights go out is the choice
+  of the `MuonExchange`\: `MUONEXCHANGEREPLICATED` with sums is the plain data-parallel Muon,
   `MUONEXCHANGELAYERWISE` the one with an owner for each layer.
 
   Keller Jordan's Muon is `-muon_momentum 0.95 -muon_nesterov ema -muon_shape_factor kj`.

@@ -59,8 +59,9 @@ static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const c
 }
 
 /*
-   A piece's compressor begins as the one for all layers, which has read the keys for all whatever its type was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read here; what was set
-   after MuonSetFromOptions() stays
+   A piece's compressor begins as the one for all layers, which has read the keys for all whatever its type
+   was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read
+   here; what was set after MuonSetFromOptions() stays
 */
 static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *piece, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
 {
@@ -132,7 +133,10 @@ static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently without effect */
+/*
+   The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
+   without effect
+*/
 static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int hash[2])
 {
   char text[1024];
@@ -328,8 +332,9 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonState
   Level: intermediate
 
   Note:
-  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`MuonEF21SetCompressorRules()`) that are not too small (`MuonEF21SetCompressorMinEntries()`); `-muon_layer_NAME_ef21_compressor topk` and its sub-keys
-  speak to one layer, of any rule and size.
+  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`MuonEF21SetCompressorRules()`)
+  that are not too small (`MuonEF21SetCompressorMinEntries()`); `-muon_layer_NAME_ef21_compressor topk` and
+  its sub-keys speak to one layer, of any rule and size.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
@@ -364,7 +369,8 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
   Level: intermediate
 
   Note:
-  With `-ef21_downlink step` (`MuonEF21SetDownlink()`) a layer's server sends the step itself and uses no compressor.
+  With `-ef21_downlink step` (`MuonEF21SetDownlink()`) a layer's server sends the step itself and uses no
+  compressor.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
@@ -427,8 +433,10 @@ static PetscErrorCode MuonEF21CheckBeforeSetUp_Private(Muon muon, const char key
   Level: intermediate
 
   Notes:
-  The default is zero: momentum and estimates are 0 before the first step, the first momentum is (1-momentum) g, and all messages are compressed. With gradient, as in the paper, momentum and estimates are the first
-  gradient, which is sent whole: in single precision, unless the compressor's values are double, or native; the estimates are what was sent.
+  The default is zero: momentum and estimates are 0 before the first step, the first momentum is (1-momentum)
+  g, and all messages are compressed. With gradient, as in the paper, momentum and estimates are the first
+  gradient, which is sent whole: in single precision, unless the compressor's values are double, or native;
+  the estimates are what was sent.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetInit()`, `MuonEF21Init`
 @*/
@@ -480,10 +488,13 @@ PetscErrorCode MuonEF21GetInit(Muon muon, MuonEF21Init *init)
   Level: intermediate
 
   Notes:
-  The default is lmo, in both directions\: layers of another rule send their gradients and get their weights as they are. AdamW and its like divide each entry by its own size and answer to entries that a message leaves out with steps of
-  full length when they come; what they move is most often small.
+  The default is lmo, in both directions\: layers of another rule send their gradients and get their weights
+  as they are. AdamW and its like divide each entry by its own size and answer to entries that a message
+  leaves out with steps of full length when they come; what they move is most often small.
 
-  A key that begins with `-muon_layer_NAME_ef21_compressor`, or with `-muon_layer_NAME_ef21_server_compressor`, tells otherwise for one layer and this direction. `MuonView()` prints the split.
+  A key that begins with `-muon_layer_NAME_ef21_compressor`, or with
+  `-muon_layer_NAME_ef21_server_compressor`, tells otherwise for one layer and this direction. `MuonView()`
+  prints the split.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21CompressorRules`, `MuonEF21GetCompressorRules()`, `MuonEF21SetCompressorMinEntries()`, `MuonEF21GetCompressor()`, `MuonLayerSetRule()`
 @*/
@@ -522,7 +533,8 @@ PetscErrorCode MuonEF21GetCompressorRules(Muon muon, MuonEF21CompressorRules *ru
 }
 
 /*@
-  MuonEF21SetCompressorMinEntries - Sets how many entries a layer has at least that the compressors for all layers are for
+  MuonEF21SetCompressorMinEntries - Sets how many entries a layer has at least that the compressors for all
+  layers are for
 
   Logically Collective
 
@@ -536,8 +548,9 @@ PetscErrorCode MuonEF21GetCompressorRules(Muon muon, MuonEF21CompressorRules *ru
   Level: intermediate
 
   Notes:
-  The default is 0. Layers that are smaller send what they have as it is, in both directions\: biases and gains are a small fraction of what is sent, and headers weigh most there. The whole layer counts, where ranks have rows of it or
-  where it is cut into blocks too.
+  The default is 0. Layers that are smaller send what they have as it is, in both directions\: biases and
+  gains are a small fraction of what is sent, and headers weigh most there. The whole layer counts, where
+  ranks have rows of it or where it is cut into blocks too.
 
   Keys of a layer's own tell otherwise, as for `MuonEF21SetCompressorRules()`.
 
@@ -556,7 +569,8 @@ PetscErrorCode MuonEF21SetCompressorMinEntries(Muon muon, PetscInt entries)
 }
 
 /*@
-  MuonEF21GetCompressorMinEntries - Gets how many entries a layer has at least that the compressors for all layers are for
+  MuonEF21GetCompressorMinEntries - Gets how many entries a layer has at least that the compressors for all
+  layers are for
 
   Not Collective
 
@@ -823,16 +837,22 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   X becomes X + t^s D                 D the point of the unit ball where <G,D> is least
   S      =  C(X - W)                  sent to every worker
 .ve
-  and every worker\: W becomes W + S. What each side adds to its own copies is the decoded message, so that the copies never part.
+  and every worker\: W becomes W + S. What each side adds to its own copies is the decoded message, so that
+  the copies never part.
 
-  With the compressor identity messages are the matrices themselves, and what would be equal to another matrix is not stored.
+  With the compressor identity messages are the matrices themselves, and what would be equal to another matrix
+  is not stored.
 
-  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long
-  as the dual norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1,
-  rowsum, colsum or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer another downlink. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another
-  lossy compressor nothing goes down, as with identity.
+  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes
+  W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
+  norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
+  few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum
+  or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer
+  another downlink. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another lossy
+  compressor nothing goes down, as with identity.
 
-  The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0 and exact gradients give Algorithm 2.
+  The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0
+  and exact gradients give Algorithm 2.
 
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643

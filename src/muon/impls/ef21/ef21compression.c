@@ -28,7 +28,10 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer whose rule knows no norm, have the Frobenius norm only */
+/*
+   ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer
+   whose rule knows no norm, have the Frobenius norm only
+*/
 static PetscErrorCode EF21Distance_Private(Muon muon, const MuonPiece *piece, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
   PetscBool     lmo;
@@ -173,13 +176,18 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   Level: intermediate
 
   Notes:
-  `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm or its dual, singular value decompositions for the norms of singular values, which take longer than the
-  step itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the size of the largest layer and what its oracle needs to compute a norm, which ranks that serve layers have for their
-  steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
+  `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm
+  or its dual, singular value decompositions for the norms of singular values, which take longer than the step
+  itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the
+  size of the largest layer and what its oracle needs to compute a norm, which ranks that serve layers have
+  for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 
-  It is off by default, and again after `MuonSetType()`\: call it after that. The option adds the monitor that prints the figures too; `MuonMonitorCancel()` removes the monitor and leaves measuring on, for `MuonEF21GetLayerCompression()`.
+  It is off by default, and again after `MuonSetType()`\: call it after that. The option adds the monitor that
+  prints the figures too; `MuonMonitorCancel()` removes the monitor and leaves measuring on, for
+  `MuonEF21GetLayerCompression()`.
 
-  A step in which some ranks would measure and others not, since this or the interval differs between them, is an error on all of them, which is raised before the step changes anything.
+  A step in which some ranks would measure and others not, since this or the interval differs between them, is
+  an error on all of them, which is raised before the step changes anything.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`, `MuonMonitorSetInterval()`
 @*/
@@ -230,7 +238,8 @@ PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
   Level: intermediate
 
   Note:
-  A step is measured after `MuonEF21SetMonitorCompression()`, if `MuonMonitorSetInterval()` has it and if it did not diverge.
+  A step is measured after `MuonEF21SetMonitorCompression()`, if `MuonMonitorSetInterval()` has it and if it
+  did not diverge.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
 @*/
@@ -265,16 +274,22 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   Level: intermediate
 
   Notes:
-  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for the Frobenius norm and for the dual norm of the layer the measured contraction
+  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
+  the Frobenius norm and for the dual norm of the layer the measured contraction
   $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
   of the layer, with the gap $\|X - W\|$ that is left.
 
-  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
-  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and
-  shape factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
+  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm
+  itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
+  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are
+  those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
+  factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
-  What the compressor identity and the downlink step send is exact\: contraction, lag and gap are 0. With `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is left of them, unless values are
-  double. A single step of a random compressor may be above 1 - alpha, which bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `MuonCompressorTopSVDSetSchatten()` chose another it is unknown.
+  What the compressor identity and the downlink step send is exact\: contraction, lag and gap are 0. With
+  `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
+  left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
+  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `MuonCompressorTopSVDSetSchatten()`
+  chose another it is unknown.
 
   Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
 

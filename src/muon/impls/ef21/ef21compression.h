@@ -5,7 +5,10 @@
 
 #include <petscmuon/private/muonimpl.h>
 
-/* What one rank measured of one layer: by how much a message fell short, squared and relative, and by how much after all; in the Frobenius norm and in the layer's */
+/*
+   What one rank measured of one layer: by how much a message fell short, squared and relative, and by how
+   much after all; in the Frobenius norm and in the layer's
+*/
 typedef struct {
   double up[2], lag[2], down[2], gap[2];
 } EF21Figures;
@@ -44,9 +47,15 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
 PETSC_INTERN PetscErrorCode EF21MeterDestroy_Private(EF21Meter *);
-/* Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank waits for another, in the steps of which monitors do not speak */
+/*
+   Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank
+   waits for another, in the steps of which monitors do not speak
+*/
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);
-/* What the receiver of a piece lacks of A while it has B; called before it gets the message and after. up: the dual norm counts, and no commit was before */
+/*
+   What the receiver of a piece lacks of A while it has B; called before it gets the message and after. up:
+   the dual norm counts, and no commit was before
+*/
 PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
 PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
 /* Every rank learns what the others measured */

@@ -1,11 +1,13 @@
 #include "ef21compression.h" /*I "petscmuon.h" I*/
 
 /*
-   G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still is seen by summing the estimates as they are.
+   G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still
+   is seen by summing the estimates as they are.
 */
 
 /*@
-  MuonEF21SetDriftInterval - Sets after which steps, beside those with a checkpoint, EF21 measures how far a server's aggregate is from the mean of the workers' estimates
+  MuonEF21SetDriftInterval - Sets after which steps, beside those with a checkpoint, EF21 measures how far a
+  server's aggregate is from the mean of the workers' estimates
 
   Logically Collective
 
@@ -19,9 +21,12 @@
   Level: advanced
 
   Notes:
-  What is measured is the Frobenius norm of G - mean of G_j over all layers, `MuonEF21GetDrift()`. It is what rounding leaves, of the order of the roundoff of the state times the number of steps, as long as nothing was lost.
+  What is measured is the Frobenius norm of G - mean of G_j over all layers, `MuonEF21GetDrift()`. It is what
+  rounding leaves, of the order of the roundoff of the state times the number of steps, as long as nothing was
+  lost.
 
-  A checkpoint measures it, too. The estimates travel uncompressed then, which `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
+  A checkpoint measures it, too. The estimates travel uncompressed then, which `MuonGetTraffic()` counts.
+  Layers whose messages are the momentum itself have no estimates.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetDriftInterval()`, `MuonEF21GetDrift()`
 @*/
@@ -36,7 +41,8 @@ PetscErrorCode MuonEF21SetDriftInterval(Muon muon, PetscInt interval)
 }
 
 /*@
-  MuonEF21GetDriftInterval - Gets in which steps EF21 measures how far a server's aggregate is from the mean of the workers' estimates
+  MuonEF21GetDriftInterval - Gets in which steps EF21 measures how far a server's aggregate is from the mean
+  of the workers' estimates
 
   Not Collective
 
@@ -58,7 +64,8 @@ PetscErrorCode MuonEF21GetDriftInterval(Muon muon, PetscInt *interval)
 }
 
 /*@
-  MuonEF21GetDrift - Gets how far the servers' aggregates were from the means of the workers' estimates when it was measured last
+  MuonEF21GetDrift - Gets how far the servers' aggregates were from the means of the workers' estimates when
+  it was measured last
 
   Not Collective
 

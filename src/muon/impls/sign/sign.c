@@ -81,7 +81,9 @@ static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
+/*
+   ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum
+*/
 static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonPiece *piece)
 {
   Muon_Sign  *sign = (Muon_Sign *)muon->data;
@@ -230,9 +232,11 @@ PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
   Level: intermediate
 
   Notes:
-  It is fixed at `MuonSetUp()`, and takes no message: every worker computes it. With polar a worker keeps the new weights until the step is agreed on, once more the memory of the layers that vote.
+  It is fixed at `MuonSetUp()`, and takes no message: every worker computes it. With polar a worker keeps the
+  new weights until the step is agreed on, once more the memory of the layers that vote.
 
-  Of a layer with blocks each is scaled by itself. The norm of spectral is computed on the host, also of a layer in the memory of a device.
+  Of a layer with blocks each is scaled by itself. The norm of spectral is computed on the host, also of a
+  layer in the memory of a device.
 
 .seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignGetUpdate()`, `MuonSignSetDirection()`
 @*/
@@ -285,7 +289,8 @@ PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
   Level: intermediate
 
   Note:
-  Only an even number of workers has ties. With zero their servers then send two bits an entry, which are counted.
+  Only an even number of workers has ties. With zero their servers then send two bits an entry, which are
+  counted.
 
 .seealso: `Muon`, `MUONSIGN`, `MuonSignTie`, `MuonSignGetTie()`
 @*/
@@ -340,8 +345,11 @@ PetscErrorCode MuonSignGetTie(Muon muon, MuonSignTie *tie)
   Level: intermediate
 
   Note:
-  The sum over the m x n layers that vote (or their blocks) of ||g_j||_1 / sqrt(m n), and its mean over the workers j, take the place of the dual norm\: `MuonGetGradientDualNorm()`, `MuonMonitorDefault()`. With one worker this is what
-  the theorem bounds for `-sign_direction gradient -sign_update frobenius`; with more it is at least that of the mean gradient, which nobody has. Without it the dual norm of layers that vote is zero. It costs a pass over the gradients.
+  The sum over the m x n layers that vote (or their blocks) of ||g_j||_1 / sqrt(m n), and its mean over the
+  workers j, take the place of the dual norm\: `MuonGetGradientDualNorm()`, `MuonMonitorDefault()`. With one
+  worker this is what the theorem bounds for `-sign_direction gradient -sign_update frobenius`; with more it
+  is at least that of the mean gradient, which nobody has. Without it the dual norm of layers that vote is
+  zero. It costs a pass over the gradients.
 
 .seealso: `Muon`, `MUONSIGN`, `MuonSignGetMeasure()`, `MuonSignGetAgreement()`, `MuonGetGradientDualNorm()`
 @*/
@@ -476,25 +484,39 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   S        =  sign of the sum over j of (2 b_j - 1)
   W becomes (1 - rate decay) W - t^s D,   D = S, S/sqrt(mn), S/||S||_2 or polar(S)
 .ve
-  The vote is exact for any number of workers, and the same to the last bit in every exchange. A zero, of either sign, votes for plus; a gradient that is not there is zero. What is not finite is a reason to end the step and no vote.
+  The vote is exact for any number of workers, and the same to the last bit in every exchange. A zero, of
+  either sign, votes for plus; a gradient that is not there is zero. What is not finite is a reason to end the
+  step and no vote.
 
-  Nothing is kept at servers. How the votes are counted is the choice of the `MuonExchange`\: by ranges of entries (`MUONEXCHANGERANGE`, the default with more than two workers\: nothing that is sent grows with their number), by all
-  (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce sums integers, its Algorithm 2), by the owners of the layers (`MUONEXCHANGELAYERWISE`), or by one worker (`MUONEXCHANGESTAR`; gather is the
-  parameter server, reduce the tree of its appendix). The table of `MuonExchangeSetMode()` says what is legal.
+  Nothing is kept at servers. How the votes are counted is the choice of the `MuonExchange`\: by ranges of
+  entries (`MUONEXCHANGERANGE`, the default with more than two workers\: nothing that is sent grows with their
+  number), by all (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce
+  sums integers, its Algorithm 2), by the owners of the layers (`MUONEXCHANGELAYERWISE`), or by one worker
+  (`MUONEXCHANGESTAR`; gather is the parameter server, reduce the tree of its appendix). The table of
+  `MuonExchangeSetMode()` says what is legal.
 
-  Where the rows of a layer are on the ranks of a worker, those at one position vote among themselves on their rows, and the majority is that of whole layers. Polar factors and norms, of a direction or an update, are of whole blocks,
-  which the `MuonAssembly` makes of rows inside each worker. With `MUONEXCHANGEROWS` all ranks are one worker, whose signs are the majority\: nothing is sent for it.
+  Where the rows of a layer are on the ranks of a worker, those at one position vote among themselves on their
+  rows, and the majority is that of whole layers. Polar factors and norms, of a direction or an update, are of
+  whole blocks, which the `MuonAssembly` makes of rows inside each worker. With `MUONEXCHANGEROWS` all ranks
+  are one worker, whose signs are the majority\: nothing is sent for it.
 
-  The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1, and the second moment is
-  not kept.
+  The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is
+  positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1,
+  and the second moment is not kept.
 
-  Only layers of the rule lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with `-lmo_polar_normalization
-  frobenius` or `spectral`; the latter's estimate is watched, see `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and the iteration then may turn signs around. Layers of other rules
-  need a gradient\: the mean of theirs is formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for votes alone.
+  Only layers of the rule lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic
+  iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with
+  `-lmo_polar_normalization frobenius` or `spectral`; the latter's estimate is watched, see
+  `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and
+  the iteration then may turn signs around. Layers of other rules need a gradient\: the mean of theirs is
+  formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for
+  votes alone.
 
-  Warning\: the sign of a gradient, or of its momentum, descends. The sign after the polar factor, which is the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G, sign(polar(G))> < 0, and
-  then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the update frobenius. `MUONEF21` with the compressor
-  sign sends as little and converges.
+  Warning\: the sign of a gradient, or of its momentum, descends. The sign after the polar factor, which is
+  the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G,
+  sign(polar(G))> < 0, and then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict
+  depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the
+  update frobenius. `MUONEF21` with the compressor sign sends as little and converges.
 
   References:
 + * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311

@@ -13,12 +13,16 @@ typedef struct {
 } MuonPolar_Gram;
 
 /*
-   When to restart. Rounding gives the Gram matrix, whose eigenvalues r are squares of singular values, a negative one of size delta; a step multiplies it by h(r)^2, where
-   h(r) = c1 + c2 r + c3 r^2 is larger than c1 for all negative r, so that from some step on it grows without bound, and Q with it. What is safe is decided by that scalar model: the
-   condition number of Q over r between 1e-10 and 1 and -delta. A restart ends it, because the next Gram matrix is that of Q Y, and rounded anew.
+   When to restart. Rounding gives the Gram matrix, whose eigenvalues r are squares of singular values, a
+   negative one of size delta; a step multiplies it by h(r)^2, where h(r) = c1 + c2 r + c3 r^2 is larger than
+   c1 for all negative r, so that from some step on it grows without bound, and Q with it. What is safe is
+   decided by that scalar model: the condition number of Q over r between 1e-10 and 1 and -delta. A restart
+   ends it, because the next Gram matrix is that of Q Y, and rounded anew.
 
-   The least restarts that keep the condition number below 128, which costs 7 bits: none; else one after step 2, which the authors recommend, if that is enough; else each segment as long as it
-   can be. delta is that of binary16. It hardly matters, because the growth is geometric: with a hundredth of it the same restarts come out for all sets but those that converge, one or two steps later.
+   The least restarts that keep the condition number below 128, which costs 7 bits: none; else one after step
+   2, which the authors recommend, if that is enough; else each segment as long as it can be. delta is that of
+   binary16. It hardly matters, because the growth is geometric: with a hundredth of it the same restarts come
+   out for all sets but those that converge, one or two steps later.
 */
 #define CONDITION 128.0
 #define DELTA     4e-4
@@ -26,7 +30,10 @@ enum {
   SPECTRUM = 101 /* singular values from 1e-5 to 1 */
 };
 
-/* The condition number of Q over the steps first ... last - 1, x the singular values before, and after if they are to be changed */
+/*
+   The condition number of Q over the steps first ... last - 1, x the singular values before, and after if
+   they are to be changed
+*/
 static double MuonPolarCondition_Gram(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt first, PetscInt last, double x[SPECTRUM], PetscBool change)
 {
   double least = PETSC_MAX_REAL, most = 0.0;
@@ -49,7 +56,9 @@ static double MuonPolarCondition_Gram(MuonPolar polar, const MuonKernelPolynomia
   return least > 0.0 ? most / least : PETSC_MAX_REAL;
 }
 
-/* The steps after which the method restarts, those of the user below the number of steps or those of the rule */
+/*
+   The steps after which the method restarts, those of the user below the number of steps or those of the rule
+*/
 static PetscErrorCode MuonPolarRestarts_Gram(MuonPolar polar, PetscInt steps, PetscInt *count, PetscInt restarts[])
 {
   MuonPolar_Gram             *data = (MuonPolar_Gram *)polar->data;
@@ -80,10 +89,12 @@ static PetscErrorCode MuonPolarRestarts_Gram(MuonPolar polar, PetscInt steps, Pe
 }
 
 /*
-   A step without a restart makes three symmetric products of s^3 operations in place of one product with the panel and one Gram matrix, of 3 s^2 length on a rank with length extents of
-   the long side: it pays where length > s. It needs four s x s matrices beside the panel and a strip of it, which stays within s^2 + 3 s length entries, a panel of s length and a
-   strip of s strip, while 3 s + strip <= 2 length: the second condition implies the first. Where it does not hold on every rank, the method restarts after each step, which is both
-   cheaper, but for lengths between one and two times s, and smaller.
+   A step without a restart makes three symmetric products of s^3 operations in place of one product with the
+   panel and one Gram matrix, of 3 s^2 length on a rank with length extents of the long side: it pays where
+   length > s. It needs four s x s matrices beside the panel and a strip of it, which stays within s^2 + 3 s
+   length entries, a panel of s length and a strip of s strip, while 3 s + strip <= 2 length: the second
+   condition implies the first. Where it does not hold on every rank, the method restarts after each step,
+   which is both cheaper, but for lengths between one and two times s, and smaller.
 */
 static PetscBool MuonPolarPays_Gram(size_t s, size_t length, size_t strip)
 {
@@ -161,7 +172,10 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
       PetscCall(MuonPolarPanelPolynomial(&panel, R, c));
       continue;
     }
-    /* W = c1 I + c2 R + c3 R R; all matrices are polynomials in the first R, so that they commute and their products are symmetric */
+    /*
+       W = c1 I + c2 R + c3 R R; all matrices are polynomials in the first R, so that they commute and their
+       products are symmetric
+    */
     real->mirror(s, R);
     PetscCall(MuonPolarCopy_Private(real, W, R, bytes));
     real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], R, s, c[1], W);
@@ -191,7 +205,10 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
     if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, B));
   }
   PetscCall(PetscFree(last));
-  /* A negative eigenvalue that outgrew its segment, an estimate of the norm or polynomials of the user may have let the iteration diverge */
+  /*
+     A negative eigenvalue that outgrew its segment, an estimate of the norm or polynomials of the user may
+     have let the iteration diverge
+  */
   PetscCall(MuonPolarPanelSumSquares(&panel, &squares));
   if (!(squares <= 16.0 * (double)s)) {
     PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
@@ -305,7 +322,8 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
 }
 
 /*MC
-  MUONPOLARGRAM - "gram" - the polynomials of Newton and Schulz, applied to the Gram matrix of the shorter side
+  MUONPOLARGRAM - "gram" - the polynomials of Newton and Schulz, applied to the Gram matrix of the shorter
+  side
 
   Options Database Keys:
 + -lmo_polar_coefficients name               - the polynomials, `pe105` by default, see `MuonPolarSetCoefficients()`
@@ -319,24 +337,33 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   Level: intermediate
 
   Notes:
-  In exact arithmetic the result is that of `MUONPOLARNEWTONSCHULZ` with the same polynomials, and the ranges on its page hold. The steps work on two matrices of the shorter side $a \leq b$,
+  In exact arithmetic the result is that of `MUONPOLARNEWTONSCHULZ` with the same polynomials, and the ranges
+  on its page hold. The steps work on two matrices of the shorter side $a \leq b$,
   $R = Y Y^T$ and $Q = I$,
 .vb
   W = c1 I + c2 R + c3 R R,   Q <- Q W,   R <- W R W
 .ve
-  and at the end, and after each step of `-lmo_polar_gram_restart`, $Y \leftarrow Q Y$. All of them are polynomials in the first $R$, hence symmetric and commuting, and of each product one triangle is computed, by GEMMT
-  where the BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
+  and at the end, and after each step of `-lmo_polar_gram_restart`, $Y \leftarrow Q Y$. All of them are
+  polynomials in the first $R$, hence symmetric and commuting, and of each product one triangle is computed,
+  by GEMMT where the BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where
+  `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
 
-  A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a + \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each
-  step whatever the option says, as it tells through `PetscInfo()`: for square matrices it is `MUONPOLARNEWTONSCHULZ`. On $J$ ranks that holds with the least part of $b$ that a rank has in place of $b$, so that a rank needs
-  at most $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the $d$ entries of the matrix.
+  A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a +
+  \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each step
+  whatever the option says, as it tells through `PetscInfo()`: for square matrices it is
+  `MUONPOLARNEWTONSCHULZ`. On $J$ ranks that holds with the least part of $b$ that a rank has in place of $b$,
+  so that a rank needs at most $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the $d$ entries of the
+  matrix.
 
-  Rounding leaves $R$ slightly indefinite, and a negative eigenvalue grows with each step until the next restart. Where it outgrows everything, with too few restarts, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`. Singular values
-  below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not resolved by a Gram matrix and end anywhere between zero and the others. In bf16 that is 0.06 of the largest, which is why `MUONPOLARNEWTONSCHULZ`, whose
-  steps each form it anew, is the better choice there.
+  Rounding leaves $R$ slightly indefinite, and a negative eigenvalue grows with each step until the next
+  restart. Where it outgrows everything, with too few restarts, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
+  Singular values below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not
+  resolved by a Gram matrix and end anywhere between zero and the others. In bf16 that is 0.06 of the largest,
+  which is why `MUONPOLARNEWTONSCHULZ`, whose steps each form it anew, is the better choice there.
 
-  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see there. What is said above of one with the sides $a$ and $b$ holds there with the largest $b$ of the batch. The set `aol` and
-  `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
+  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see
+  there. What is said above of one with the sides $a$ and $b$ holds there with the largest $b$ of the batch.
+  The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
 
   References:
 . * - J. Zhang, N. Amsel, B. Chen, T. Dao, Gram Newton-Schulz, 2026; the last line of its published algorithm multiplies by the factor before the last
@@ -368,7 +395,8 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 }
 
 /*@
-  MuonPolarGramSetRestart - Sets after which steps Newton-Schulz on the Gram matrix multiplies the matrix and forms its Gram matrix anew
+  MuonPolarGramSetRestart - Sets after which steps Newton-Schulz on the Gram matrix multiplies the matrix and
+  forms its Gram matrix anew
 
   Logically Collective
 
@@ -383,8 +411,10 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   Level: advanced
 
   Notes:
-  The rule is one restart after step 2, where that keeps the condition number of what multiplies the matrix below 128, and otherwise the least that do, as late as they can be: after step 6 for the ten steps
-  of `quintic`, after step 10 for the fifteen of `cubic`. It follows a negative eigenvalue of $-4 \cdot 10^{-4}$, which rounding may leave in the Gram matrix, through the polynomials.
+  The rule is one restart after step 2, where that keeps the condition number of what multiplies the matrix
+  below 128, and otherwise the least that do, as late as they can be: after step 6 for the ten steps of
+  `quintic`, after step 10 for the fifteen of `cubic`. It follows a negative eigenvalue of $-4 \cdot 10^{-4}$,
+  which rounding may leave in the Gram matrix, through the polynomials.
 
   Other types ignore it.
 

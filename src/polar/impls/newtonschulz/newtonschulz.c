@@ -8,7 +8,10 @@ static const char MuonCitation[] = "@misc{jordan2024muon,\n"
                                    "  year   = {2024},\n"
                                    "  url    = {https://kellerjordan.github.io/posts/muon/}\n}\n";
 
-/* An estimate of the norm, polynomials of the user, or known ones beyond their steps may let the iteration diverge, and a product in bf16 that failed is NaN; the rest stays bounded */
+/*
+   An estimate of the norm, polynomials of the user, or known ones beyond their steps may let the iteration
+   diverge, and a product in bf16 that failed is NaN; the rest stays bounded
+*/
 static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt steps, PetscBool *watch)
 {
   MuonPolarPrecision precision;
@@ -110,7 +113,8 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
 }
 
 /*MC
-  MUONPOLARNEWTONSCHULZ - "newtonschulz" - polynomials that drive the singular values towards one, by matrix products alone
+  MUONPOLARNEWTONSCHULZ - "newtonschulz" - polynomials that drive the singular values towards one, by matrix
+  products alone
 
   Options Database Keys:
 + -lmo_polar_coefficients name               - the polynomials, see `MuonPolarSetCoefficients()`
@@ -123,7 +127,8 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   Level: intermediate
 
   Notes:
-  The matrix is divided by its Frobenius norm, computed in double and safe against overflow and underflow, before its entries are rounded to the precision of the kernel; then each step applies an odd polynomial
+  The matrix is divided by its Frobenius norm, computed in double and safe against overflow and underflow,
+  before its entries are rounded to the precision of the kernel; then each step applies an odd polynomial
   $p(x) = c_1 x + c_2 x^3 + c_3 x^5$ to the singular values, $Y \leftarrow c_1 Y + (c_2 A + c_3 A^2) Y$ with the Gram matrix $A = Y Y^T$ of the shorter side. Singular values $\sigma / \|G\|_F$ in $[l, 1]$ end in
 .vb
   coefficients  steps  l = 0.1        l = 0.01       l = 0.001
@@ -141,21 +146,30 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   deepseekv4    10     [1,1.0005]     [1,1.0005]     [1,1.0005]
   cubic5        5      [0.774,1.300]  [0.774,1.300]  [0.119,1.300]
 .ve
-  and exact zeros stay zero. What ends above one is outside of the unit ball of the spectral norm: with `kj`, as in the original Muon, by a fifth.
+  and exact zeros stay zero. What ends above one is outside of the unit ball of the spectral norm: with `kj`,
+  as in the original Muon, by a fifth.
 
-  The set `aol` divides row $i$ of the normalized matrix, on its shorter side, by $(\sum_j |A_{ij}|)^{1/2}$ first. That bounds its singular values by one and flattens them, but the factor is that of the rescaled matrix,
-  not of `G`. Its first polynomial is negative above 0.88, where the rescaled singular values of Gaussian matrices do not come; a matrix with orthogonal rows, or of rank one, comes there, and its factor is
+  The set `aol` divides row $i$ of the normalized matrix, on its shorter side, by $(\sum_j |A_{ij}|)^{1/2}$
+  first. That bounds its singular values by one and flattens them, but the factor is that of the rescaled
+  matrix, not of `G`. Its first polynomial is negative above 0.88, where the rescaled singular values of
+  Gaussian matrices do not come; a matrix with orthogonal rows, or of rank one, comes there, and its factor is
   turned around, with singular values of -1.08. It is here to compare with.
 
-  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate of the largest singular value instead, which spares steps. It runs on the Gram matrix of the first step, adds no communication, and goes into the first
-  polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration diverges in spite of that, with polynomials of your own, or after more steps
-  than the polynomials are made for, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
+  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate of the largest singular value instead, which
+  spares steps. It runs on the Gram matrix of the first step, adds no communication, and goes into the first
+  polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration
+  diverges in spite of that, with polynomials of your own, or after more steps than the polynomials are made
+  for, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
 
-  Scratch memory is twice the matrix and twice its Gram matrix, in the precision of the kernel. The rows of a parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram
-  matrices of the ranks in one sum and multiplies locally. Those of a wide one change to columns by one all-to-all, and back by another. With $J$ ranks, $d$ entries and a shorter side $s$ a rank needs at most
+  Scratch memory is twice the matrix and twice its Gram matrix, in the precision of the kernel. The rows of a
+  parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram matrices of
+  the ranks in one sum and multiplies locally. Those of a wide one change to columns by one all-to-all, and
+  back by another. With $J$ ranks, $d$ entries and a shorter side $s$ a rank needs at most
   $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the matrix.
 
-  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see there. The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
+  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see
+  there. The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by
+  one.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarApplyMany()`, `MuonPolarCoefficients`, `MUONPOLARSVD`
 M*/

@@ -25,7 +25,10 @@ typedef struct {
   PetscInt decompositions; /* since the object was made or reset */
 } MuonPolar_QDWH;
 
-/* With larger weights c the inverse of I + c X^T X is too inaccurate, and its Cholesky factor gives way to a QR factorization; the interval [l,1] that belongs to it */
+/*
+   With larger weights c the inverse of I + c X^T X is too inaccurate, and its Cholesky factor gives way to a
+   QR factorization; the interval [l,1] that belongs to it
+*/
 #define WEIGHT_CHOLESKY   100.0
 #define INTERVAL_CHOLESKY 0.0482915611206184
 enum {
@@ -38,7 +41,10 @@ static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
   return p->left ? p->s : p->local;
 }
 
-/* The factor, and whether there is none on any rank: what a LAPACK makes of the same bits may differ between them */
+/*
+   The factor, and whether there is none on any rank: what a LAPACK makes of the same bits may differ between
+   them
+*/
 static PetscErrorCode MuonPolarFactor_QDWH(MuonPolarPanel *p, void *A, PetscBool *failed)
 {
   double broken = MuonKernelRealCholesky(p->real, p->s, A) ? 1.0 : 0.0;
@@ -49,7 +55,10 @@ static PetscErrorCode MuonPolarFactor_QDWH(MuonPolarPanel *p, void *A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 in the Gram form, A = the Gram matrix, which is lost. *failed where it is not positive definite */
+/*
+   Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 in the Gram form, A = the Gram matrix, which is lost. *failed
+   where it is not positive definite
+*/
 static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
 {
   const MuonKernelReal *real = p->real;
@@ -75,9 +84,11 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
 }
 
 /*
-   The same without the inverse: with the factorization [Y; I/sqrt(c)] = [Q1; Q2] R, Y = (b/c) Y + (a - b/c)/sqrt(c) Q1 Q2^T. R comes from Cholesky factors of Gram matrices, of the given one first and then of
-   [Q1; Q2], until that is close to the identity before its last pass. Rounding makes a Gram matrix indefinite by (length + s) roundoffs of its trace, which is added to it where it could matter: Q R then is the
-   same matrix still, and Q needs one more pass.
+   The same without the inverse: with the factorization [Y; I/sqrt(c)] = [Q1; Q2] R, Y = (b/c) Y + (a -
+   b/c)/sqrt(c) Q1 Q2^T. R comes from Cholesky factors of Gram matrices, of the given one first and then of
+   [Q1; Q2], until that is close to the identity before its last pass. Rounding makes a Gram matrix indefinite
+   by (length + s) roundoffs of its trace, which is added to it where it could matter: Q R then is the same
+   matrix still, and Q needs one more pass.
 */
 static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
 {
@@ -119,7 +130,10 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a positive definite A, whole: the largest row sum of its inverse, or an estimate from below; 0 where rounding makes A indefinite. The upper triangle is lost */
+/*
+   Of a positive definite A, whole: the largest row sum of its inverse, or an estimate from below; 0 where
+   rounding makes A indefinite. The upper triangle is lost
+*/
 static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, double *sums, double *norm)
 {
   const MuonKernelReal *real  = p->real;
@@ -143,9 +157,10 @@ static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, doub
 }
 
 /*
-   Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row sum of the latter, and finds the interval [l,1] of the singular
-   values then: from the norm of the inverse where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate; else *known is false and l is four times the
-   relative size below which singular values are taken for zero.
+   Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row
+   sum of the latter, and finds the interval [l,1] of the singular values then: from the norm of the inverse
+   where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate;
+   else *known is false and l is four times the relative size below which singular values are taken for zero.
 */
 static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double *l, PetscBool *known)
 {
@@ -174,7 +189,10 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The steps; *converged is false where the singular value decomposition has to take over. The same on all ranks */
+/*
+   The steps; *converged is false where the singular value decomposition has to take over. The same on all
+   ranks
+*/
 static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, PetscBool *converged)
 {
   MuonPolar_QDWH       *data = (MuonPolar_QDWH *)p->polar->data;
@@ -219,7 +237,10 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
     error = MuonKernelRealDistance(real, p->s, A, 1.0);
     PetscCall(MuonPolarPanelAgree(p, 1, &error));
     if (error <= tolerance) *converged = PETSC_TRUE;
-    /* Where l was a guess, what has not come to one started below it. An estimate may have been too large, and Halley's own steps bring what lies below up */
+    /*
+       Where l was a guess, what has not come to one started below it. An estimate may have been too large,
+       and Halley's own steps bring what lies below up
+    */
     else if (known == PETSC_FALSE || more == MORE || !(error < (double)p->s)) break;
     else {
       PetscCall(MuonPolarCholeskyStep_QDWH(p, w, A, &failed));
@@ -243,7 +264,10 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, 
   PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
   PetscCall(MuonPolarPanelLeast(&panel, &least));
-  /* QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s <= local on every rank; Cholesky alone needs one and a strip */
+  /*
+     QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s
+     <= local on every rank; Cholesky alone needs one and a strip
+  */
   PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= least ? PETSC_TRUE : PETSC_FALSE, &converged));
   if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
   else {
@@ -289,7 +313,8 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
 }
 
 /*MC
-  MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights, without singular values
+  MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights,
+  without singular values
 
   Options Database Key:
 . -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetPrecision()`
@@ -297,21 +322,30 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   Level: intermediate
 
   Notes:
-  A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one, five
+  A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular
+  values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one,
+  five
   $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from the row sums of its Gram matrix. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
   alone, up to about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
 
-  While $c \leq 100$ the inverse is applied by a Cholesky factor. For larger $c$ a QR factorization of $X$ above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a shift, so
-  that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the shorter side $s$. On ranks that have less than $s$ of the longer side, where that would be more than $s^2 + 3 d / J$ entries, the
-  weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about eleven for $10^{-14}$.
+  While $c \leq 100$ the inverse is applied by a Cholesky factor. For larger $c$ a QR factorization of $X$
+  above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a
+  shift, so that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the
+  shorter side $s$. On ranks that have less than $s$ of the longer side, where that would be more than $s^2 +
+  3 d / J$ entries, the weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about
+  eleven for $10^{-14}$.
 
-  Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD` takes
-  over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on its first rank for that. `MuonPolarView()`, `MuonPolarQDWHGetCounts()` and `-info` tell.
+  Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with
+  a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD`
+  takes over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on
+  its first rank for that. `MuonPolarView()`, `MuonPolarQDWHGetCounts()` and `-info` tell.
 
-  In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of the inverse itself there, which takes $s^3$ flops more. Where the
-  rank is not full and the rows are spread over ranks, they are decomposed on the host of the first.
+  In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of
+  the inverse itself there, which takes $s^3$ flops more. Where the rank is not full and the rows are spread
+  over ranks, they are decomposed on the host of the first.
 
-  `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of them by QR.
+  `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of
+  them by QR.
 
   References:
 + * - Y. Nakatsukasa, Z. Bai, F. Gygi, Optimizing Halley's iteration for computing the matrix polar decomposition, SIAM J. Matrix Anal. Appl. 31 (2010)

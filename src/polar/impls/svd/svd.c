@@ -53,15 +53,20 @@ static PetscErrorCode MuonPolarView_SVD(MuonPolar polar, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$: the canonical partial isometry where the rank is not full.
+  The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$: the
+  canonical partial isometry where the rank is not full.
 
-  With the solver `lapack`, which is the one to use for all singular triples, the matrix is first reduced to the triangle of its QR factorization. SLEPc's iterative solvers find small singular values less
-  accurately; where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` tell. Their residual is a rounding of $\sigma_1$ unless `-lmo_polar_svd_tol` says otherwise. `-lmo_polar_svd_nsv` is an error.
+  With the solver `lapack`, which is the one to use for all singular triples, the matrix is first reduced to
+  the triangle of its QR factorization. SLEPc's iterative solvers find small singular values less accurately;
+  where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` tell.
+  Their residual is a rounding of $\sigma_1$ unless `-lmo_polar_svd_tol` says otherwise. `-lmo_polar_svd_nsv`
+  is an error.
 
-  A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the rows back: that rank holds the whole matrix and its decomposition. The other methods
-  need no such rank.
+  A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the
+  rows back: that rank holds the whole matrix and its decomposition. The other methods need no such rank.
 
-  A matrix in the memory of a device is decomposed there: by one-sided Jacobi rotations of cuSOLVER, or by LAPACK where the device is the host. SLEPc's keys change nothing then.
+  A matrix in the memory of a device is decomposed there: by one-sided Jacobi rotations of cuSOLVER, or by
+  LAPACK where the device is the host. SLEPc's keys change nothing then.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MUONPOLARNEWTONSCHULZ`
 M*/

@@ -21,7 +21,10 @@ static const double MuonLowestShift = 1e-6;
 static const double MuonLargestInterval = 0.03;
 /* A norm of the result above this is no rounding error: the factorization failed without having noticed */
 static const double MuonLargestNorm = 1.1;
-/* The ranges of -lmo_polar_tolerance: up to where the interval is 1e-3 with up to 4 poles, and from where double precision begins */
+/*
+   The ranges of -lmo_polar_tolerance: up to where the interval is 1e-3 with up to 4 poles, and from where
+   double precision begins
+*/
 static const double MuonFineTolerance = 0.0188, MuonDoubleTolerance = 0.005;
 
 typedef struct {
@@ -39,7 +42,10 @@ static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
   return nested > 0 ? nested + 3 : poles;
 }
 
-/* Poles, interval and precision, as they are set or else follow from the tolerance; with check, an error where that cannot be */
+/*
+   Poles, interval and precision, as they are set or else follow from the tolerance; with check, an error
+   where that cannot be
+*/
 static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check, PetscInt *poles, double *interval, MuonPolarPrecision *precision)
 {
   MuonPolar_Zolotarev *data      = (MuonPolar_Zolotarev *)polar->data;
@@ -68,7 +74,10 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* S = shift I + the sum of a_j (R / nu^2 + c_j I)^{-1} for the matrix R stowed in P; *failed where one of them is not positive definite */
+/*
+   S = shift I + the sum of a_j (R / nu^2 + c_j I)^{-1} for the matrix R stowed in P; *failed where one of
+   them is not positive definite
+*/
 static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
 {
   char *W = (char *)P + kernel->real->size;
@@ -88,8 +97,9 @@ static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelInverse *kernel, si
 }
 
 /*
-   One rank, and a function that is one of another: with B = (R + nu^2 c I)^{-1} and Q1 = I + a nu^2 B the Gram matrix of the first is s^2 R Q1^2 / nu^2, in which R B = I - nu^2 c B spares a product; the
-   second is evaluated at that. Two squares, and the slot of the strips where the second one has several poles
+   One rank, and a function that is one of another: with B = (R + nu^2 c I)^{-1} and Q1 = I + a nu^2 B the
+   Gram matrix of the first is s^2 R Q1^2 / nu^2, in which R B = I - nu^2 c B spares a product; the second is
+   evaluated at that. Two squares, and the slot of the strips where the second one has several poles
 */
 static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **Q, PetscBool *failed)
 {
@@ -123,7 +133,10 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of the triangle before column j, and the first of the columns of which a rank keeps the sum, so that all keep about as many entries */
+/*
+   Entries of the triangle before column j, and the first of the columns of which a rank keeps the sum, so
+   that all keep about as many entries
+*/
 static size_t MuonPolarBefore_Zolotarev(size_t s, size_t j)
 {
   return j > 0 ? j * s - j * (j - 1) / 2 : 0;
@@ -152,9 +165,10 @@ static PetscBool MuonPolarMarked_Zolotarev(const MuonKernelInverse *kernel, cons
 }
 
 /*
-   Several ranks: rank k does the poles k, k + J, .... The sum lies spread over the ranks until it is whole: a third triangle on every rank would not fit into s^2 + 3 d/J entries where J is
-   large, a share of 1/J does, for any number of poles and ranks. Every message ends with a mark that counts the ranks on which a factorization failed, so that all decide alike.
-   P becomes I plus the sum
+   Several ranks: rank k does the poles k, k + J, .... The sum lies spread over the ranks until it is whole: a
+   third triangle on every rank would not fit into s^2 + 3 d/J entries where J is large, a share of 1/J does,
+   for any number of poles and ranks. Every message ends with a mark that counts the ranks on which a
+   factorization failed, so that all decide alike. P becomes I plus the sum
 */
 static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelInverse *kernel, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
 {
@@ -216,7 +230,8 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
 /*
    *Q = what the panel is to be multiplied by and scale what is left to do afterwards, from the Gram matrix in P, which is lost.
 
-   A sequential matrix takes the shorter way where there is one. On several ranks the poles are dealt, which takes less time than the shorter way on each, and less memory: that has two squares
+   A sequential matrix takes the shorter way where there is one. On several ranks the poles are dealt, which
+   takes less time than the shorter way on each, and less memory: that has two squares
 */
 static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelInverse *kernel, PetscInt poles, double interval, void *P, void **Q, double *scale, PetscBool *failed)
 {
@@ -311,7 +326,10 @@ static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue of the tridiagonal matrix, by bisection: the number of negative pivots is that of eigenvalues below x */
+/*
+   The largest eigenvalue of the tridiagonal matrix, by bisection: the number of negative pivots is that of
+   eigenvalues below x
+*/
 static double MuonPolarTridiagonal_Zolotarev(PetscInt n, const double alpha[], const double beta[])
 {
   double low = alpha[0], high = alpha[0];
@@ -344,13 +362,19 @@ static PetscLogDouble MuonPolarNormFlops_Zolotarev(size_t s, size_t l)
   return 4.0 * LANCZOS_STEPS * (PetscLogDouble)s * (PetscLogDouble)l;
 }
 
-/* The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule, and nothing where there is one singular value */
+/*
+   The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule, and
+   nothing where there is one singular value
+*/
 static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *z)
 {
   return s > 1 && kernel->real->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix cannot tell what its own rounding did. Two of three vectors go into scratch */
+/*
+   A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix
+   cannot tell what its own rounding did. Two of three vectors go into scratch
+*/
 static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, void *scratch, double *norm)
 {
   const size_t       s = panel->s, size = kernel->real->size;
@@ -572,7 +596,8 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
   Level: intermediate
 
   Note:
-  Each pole is the inverse of a matrix of the shorter side of the input. 4, 7 and 10 poles are nested on one rank and take the time of 4, 5 and 6. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
+  Each pole is the inverse of a matrix of the shorter side of the input. 4, 7 and 10 poles are nested on one
+  rank and take the time of 4, 5 and 6. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
 
 .seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevGetPoles()`, `MuonPolarZolotarevSetInterval()`, `MuonPolarSetTolerance()`
 @*/
@@ -632,7 +657,8 @@ PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
   Level: intermediate
 
   Note:
-  Singular values below $l$ times a bound $\nu$ of the largest one end below the range of the others, the nearer to zero the smaller they are. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
+  Singular values below $l$ times a bound $\nu$ of the largest one end below the range of the others, the
+  nearer to zero the smaller they are. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
 
 .seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevGetInterval()`, `MuonPolarZolotarevSetPoles()`, `MuonPolarSetTolerance()`
 @*/
@@ -680,7 +706,8 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
 }
 
 /*MC
-  MUONPOLARZOLOTAREV - "zolotarev" - Zolotarev's best rational approximation of the sign, on the Gram matrix of the shorter side
+  MUONPOLARZOLOTAREV - "zolotarev" - Zolotarev's best rational approximation of the sign, on the Gram matrix
+  of the shorter side
 
   Options Database Keys:
 + -lmo_polar_tolerance e             - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two, see `MuonPolarSetTolerance()`
@@ -691,10 +718,13 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
   Level: intermediate
 
   Notes:
-  With $R = G G^T / \nu^2$, or $G^T G / \nu^2$ where there are fewer columns, the result is $s (I + \sum_{j=1}^r a_j (R + c_j I)^{-1}) G / \nu$, where $\nu^2$ is the smaller one of the largest row sum and the
-  Frobenius norm of the Gram matrix, a bound of its largest eigenvalue. The coefficients are those of the best odd rational function of type $(2r+1, 2r)$ for the sign on $[l,1]$ (Zolotarev 1877), scaled to
-  at most 1. Singular values $\sigma / \nu$ in $[l,1]$ end in $[(1-e)/(1+e), 1]$, in the unit ball; smaller ones in proportion, with a slope near $1/l$, and exact zeros stay zero, so that a matrix whose rank is not
-  full has its canonical partial isometry approximated. The error $e$ is
+  With $R = G G^T / \nu^2$, or $G^T G / \nu^2$ where there are fewer columns, the result is $s (I +
+  \sum_{j=1}^r a_j (R + c_j I)^{-1}) G / \nu$, where $\nu^2$ is the smaller one of the largest row sum and the
+  Frobenius norm of the Gram matrix, a bound of its largest eigenvalue. The coefficients are those of the best
+  odd rational function of type $(2r+1, 2r)$ for the sign on $[l,1]$ (Zolotarev 1877), scaled to at most 1.
+  Singular values $\sigma / \nu$ in $[l,1]$ end in $[(1-e)/(1+e), 1]$, in the unit ball; smaller ones in
+  proportion, with a slope near $1/l$, and exact zeros stay zero, so that a matrix whose rank is not full has
+  its canonical partial isometry approximated. The error $e$ is
 .vb
              r = 1  r = 2   r = 3   r = 4   r = 6   r = 8
   l = 1e-2   0.329  0.0650  0.0125  2.4e-3  9.0e-5  3.3e-6
@@ -703,19 +733,26 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
   l = 1e-4   0.791  0.375   0.153   0.0605  9.4e-3  1.5e-3
 .ve
 
-  From the tolerance follow $l = 10^{-3}$ and the fewest flops that reach it, thus 3 poles for 0.07, 4 for 0.02; below 0.0188 $l = 3 \cdot 10^{-3}$, thus 4 poles for 0.01; below 0.005 $l = 10^{-3}$ in double
-  precision. Single precision is used down to there, and as long as the smallest shift $c_1$ is at least $10^{-6}$; asking for single below that gives single, and the page that `MuonPolarView()` prints says so.
+  From the tolerance follow $l = 10^{-3}$ and the fewest flops that reach it, thus 3 poles for 0.07, 4 for
+  0.02; below 0.0188 $l = 3 \cdot 10^{-3}$, thus 4 poles for 0.01; below 0.005 $l = 10^{-3}$ in double
+  precision. Single precision is used down to there, and as long as the smallest shift $c_1$ is at least
+  $10^{-6}$; asking for single below that gives single, and the page that `MuonPolarView()` prints says so.
   `bf16` and `tf32` are errors.
 
-  It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2 or 3:
-  degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are better conditioned. On several ranks the poles are dealt to them, and a rank needs the square of the
-  shorter side and three times its part of the matrix.
+  It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of
+  them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2
+  or 3: degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are
+  better conditioned. On several ranks the poles are dealt to them, and a rank needs the square of the shorter
+  side and three times its part of the matrix.
 
-  In the memory of a device all poles are added up, each by a Cholesky factorization and an inverse of the vendor's library.
+  In the memory of a device all poles are added up, each by a Cholesky factorization and an inverse of the
+  vendor's library.
 
-  Rounding in the Gram matrix is seen where singular values are near $l \nu$, an error of order $u / c_1$. Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
-  factorization fails, it is repeated in double precision, then on intervals that grow by 4 up to 0.03; what fails there is decomposed as by `MUONPOLARSVD`, or, where a matrix is parallel, ends as
-  `MUON_STATUS_LMO`. `-info` tells each, and `MuonPolarView()` how many there were.
+  Rounding in the Gram matrix is seen where singular values are near $l \nu$, an error of order $u / c_1$.
+  Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
+  factorization fails, it is repeated in double precision, then on intervals that grow by 4 up to 0.03; what
+  fails there is decomposed as by `MUONPOLARSVD`, or, where a matrix is parallel, ends as `MUON_STATUS_LMO`.
+  `-info` tells each, and `MuonPolarView()` how many there were.
 
   References:
 . * - Y. Nakatsukasa and R. W. Freund, Computing fundamental matrix decompositions accurately via the matrix sign function in two iterations: The power of Zolotarev's functions, SIAM Review 58, 2016, of which this is
