@@ -26,7 +26,7 @@ WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
 # Written by make; no room's
 GENERATED_HEADERS = ("petscmuonconf.h",)
-RETRO = "petscmuonretro.h"
+COMPAT = "petscmuoncompat.h"
 MAX_BYTES = 1 << 20
 MAX_TUTORIAL_LINES = 200
 MAX_COLUMNS = 250
@@ -117,7 +117,7 @@ class Source:
 def room_of_header(path):
   """The room whose interface a header of include/ is; None for a header that is not ours."""
   name = os.path.basename(path)
-  match = re.fullmatch(r"petscmuon(sys|version|impl|retro)\.h", name)
+  match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
   if match:
     return "sys"
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
@@ -186,8 +186,8 @@ def check_c(s):
       yield number, "ruler"
     if len(line) > MAX_COLUMNS:
       yield number, "more than %d columns" % MAX_COLUMNS
-    if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != RETRO:
-      yield number, "test of PETSc's version outside %s" % RETRO
+    if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != COMPAT:
+      yield number, "test of PETSc's version outside %s" % COMPAT
   if s.path.endswith(".h"):
     body = [line.strip() for line in s.code_lines if line.strip()]
     if not body or body[0] != "#pragma once":

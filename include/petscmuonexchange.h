@@ -99,7 +99,7 @@ PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const c
 PETSC_EXTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt[], const PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);
-PETSC_EXTERN PetscErrorCode MuonExchangeServes(MuonExchange, PetscInt, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonExchangeOwns(MuonExchange, PetscInt, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonExchangeReset(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);

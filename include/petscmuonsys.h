@@ -4,7 +4,7 @@
 #pragma once
 
 #include <petscsys.h>
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <petscmuonversion.h>
 
 /* MANSEC = ML */

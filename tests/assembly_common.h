@@ -120,15 +120,15 @@ static inline PetscErrorCode TestInput(void *ctx, PetscInt k, MuonArray *G)
   TestCheck(p, item->kind == MUON_ASSEMBLY_NONE || item->kind == MUON_ASSEMBLY_GRAM || k > p->lastinput);
   if (item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER) p->lastinput = k;
   p->inputs++;
-  G->m         = (size_t)(item->rowmajor ? item->columns : rows);
-  G->n         = (size_t)(item->rowmajor ? rows : item->columns);
-  G->ld        = G->m + (size_t)(k % 3);
+  G->len         = (size_t)(item->rowmajor ? item->columns : rows);
+  G->count         = (size_t)(item->rowmajor ? rows : item->columns);
+  G->ld        = G->len + (size_t)(k % 3);
   G->precision = item->precision;
   G->memory    = MUON_HOST;
   G->rowmajor  = item->rowmajor;
-  if (p->bytes < G->ld * G->n * sizeof(double)) {
+  if (p->bytes < G->ld * G->count * sizeof(double)) {
     PetscCall(PetscFree(p->buffer));
-    p->bytes = G->ld * G->n * sizeof(double);
+    p->bytes = G->ld * G->count * sizeof(double);
     PetscCall(PetscMalloc(p->bytes, &p->buffer));
     TestForget(p);
   }

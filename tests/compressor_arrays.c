@@ -87,7 +87,7 @@ static PetscErrorCode CheckTransposed(const TestChoice *choice, MuonPrecision pr
   Transpose(&Y, &V);
   TestCheck(TestArraySame(&Z, &V), "%s: rows are not columns of the transposed matrix", choice->type);
   /* What is one line has no distance to the next */
-  if (T.n == 1) {
+  if (T.count == 1) {
     MuonArray one = T, other = R;
 
     PetscCall(MessagesFree(&rows));

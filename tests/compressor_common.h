@@ -5,7 +5,7 @@
 #pragma once
 
 #include <petscmuon/private/muoncompressorimpl.h>
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 
 #define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
@@ -215,14 +215,14 @@ static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecisi
 {
   PetscFunctionBegin;
   A->rowmajor  = rowmajor;
-  A->m         = (size_t)(rowmajor ? n : m);
-  A->n         = (size_t)(rowmajor ? m : n);
-  A->ld        = A->m + (size_t)gap;
+  A->len         = (size_t)(rowmajor ? n : m);
+  A->count         = (size_t)(rowmajor ? m : n);
+  A->ld        = A->len + (size_t)gap;
   A->precision = precision;
   A->memory    = MUON_HOST;
-  PetscCall(PetscMalloc(PetscMax(A->ld * A->n, 1) * MuonArrayEntryBytes(A), &A->data));
-  for (size_t k = 0; k < A->ld * A->n; k++) {
-    const double x = k % A->ld < A->m ? 0 : (double)NAN;
+  PetscCall(PetscMalloc(PetscMax(A->ld * A->count, 1) * MuonArrayEntryBytes(A), &A->data));
+  for (size_t k = 0; k < A->ld * A->count; k++) {
+    const double x = k % A->ld < A->len ? 0 : (double)NAN;
 
     if (precision == MUON_SINGLE) ((float *)A->data)[k] = (float)x;
     else ((double *)A->data)[k] = x;
@@ -233,7 +233,7 @@ static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecisi
 static inline PetscErrorCode TestArrayDestroy(MuonArray *A)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < A->ld * A->n; k++) TestCheck(k % A->ld < A->m || PetscIsNanReal(A->precision == MUON_SINGLE ? (PetscReal)((float *)A->data)[k] : (PetscReal)((double *)A->data)[k]), "Written between the lines");
+  for (size_t k = 0; k < A->ld * A->count; k++) TestCheck(k % A->ld < A->len || PetscIsNanReal(A->precision == MUON_SINGLE ? (PetscReal)((float *)A->data)[k] : (PetscReal)((double *)A->data)[k]), "Written between the lines");
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,7 +29,7 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
   PetscFunctionBegin;
   PetscCall(PetscCalloc1((d + 63) / 64 * 8, &bitmap));
   PetscCall(PetscMalloc(d * MuonArrayEntryBytes(T) + 1, &x));
-  kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, 0, d, x);
+  kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, 0, d, x);
   for (size_t e = 0; e < d; e++) {
     const double size = fabs(T->precision == MUON_SINGLE ? (double)((float *)x)[e] : ((double *)x)[e]);
 
@@ -37,7 +37,7 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
     if (!(size < 1)) bitmap[e / 8] |= (unsigned char)(1 << e % 8);
     if (!(size < 1)) kept++;
   }
-  if (kernels->Gather(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, x) != 0) c->status = MUON_STATUS_NANORINF;
+  if (kernels->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, x) != 0) c->status = MUON_STATUS_NANORINF;
   *count  = (PetscInt64)kept;
   indices = MuonWireChooseIndices(d, kept);
   MuonWireIndicesEncode(indices, d, kept, bitmap, payload);

@@ -14,8 +14,8 @@ typedef struct {
 static PetscErrorCode WriteArray(FILE *file, const MuonArray *A)
 {
   PetscFunctionBegin;
-  for (size_t j = 0; j < A->n; j++) {
-    for (size_t i = 0; i < A->m; i++) {
+  for (size_t j = 0; j < A->count; j++) {
+    for (size_t i = 0; i < A->len; i++) {
       const double x = A->rowmajor ? TestArrayGet(A, j, i) : TestArrayGet(A, i, j);
 
       TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write");

@@ -12,8 +12,8 @@ static PetscErrorCode WriteArray(const char dir[], PetscInt number, const char n
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".%s", dir, number, name));
   file = fopen(path, "wb");
   TestCheck(file != NULL, "Cannot write %s", path);
-  for (size_t j = 0; j < A->n; j++) {
-    for (size_t i = 0; i < A->m; i++) {
+  for (size_t j = 0; j < A->count; j++) {
+    for (size_t i = 0; i < A->len; i++) {
       const double x = A->rowmajor ? TestArrayGet(A, j, i) : TestArrayGet(A, i, j);
 
       TestCheck(fwrite(&x, sizeof(x), 1, file) == 1, "Cannot write %s", path);

@@ -29,9 +29,9 @@ static MuonArray Shape(PetscInt k)
   memset(&a, 0, sizeof(a));
   a.memory    = MUON_DEVICE;
   a.precision = tall ? MUON_DOUBLE : MUON_SINGLE;
-  a.m         = tall ? 13 : 4;
-  a.n         = tall ? 4 : k % 15 == 11 ? 12 : 13;
-  a.ld        = a.m;
+  a.len         = tall ? 13 : 4;
+  a.count         = tall ? 4 : k % 15 == 11 ? 12 : 13;
+  a.ld        = a.len;
   a.rowmajor  = k % 2;
   return a;
 }
@@ -120,12 +120,12 @@ int main(int argc, char **argv)
     PetscCheck(alone == status[k] && alone == (k == 5 ? MUON_STATUS_NANORINF : MUON_STATUS_OK), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " ended with %s, and %s alone", k, MuonStatuses[status[k]], MuonStatuses[alone]);
     device->copy(bytes, Q[k].here.data, one);
     PetscCall(PetscMemcmp(many, one, bytes, &same));
-    for (size_t e = 0; e < q->m * q->n && q->n == 12; e++) {
+    for (size_t e = 0; e < q->len * q->count && q->count == 12; e++) {
       const double x = Entry(q, many, e), y = Entry(q, one, e);
 
       PetscCheck(fabs(x - y) <= (double)tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padded matrix %" PetscInt_FMT ", entry %zu: %g among many and %g alone", k, e, x, y);
     }
-    PetscCheck(same == PETSC_TRUE || q->n == 12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " is another among many than alone", k);
+    PetscCheck(same == PETSC_TRUE || q->count == 12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " is another among many than alone", k);
     PetscCall(PetscMemcmp(many, zero, bytes, &same));
     PetscCheck(same == (k == 3 || k == 5 ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " is zero, or should be", k);
     device->release(G[k].here.data);

@@ -24,7 +24,7 @@ static char              what[128]; /* is being checked */
 
 static size_t Room(const MuonArray *A)
 {
-  return A->ld * A->n * MuonArrayEntryBytes(A);
+  return A->ld * A->count * MuonArrayEntryBytes(A);
 }
 
 static void ToDevice(const MuonArray *A, const MuonArray *far)
@@ -63,17 +63,17 @@ static void Fill(const MuonArray *A, int kind, PetscBool graded, double scale)
 {
   const double most = A->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX, least = A->precision == MUON_SINGLE ? 1e-42 : 1e-300;
 
-  for (size_t j = 0; j < A->n; j++) {
-    for (size_t i = 0; i < A->m; i++) {
-      double x = scale * sqrt(2.0 / (double)A->m) * cos(3.14159265358979323846 * ((double)i + 0.5) * (double)(j + 1) / (double)A->m);
+  for (size_t j = 0; j < A->count; j++) {
+    for (size_t i = 0; i < A->len; i++) {
+      double x = scale * sqrt(2.0 / (double)A->len) * cos(3.14159265358979323846 * ((double)i + 0.5) * (double)(j + 1) / (double)A->len);
 
-      if (graded) x *= (1 - (double)i / (double)(4 * A->m)) * (1 - (double)j / (double)(4 * A->n));
+      if (graded) x *= (1 - (double)i / (double)(4 * A->len)) * (1 - (double)j / (double)(4 * A->count));
       if (graded && (7 * i + j) % 11 == 0) x = 0.125 * scale;
       if (kind == HUGE_AND_TINY) x *= j % 2 == 0 ? most : least;
       SetEntry(A, i, j, kind == ZERO ? 0.0 : x);
     }
   }
-  if (kind == NOT_A_NUMBER) SetEntry(A, A->m / 2, A->n / 2, (double)NAN);
+  if (kind == NOT_A_NUMBER) SetEntry(A, A->len / 2, A->count / 2, (double)NAN);
 }
 
 /*
@@ -83,7 +83,7 @@ static void Fill(const MuonArray *A, int kind, PetscBool graded, double scale)
 */
 static void MostOfEncode(const MuonCompressorLayout *layout, const MuonArray *A, double most[2])
 {
-  const double d = (double)MuonArrayEntries(A), count = (double)layout->count, size = (double)MuonArrayEntryBytes(A), bits = 8.0 * ceil(d / 64), sums = 8.0 * ceil((double)A->m / 1024) * (double)A->n + 64;
+  const double d = (double)MuonArrayEntries(A), count = (double)layout->count, size = (double)MuonArrayEntryBytes(A), bits = 8.0 * ceil(d / 64), sums = 8.0 * ceil((double)A->len / 1024) * (double)A->count + 64;
   const double blocks = ceil(d / 256), l = count + 2;
   const double value = layout->values == MUON_WIRE_VALUES_DOUBLE ? size : layout->values == MUON_WIRE_VALUES_NATURAL ? 2 : 4;
 
@@ -107,14 +107,14 @@ static void MostOfEncode(const MuonCompressorLayout *layout, const MuonArray *A,
     most[1] = d + 16.0 * blocks;
     break;
   case MUON_WIRE_WHOLEROWS:
-    most[1] = value * count * (double)A->m + 16.0 * (double)A->n;
+    most[1] = value * count * (double)A->len + 16.0 * (double)A->count;
     break;
   case MUON_WIRE_WHOLECOLUMNS:
-    most[1] = value * count * (double)A->n + 16.0 * (double)A->m;
+    most[1] = value * count * (double)A->count + 16.0 * (double)A->len;
     break;
   default:
-    most[0] = size * l * (double)A->n + 16.0 * l;
-    most[1] = value * count * (double)(A->m + A->n) + sums + 6 * 8.0 * l;
+    most[0] = size * l * (double)A->count + 16.0 * l;
+    most[1] = value * count * (double)(A->len + A->count) + sums + 6 * 8.0 * l;
   }
 }
 
@@ -135,11 +135,11 @@ static double MostOfDecode(const MuonCompressorLayout *layout, const MuonArray *
   case MUON_WIRE_BLOCKS:
     return d + 16.0 * ceil(d / 256);
   case MUON_WIRE_WHOLEROWS:
-    return value * count * (double)A->m;
+    return value * count * (double)A->len;
   case MUON_WIRE_WHOLECOLUMNS:
-    return value * count * (double)A->n;
+    return value * count * (double)A->count;
   default:
-    return value * count * (double)(A->m + A->n);
+    return value * count * (double)(A->len + A->count);
   }
 }
 
@@ -174,12 +174,12 @@ static PetscErrorCode CountOnDevice(MuonStateVisitor *visitor, const MuonState *
 static PetscErrorCode CheckNear(const MuonCompressorLayout *layout, const MuonArray *X, const MuonArray *Y)
 {
   const double unit = X->precision == MUON_SINGLE ? 1.0 / 16777216 : 1.0 / 9007199254740992.0, l = (double)layout->count + 2;
-  const double codec = layout->values == MUON_WIRE_VALUES_DOUBLE ? unit : layout->values == MUON_WIRE_VALUES_SINGLE ? 1.0 / 16777216 : 1.0 / 256, bound = sqrt(l) * (8.0 * (double)(X->m + X->n) * l * 30 * unit + 4 * codec);
+  const double codec = layout->values == MUON_WIRE_VALUES_DOUBLE ? unit : layout->values == MUON_WIRE_VALUES_SINGLE ? 1.0 / 16777216 : 1.0 / 256, bound = sqrt(l) * (8.0 * (double)(X->len + X->count) * l * 30 * unit + 4 * codec);
   double       sum = 0;
 
   PetscFunctionBegin;
-  for (size_t j = 0; j < X->n; j++) {
-    for (size_t i = 0; i < X->m; i++) sum += PetscSqr(GetEntry(X, i, j) - GetEntry(Y, i, j));
+  for (size_t j = 0; j < X->count; j++) {
+    for (size_t i = 0; i < X->len; i++) sum += PetscSqr(GetEntry(X, i, j) - GetEntry(Y, i, j));
   }
   /* Which way an entry is drawn depends on its last bit */
   if (layout->values != MUON_WIRE_VALUES_NATURAL) TestCheck(sqrt(sum) <= bound, "%s: What a message says differs by %g, expected at most %g", what, sqrt(sum), bound);
@@ -194,8 +194,8 @@ static PetscErrorCode CheckNear(const MuonCompressorLayout *layout, const MuonAr
 static PetscErrorCode CheckLevels(const MuonArray *X, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  for (size_t j = 0; j < X->n; j++) {
-    for (size_t i = 0; i < X->m; i++) {
+  for (size_t j = 0; j < X->count; j++) {
+    for (size_t i = 0; i < X->len; i++) {
       const double x = GetEntry(X, i, j), y = GetEntry(Y, i, j);
 
       TestCheck(fabs(x - y) <= fabs(x) / 4194304, "%s: an entry is %.17g on the host and %.17g on the device", what, x, y);

@@ -4,7 +4,7 @@
    rounded operands.
 */
 #include "kernels_common.h"
-#include "muonpolarreal.h"
+#include "kernels/dense/muonpolarreal.h"
 
 static const MuonDevice *device;
 

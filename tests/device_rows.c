@@ -35,9 +35,9 @@ static PetscErrorCode Check(MuonPolar polar, PetscInt m, PetscInt n, int rowmajo
   Ranges(size, m, ranges);
   rows = ranges[rank + 1] - ranges[rank];
   PetscCall(PetscMemzero(&g, sizeof(g)));
-  g.m         = (size_t)(rowmajor ? n : rows);
-  g.n         = (size_t)(rowmajor ? rows : n);
-  g.ld        = g.m;
+  g.len         = (size_t)(rowmajor ? n : rows);
+  g.count         = (size_t)(rowmajor ? rows : n);
+  g.ld        = g.len;
   g.precision = precision;
   g.rowmajor  = rowmajor;
   for (PetscInt i = 0; i < rows; i++) {

@@ -78,7 +78,7 @@ static inline PetscErrorCode MessagesPutDown(MuonExchange exchange, PetscInt n, 
     PetscMPIInt owner;
     PetscBool   serves;
 
-    PetscCall(MuonExchangeServes(exchange, order[k], &serves));
+    PetscCall(MuonExchangeOwns(exchange, order[k], &serves));
     if (serves == PETSC_FALSE) continue;
     PetscCall(ServerOf(exchange, order[k], &owner));
     PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, order[k], 300, &to));

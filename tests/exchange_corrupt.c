@@ -165,7 +165,7 @@ static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down,
     PetscBool   serves;
     PetscMPIInt owner;
 
-    PetscCall(MuonExchangeServes(exchange, i, &serves));
+    PetscCall(MuonExchangeOwns(exchange, i, &serves));
     PetscCall(ServerOf(exchange, i, &owner));
     for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
       MuonStatus expected = MUON_STATUS_OK;
@@ -252,7 +252,7 @@ static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
     PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
     damage.armed = PETSC_FALSE;
     for (PetscInt i = 0; i < NITEMS; i++) {
-      PetscCall(MuonExchangeServes(exchange, i, &serves));
+      PetscCall(MuonExchangeOwns(exchange, i, &serves));
       PetscCall(ServerOf(exchange, i, &owner));
       for (int r = 0; r < size; r++) {
         if (down == PETSC_TRUE) {
@@ -314,7 +314,7 @@ static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
     for (PetscInt i = 0; i < NITEMS; i++) {
       PetscBool serves;
 
-      PetscCall(MuonExchangeServes(exchange, i, &serves));
+      PetscCall(MuonExchangeOwns(exchange, i, &serves));
       for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
         /* The one that is behind expects all the others to be where it is */
         const PetscBool bad = how == 0 ? ((r == sender) != (rank == sender) ? PETSC_TRUE : PETSC_FALSE) : (r == sender ? PETSC_TRUE : PETSC_FALSE);

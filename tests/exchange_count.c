@@ -97,9 +97,9 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     if (replicated == PETSC_TRUE) owner[i] = audit.rank;
     /* Of both precisions; where the sum is not wanted there is no room for it */
     PetscCall(PetscMemzero(&in[i], sizeof(in[i])));
-    in[i].m         = TestHash((uint32_t)i, 1, 2, 0) % 10;
-    in[i].ld        = in[i].m;
-    in[i].n         = 1 + (size_t)i % 5;
+    in[i].len         = TestHash((uint32_t)i, 1, 2, 0) % 10;
+    in[i].ld        = in[i].len;
+    in[i].count         = 1 + (size_t)i % 5;
     in[i].precision = i % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
     out[i]          = in[i];
     PetscCall(PetscMalloc1(MuonArrayBytes(&in[i]), (char **)&in[i].data));
@@ -210,7 +210,7 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     PetscMPIInt          server;
 
     PetscCall(MuonExchangeGetOwner(exchange, i, &server));
-    PetscCall(MuonExchangeServes(exchange, i, &serves));
+    PetscCall(MuonExchangeOwns(exchange, i, &serves));
     total += server != (replicated == PETSC_TRUE ? -1 : owner[i]) || serves != (owner[i] == audit.rank ? PETSC_TRUE : PETSC_FALSE);
     if (mode == MUON_EXCHANGE_MODE_GATHER) {
       PetscCall(MuonExchangeUpOwn(exchange, i, &size, &message));

@@ -56,7 +56,7 @@ static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment as
     PetscBool serves;
 
     PetscCall(MuonExchangeGetOwner(exchange, i, &owner[i]));
-    PetscCall(MuonExchangeServes(exchange, i, &serves));
+    PetscCall(MuonExchangeOwns(exchange, i, &serves));
     if (owner[i] < -1 || owner[i] >= size || serves != (owner[i] == rank || owner[i] == -1 ? PETSC_TRUE : PETSC_FALSE)) (*wrong)++;
     first[i] = owner[i];
   }

@@ -122,7 +122,7 @@ static PetscErrorCode CheckMistakes(void)
   PetscCall(MuonExchangeGetType(exchange, &type));
   Check(strcmp(type, MUONEXCHANGELAYERWISE) == 0);
   Fails(MuonExchangeGetOwner(exchange, 3, &owner), PETSC_ERR_ARG_OUTOFRANGE, "3", "[0,3)", "");
-  Fails(MuonExchangeServes(exchange, -1, &serves), PETSC_ERR_ARG_OUTOFRANGE, "-1", "[0,3)", "");
+  Fails(MuonExchangeOwns(exchange, -1, &serves), PETSC_ERR_ARG_OUTOFRANGE, "-1", "[0,3)", "");
 
   /* The order of the calls of a step; all of these fail before anything is sent */
   PetscCall(MuonExchangeGetOrder(exchange, &order));
@@ -181,8 +181,8 @@ static PetscErrorCode CheckSizes(void)
   PetscCall(PetscMemzero(in, sizeof(in)));
   for (int i = 0; i < 2; i++) {
     in[i].data      = data[i];
-    in[i].m         = 2;
-    in[i].n         = 3;
+    in[i].len         = 2;
+    in[i].count         = 3;
     in[i].ld        = 2;
     in[i].precision = MUON_DOUBLE;
     out[i]          = in[i];
@@ -248,7 +248,7 @@ static PetscErrorCode CheckGroups(void)
         PetscBool            serves;
         PetscMPIInt          owner;
 
-        PetscCall(MuonExchangeServes(group[g], i, &serves));
+        PetscCall(MuonExchangeOwns(group[g], i, &serves));
         for (PetscMPIInt w = 0; w < nworkers[g] && serves == PETSC_TRUE; w++) {
           PetscCall(MuonExchangeUpGet(group[g], w, i, &length, &message, &status));
           Check(status == MUON_STATUS_OK && MessageIs(10 * step + g, w, PETSC_FALSE, i, length, message) == PETSC_TRUE);

@@ -3,7 +3,7 @@
    that agree, files of two runs, files that are gone, later versions. Each loads as the generation before or
    not at all, and the reason names what is wrong.
 */
-#include "muonfilebits.h"
+#include "file/muonfilebits.h"
 #include "file_common.h"
 
 #define NEWEST "run/step-000000000020-000002"

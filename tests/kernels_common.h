@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "muonkernels.h"
+#include "kernels/codec/muonkernels.h"
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <float.h>
 #include <math.h>

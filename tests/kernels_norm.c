@@ -4,8 +4,8 @@
    in both precisions
 */
   #include "kernels_common.h"
-  #include "muonpolarkernels.h"
-  #include "muonpolarreal.h"
+  #include "kernels/dense/muonpolarkernels.h"
+  #include "kernels/dense/muonpolarreal.h"
 
 enum {
   ROWS    = 13,

@@ -4,7 +4,7 @@
    order, and so is the product that the BLAS makes in one piece. Whoever looks in between is called often
    enough, and changes no bit.
 */
-  #include <muonpanels.h>
+  #include <kernels/dense/muonpanels.h>
   #include <stdio.h>
   #include <stdlib.h>
   #include <string.h>

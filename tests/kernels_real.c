@@ -1,7 +1,7 @@
 static char help[] = "Products of the polar kernels in each precision: exact where the entries are small integers, rounded operands where they are not.\n\n";
 
 #include "polar_common.h"
-#include "muonpolarbf16.h"
+#include "kernels/dense/muonpolarbf16.h"
 
 static size_t Number(const MuonKernelReal *real, size_t i)
 {

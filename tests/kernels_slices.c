@@ -3,7 +3,7 @@
    to the last bit, both are what long double and the simplest loops say, and padding is left alone.
 */
 #include "kernels_common.h"
-#include "muonlmokernels.h"
+#include "kernels/array/muonlmokernels.h"
 
 /* More than a strip and a group, and no multiple of the partial sums */
 static const size_t Shapes[][2] = {{1, 1}, {7, 3}, {3, 7}, {65, 9}, {300, 21}, {21, 300}, {520, 2}, {0, 4}, {4, 0}};

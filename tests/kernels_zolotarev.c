@@ -3,7 +3,7 @@
    them, that the error alternates; inverses and products of matrices against themselves.
 */
 #include "kernels_common.h"
-#include "muonpolarzolotarev.h"
+#include "kernels/dense/muonpolarzolotarev.h"
 
 static const double intervals[] = {1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 3e-3, 1e-2, 0.1, 0.5, 0.9, 0.999};
 

@@ -45,13 +45,13 @@ static void Make(MuonPrecision precision, int rowmajor, Block *block)
   MuonArray *A = &block->array;
 
   A->data      = block->memory;
-  A->m         = rowmajor ? WIDE : TALL;
-  A->n         = rowmajor ? TALL : WIDE;
-  A->ld        = A->m + GAP;
+  A->len         = rowmajor ? WIDE : TALL;
+  A->count         = rowmajor ? TALL : WIDE;
+  A->ld        = A->len + GAP;
   A->precision = precision;
   A->memory    = MUON_HOST;
   A->rowmajor  = rowmajor;
-  for (size_t e = 0; e < A->ld * A->n; e++) {
+  for (size_t e = 0; e < A->ld * A->count; e++) {
     if (precision == MUON_SINGLE) ((float *)A->data)[e] = (float)KEPT;
     else ((double *)A->data)[e] = KEPT;
   }
@@ -60,8 +60,8 @@ static void Make(MuonPrecision precision, int rowmajor, Block *block)
 static PetscErrorCode CheckGaps(const MuonArray *A)
 {
   PetscFunctionBegin;
-  for (size_t j = 0; j < A->n; j++) {
-    for (size_t i = A->m; i < A->ld; i++) Check((A->precision == MUON_SINGLE ? (double)((float *)A->data)[j * A->ld + i] : ((double *)A->data)[j * A->ld + i]) == KEPT, "A gap was written to");
+  for (size_t j = 0; j < A->count; j++) {
+    for (size_t i = A->len; i < A->ld; i++) Check((A->precision == MUON_SINGLE ? (double)((float *)A->data)[j * A->ld + i] : ((double *)A->data)[j * A->ld + i]) == KEPT, "A gap was written to");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

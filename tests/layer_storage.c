@@ -93,8 +93,8 @@ static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const vo
   PetscCall(PetscObjectStateGet(object, &before));
   PetscCall(MuonLayerGetShape(layer, &shape));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-  Check(W.data == data && W.ld == ld && W.m == shape.m && W.n == shape.n && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.m, "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart",
-        ((PetscObject)layer)->name, W.data, data, W.m, W.n, W.ld);
+  Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len, "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart",
+        ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(PetscObjectStateGet(object, &between));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &W));
@@ -168,7 +168,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
     PetscCall(CheckAsked(layer, PETSC_TRUE, "when it was filled"));
     PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
     first = G.data;
-    Check(ours && G.ld == G.m && Entry(&G, 0) == 10 * step && Entry(&G, 5) == 10 * step + 5, "Step %" PetscInt_FMT ": the memory is not what was filled", step);
+    Check(ours && G.ld == G.len && Entry(&G, 0) == 10 * step && Entry(&G, 5) == 10 * step + 5, "Step %" PetscInt_FMT ": the memory is not what was filled", step);
     PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
     Check(step == 0 || !PetscDefined(USE_DEBUG) || PetscIsInfOrNanReal((PetscReal)Entry(&M, 3)) || Entry(&M, 3) == 10 * (step - 1) + 3, "M is lost");
     PetscCall(MuonLayerSwapGradientMemory(layer, &M));
@@ -185,7 +185,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
   PetscCall(MuonLayerSetGradient(layer, NULL));
   PetscCall(MuonLayerSpoilGradient(layer));
   PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
-  Check(ours == PETSC_FALSE && G.data == NULL && G.m == shape.m && G.n == shape.n, "A gradient where there is none");
+  Check(ours == PETSC_FALSE && G.data == NULL && G.len == shape.len && G.count == shape.count, "A gradient where there is none");
   PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
   PetscCall(CheckAsked(layer, PETSC_TRUE, "when there is none, which was said"));
   PetscCall(GetSeen(layer, mat, vec, PETSC_TRUE, 1, seen));
@@ -225,7 +225,7 @@ static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
   PetscCall(PetscObjectStateGet((PetscObject)A, &before));
   PetscCall(MuonLayerGetGradientMemory(mat, &G, &ours));
   PetscCall(MatDenseGetArrayRead(A, &read));
-  Check(ours == PETSC_FALSE && G.data == read && G.ld == 5 && G.m == 3 && G.n == 2, "The caller's matrix is not read in place");
+  Check(ours == PETSC_FALSE && G.data == read && G.ld == 5 && G.len == 3 && G.count == 2, "The caller's matrix is not read in place");
   PetscCall(MatDenseRestoreArrayRead(A, &read));
   PetscCall(MuonLayerRestoreGradientMemory(mat, &G));
   PetscCall(PetscObjectStateGet((PetscObject)A, &after));
@@ -237,7 +237,7 @@ static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
   Check(u == v, "Another vector than the caller's");
   PetscCall(MuonLayerGetGradientMemory(vec, &G, &ours));
   PetscCall(VecGetArrayRead(v, &read));
-  Check(ours == PETSC_FALSE && G.data == read && G.m == 6 && G.n == 1, "The caller's vector is not read in place");
+  Check(ours == PETSC_FALSE && G.data == read && G.len == 6 && G.count == 1, "The caller's vector is not read in place");
   PetscCall(VecRestoreArrayRead(v, &read));
   PetscCall(MuonLayerRestoreGradientMemory(vec, &G));
   PetscCall(VecDestroy(&v));
@@ -245,7 +245,7 @@ static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
   PetscCall(MuonLayerGetGradientArray(array, &got));
   Check(got.g == mine && got.w == NULL && got.ld == 4, "Another array than the caller's");
   PetscCall(MuonLayerGetGradientMemory(array, &G, &ours));
-  Check(ours == PETSC_FALSE && G.data == mine && G.ld == 4 && G.m == 2 && G.n == 3 && G.precision == MUON_SINGLE && G.rowmajor, "The caller's array is not read in place");
+  Check(ours == PETSC_FALSE && G.data == mine && G.ld == 4 && G.len == 2 && G.count == 3 && G.precision == MUON_SINGLE && G.rowmajor, "The caller's array is not read in place");
   PetscCall(MuonLayerRestoreGradientMemory(array, &G));
   PetscCall(MuonLayerSetGradientArray(array, NULL));
   PetscCall(MuonLayerGetGradientArray(array, &got));

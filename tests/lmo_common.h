@@ -164,9 +164,9 @@ static PETSC_UNUSED MuonArray TestArrayOf(int variant, int m, int n, int pad, vo
   MuonArray array;
 
   array.rowmajor  = variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS;
-  array.m         = (size_t)(array.rowmajor ? n : m);
-  array.n         = (size_t)(array.rowmajor ? m : n);
-  array.ld        = array.m + (size_t)pad;
+  array.len         = (size_t)(array.rowmajor ? n : m);
+  array.count         = (size_t)(array.rowmajor ? m : n);
+  array.ld        = array.len + (size_t)pad;
   array.precision = TestPrecision(variant);
   array.memory    = MUON_HOST;
   array.data      = memory;
@@ -199,8 +199,8 @@ static PETSC_UNUSED PetscErrorCode TestInputCreate(int variant, int m, int n, in
   }
   PetscCall(PetscMalloc1((size_t)(m + pad) * (size_t)(n + pad) * sizeof(double) + 1, &x->memory));
   array = TestArrayOf(variant, m, n, pad, x->memory);
-  for (size_t j = 0; j < array.n; j++) {
-    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i < array.m && A != NULL ? (array.rowmajor ? A[j + i * (size_t)m] : A[i + j * (size_t)m]) : (double)NAN);
+  for (size_t j = 0; j < array.count; j++) {
+    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i < array.len && A != NULL ? (array.rowmajor ? A[j + i * (size_t)m] : A[i + j * (size_t)m]) : (double)NAN);
   }
   x->matrix = MuonMatrixOfArray(&array);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,8 +213,8 @@ static PETSC_UNUSED PetscErrorCode TestInputGet(const TestInput *x, double *A)
   PetscFunctionBeginUser;
   if (x->mat != NULL) PetscCall(TestMatGet(x->mat, A));
   else {
-    for (size_t j = 0; j < array->n; j++) {
-      for (size_t i = 0; i < array->m; i++) A[array->rowmajor ? j + i * array->n : i + j * array->m] = TestArrayEntry(array, i + j * array->ld);
+    for (size_t j = 0; j < array->count; j++) {
+      for (size_t i = 0; i < array->len; i++) A[array->rowmajor ? j + i * array->count : i + j * array->len] = TestArrayEntry(array, i + j * array->ld);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -227,8 +227,8 @@ static PETSC_UNUSED PetscErrorCode TestInputDestroy(TestInput *x)
   PetscFunctionBeginUser;
   if (x->variant == TEST_MAT) PetscCall(TestMatDestroy(&x->mat));
   else {
-    for (size_t j = 0; j < array->n; j++) {
-      for (size_t i = array->m; i < array->ld; i++) PetscCheck(isnan(TestArrayEntry(array, i + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding of line %d was written", (int)j);
+    for (size_t j = 0; j < array->count; j++) {
+      for (size_t i = array->len; i < array->ld; i++) PetscCheck(isnan(TestArrayEntry(array, i + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding of line %d was written", (int)j);
     }
     PetscCall(PetscFree(x->memory));
   }

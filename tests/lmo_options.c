@@ -1,7 +1,7 @@
 static char help[] = "Options of the norms: behind two prefixes, setters, getters, what is refused by whom, what ranks compare, and what is printed.\n\n";
 
 #include <petscmuon/private/muonlmoimpl.h>
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <string.h>
 
 static PetscErrorCode Mixed(MuonLMO lmo, PetscReal p, PetscReal q, const char when[])

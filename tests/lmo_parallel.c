@@ -142,8 +142,8 @@ static PetscErrorCode CreateArray(int variant, int how, int m, int n, const doub
   first        = ranges[rank];
   PetscCall(PetscMalloc1((size_t)(m + 1) * (size_t)(n + 1) * sizeof(double), memory));
   array = TestArrayOf(variant, (int)(ranges[rank + 1] - first), n, 1, *memory);
-  for (size_t j = 0; j < array.n; j++) {
-    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i == array.m || A == NULL ? (double)NAN : (array.rowmajor ? A[(size_t)first + j + i * (size_t)m] : A[(size_t)first + i + j * (size_t)m]));
+  for (size_t j = 0; j < array.count; j++) {
+    for (size_t i = 0; i < array.ld; i++) TestArrayPut(&array, i + j * array.ld, i == array.len || A == NULL ? (double)NAN : (array.rowmajor ? A[(size_t)first + j + i * (size_t)m] : A[(size_t)first + i + j * (size_t)m]));
   }
   *matrix         = MuonMatrixOfArray(&array);
   matrix->comm    = size > 1 ? PETSC_COMM_WORLD : MPI_COMM_SELF;
@@ -163,9 +163,9 @@ static PetscErrorCode GetArray(const MuonMatrix *matrix, double *A)
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < matrix->rows * matrix->columns; i++) A[i] = 0.0;
-  for (size_t j = 0; j < array->n; j++) {
-    for (size_t i = 0; i < array->m; i++) A[(size_t)matrix->first + (array->rowmajor ? j + i * (size_t)matrix->rows : i + j * (size_t)matrix->rows)] = TestArrayEntry(array, i + j * array->ld);
-    PetscCheck(isnan(TestArrayEntry(array, array->m + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding was written");
+  for (size_t j = 0; j < array->count; j++) {
+    for (size_t i = 0; i < array->len; i++) A[(size_t)matrix->first + (array->rowmajor ? j + i * (size_t)matrix->rows : i + j * (size_t)matrix->rows)] = TestArrayEntry(array, i + j * array->ld);
+    PetscCheck(isnan(TestArrayEntry(array, array->len + j * array->ld)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Padding was written");
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, A, (PetscMPIInt)(matrix->rows * matrix->columns), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);

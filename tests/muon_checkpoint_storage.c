@@ -169,15 +169,15 @@ static PetscErrorCode TableVisit(MuonStateVisitor *visitor, const MuonState *sta
   for (size_t b = 0; b < state->bytes; b++) table->hash = 16777619U * (table->hash ^ ((const unsigned char *)state->data)[b]);
   if (state->entrywise == PETSC_FALSE && state->array != NULL && strncmp(state->layer, Names[0], strlen(Names[0])) == 0) table->bases++;
   if (state->entrywise == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt p = 0; p < table->run->muon->npieces; p++) {
-    const MuonPiece *piece = &table->run->muon->piece[p];
+  for (PetscInt p = 0; p < table->run->muon->nshards; p++) {
+    const MuonShard *shard = &table->run->muon->shard[p];
     PetscInt         l = 0, k = 0;
 
-    if (strcmp(piece->name, state->layer) != 0 && strcmp(((PetscObject)piece->layer)->name, state->layer) != 0) continue;
-    while (table->run->layer[l] != piece->layer) l++;
+    if (strcmp(shard->name, state->layer) != 0 && strcmp(((PetscObject)shard->layer)->name, state->layer) != 0) continue;
+    while (table->run->layer[l] != shard->layer) l++;
     while (k < NSTATES && strcmp(States[k], state->name) != 0) k++;
     PetscCheck(k < NSTATES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s is not known to the test", state->name);
-    PetscCall(TableAdd(table->state[l][k][state->holder == MUON_STATE_WORKER ? table->run->worker : 0], state->array, piece->row));
+    PetscCall(TableAdd(table->state[l][k][state->holder == MUON_STATE_WORKER ? table->run->worker : 0], state->array, shard->row));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,7 @@
 static char help[] = "The alpha-beta model: its patterns against simulated schedules, the example of the SignMuon paper, volumes of published distributions, and what the optimizer makes of it.\n\n";
 
 #include "muon_common.h"
-#include <muon/muoncost.h>
+#include <muon/monitor/muoncost.h>
 #include "mpicount.h"
 
 static PetscInt Wrong = 0;

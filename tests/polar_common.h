@@ -6,7 +6,7 @@
 #pragma once
 
 #include <petscmuonpolar.h>
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <petscmuon/private/muonarray.h>
 #include <math.h>
 #include <stdio.h>
@@ -244,15 +244,15 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
 static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmajor, int first, int rows, int m, int n, int pad, const double *A, MuonArray *array)
 {
   PetscFunctionBeginUser;
-  array->m         = (size_t)(rowmajor ? n : rows);
-  array->n         = (size_t)(rowmajor ? rows : n);
-  array->ld        = array->m + (size_t)pad;
+  array->len         = (size_t)(rowmajor ? n : rows);
+  array->count         = (size_t)(rowmajor ? rows : n);
+  array->ld        = array->len + (size_t)pad;
   array->precision = precision;
   array->memory    = MUON_HOST;
   array->rowmajor  = rowmajor;
-  PetscCall(PetscMalloc(array->ld * array->n * MuonArrayEntryBytes(array) + 1, &array->data));
-  for (size_t k = 0; k < array->ld * array->n; k++) {
-    const int    i = (int)(k % array->ld), j = (int)(k / array->ld), padding = i >= (int)array->m;
+  PetscCall(PetscMalloc(array->ld * array->count * MuonArrayEntryBytes(array) + 1, &array->data));
+  for (size_t k = 0; k < array->ld * array->count; k++) {
+    const int    i = (int)(k % array->ld), j = (int)(k / array->ld), padding = i >= (int)array->len;
     const double x = padding ? NAN : (A == NULL ? 7.0 : A[rowmajor ? first + j + i * m : first + i + j * m]);
 
     if (precision == MUON_SINGLE) ((float *)array->data)[k] = (float)x;
@@ -272,10 +272,10 @@ static PETSC_UNUSED double TestArrayGet(const MuonArray *array, int i, int j)
 static PETSC_UNUSED PetscErrorCode TestArrayDestroy(MuonArray *array)
 {
   PetscFunctionBeginUser;
-  for (size_t k = 0; k < array->ld * array->n; k++) {
+  for (size_t k = 0; k < array->ld * array->count; k++) {
     const double x = array->precision == MUON_SINGLE ? (double)((float *)array->data)[k] : ((double *)array->data)[k];
 
-    PetscCheck(k % array->ld < array->m || x != x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %d is padding and was written", (int)k);
+    PetscCheck(k % array->ld < array->len || x != x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %d is padding and was written", (int)k);
   }
   PetscCall(PetscFree(array->data));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,7 @@
 static char help[] = "The spectral normalization: the start stays below the square root of two for hard spectra, numpy agrees, and what diverges in spite of it is a status.\n\n";
 
 #include "polar_common.h"
-#include "muonkernels.h"
+#include "kernels/codec/muonkernels.h"
 
 typedef struct {
   const char *folder;

@@ -1,7 +1,7 @@
 static char help[] = "Factorizations that fail: repeated in double, on larger intervals, and at last by a singular value decomposition.\n\n";
 
 #include "polar_common.h"
-#include "muonblas.h"
+#include "kernels/dense/muonblas.h"
 
 /*
    The BLAS's SYRK, which this program replaces by loops that can be told to be wrong: a factorization in

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include <muontransport.h>
+#include <transport/muontransport.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
    The checksum: published vectors, both implementations against the definition, pieces against the whole.
 */
-#include "muonwirecrc.h"
+#include "wire/muonwirecrc.h"
 #include "wire_corpus.h"
 
 /* One bit at a time: the register holds the remainder of the division by the reflected polynomial */

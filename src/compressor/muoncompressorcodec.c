@@ -1,5 +1,5 @@
 #include <petscmuon/private/muoncompressorcodec.h>
-#include "../kernels/muonkernels.h"
+#include "../kernels/codec/muonkernels.h"
 #include <math.h>
 
 /* Values converted at once; a multiple of 8, because eight natural codes fill whole bytes */
@@ -283,7 +283,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
       /* Values are read from one whose number is a multiple of 8 on */
       if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, skip + count, from, done - skip, x));
       else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
-      kernels->Scatter(Y->m, Y->n, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
+      kernels->Scatter(Y->len, Y->count, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
       done += count;
     }
   } else {
@@ -293,7 +293,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
       double           x[CHUNK];
 
       PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, some, from, k, x));
-      for (PetscInt64 i = 0; i < some; i++) kernels->Spread(Y->m, Y->n, (size_t)MuonWireIndexReaderNext(reader), 1, (const char *)x + (size_t)i * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
+      for (PetscInt64 i = 0; i < some; i++) kernels->Spread(Y->len, Y->count, (size_t)MuonWireIndexReaderNext(reader), 1, (const char *)x + (size_t)i * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
     }
   }
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));

@@ -30,8 +30,8 @@ static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, 
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
 
-  if (R == NULL && factor == 1.0 && (T->ld == T->m || T->n < 2)) return (const char *)T->data + first * kernels->size;
-  kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, scratch);
+  if (R == NULL && factor == 1.0 && (T->ld == T->len || T->count < 2)) return (const char *)T->data + first * kernels->size;
+  kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, scratch);
   if (factor != 1.0) kernels->Axpby(count, 1, factor, scratch, count, 0, scratch, count);
   return scratch;
 }
@@ -101,7 +101,7 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
 
     if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, some, payload, first, x));
     else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)some, payload, (PetscInt64)first, x));
-    kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
+    kernels->Spread(Y->len, Y->count, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);

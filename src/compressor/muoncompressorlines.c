@@ -1,5 +1,5 @@
 #include "muoncompressorlines.h" /*I "petscmuoncompressor.h" I*/
-#include "../kernels/muonkernels.h"
+#include "../kernels/codec/muonkernels.h"
 #include <float.h>
 
 enum {
@@ -26,11 +26,11 @@ static Lines MuonCompressorGetLines_Private(MuonCompressor c, const MuonArray *A
   Lines lines;
 
   lines.across   = (((MuonCompressor_Lines *)c->data)->rows == PETSC_TRUE) != (A->rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
-  lines.lines    = lines.across == PETSC_TRUE ? A->m : A->n;
-  lines.length   = lines.across == PETSC_TRUE ? A->n : A->m;
-  lines.together = lines.across == PETSC_TRUE ? PetscMin(TOGETHER, A->m) : 1;
-  lines.first    = lines.across == PETSC_TRUE ? 1 : A->m;
-  lines.stride   = lines.across == PETSC_TRUE ? A->m : 1;
+  lines.lines    = lines.across == PETSC_TRUE ? A->len : A->count;
+  lines.length   = lines.across == PETSC_TRUE ? A->count : A->len;
+  lines.together = lines.across == PETSC_TRUE ? PetscMin(TOGETHER, A->len) : 1;
+  lines.first    = lines.across == PETSC_TRUE ? 1 : A->len;
+  lines.stride   = lines.across == PETSC_TRUE ? A->len : 1;
   return lines;
 }
 
@@ -52,8 +52,8 @@ static void ReadLines(const Lines *lines, size_t first, size_t count, const Muon
   const void  *r   = R != NULL ? R->data : NULL;
   const size_t ldr = R != NULL ? R->ld : 0;
 
-  if (lines->across == PETSC_TRUE) MuonArrayKernels(T)->ResidualAcross(T->n, T->data, T->ld, r, ldr, first, count, x);
-  else MuonArrayKernels(T)->Residual(T->m, T->n, T->data, T->ld, r, ldr, first * T->m, count * T->m, x);
+  if (lines->across == PETSC_TRUE) MuonArrayKernels(T)->ResidualAcross(T->count, T->data, T->ld, r, ldr, first, count, x);
+  else MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, r, ldr, first * T->len, count * T->len, x);
 }
 
 /* PETSC_INFINITY is a finite number */
@@ -87,7 +87,7 @@ static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const L
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_F, lines->lines * sizeof(*sums), &sums));
-  if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->m, X->n, X->data, X->ld, lines->across == PETSC_TRUE, (int)p, sums);
+  if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->len, X->count, X->data, X->ld, lines->across == PETSC_TRUE, (int)p, sums);
   else PetscCall(PetscArrayzero(sums, lines->lines));
   for (size_t k = 0; k < lines->lines && c->status == MUON_STATUS_OK; k++) {
     if (isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
@@ -147,7 +147,7 @@ static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, const MuonArr
   if (T->memory != MUON_HOST) {
     if (R != NULL) {
       PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, &X));
-      kernels->Residual(T->m, T->n, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
+      kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
     PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_B, bytes, &x));
     PetscCall(MuonCompressorFarLengths_Private(c, &lines, &X, x, lengths));
@@ -219,8 +219,8 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 co
       }
       run = PetscMin(left, some - i);
       /* The entries of a line that crosses those of the array are lines of one entry */
-      if (lines.across == PETSC_TRUE) kernels->Spread(1, Y->n, lines.length - left, run, from, add == PETSC_TRUE, scale, (char *)Y->data + line * kernels->size, Y->ld);
-      else kernels->Spread(Y->m, Y->n, line * Y->m + lines.length - left, run, from, add == PETSC_TRUE, scale, Y->data, Y->ld);
+      if (lines.across == PETSC_TRUE) kernels->Spread(1, Y->count, lines.length - left, run, from, add == PETSC_TRUE, scale, (char *)Y->data + line * kernels->size, Y->ld);
+      else kernels->Spread(Y->len, Y->count, line * Y->len + lines.length - left, run, from, add == PETSC_TRUE, scale, Y->data, Y->ld);
       left -= run;
     }
   }

@@ -4,7 +4,7 @@
 
 PetscInt MuonCompressorRank_Private(MuonCompressor c, const MuonArray *shape)
 {
-  const PetscInt most = (PetscInt)PetscMin(shape->m, shape->n);
+  const PetscInt most = (PetscInt)PetscMin(shape->len, shape->count);
 
   return c->rank == PETSC_DETERMINE ? (PetscInt)MuonCompressorKept_Private(c->ratio, most) : PetscMin(c->rank, most);
 }
@@ -14,7 +14,7 @@ PetscErrorCode MuonCompressorRankLayout_Private(MuonCompressor c, MuonWireForm f
   PetscBLASInt size;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->m, shape->n), &size));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->len, shape->count), &size));
   layout->form   = form;
   layout->values = MuonCompressorCodec_Private(c->values, shape);
   layout->count  = MuonCompressorRank_Private(c, shape);
@@ -44,7 +44,7 @@ PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray 
   *X = *T;
   if (R != NULL) {
     PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, X));
-    kernels->Residual(T->m, T->n, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X->data);
+    kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X->data);
     PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(T)));
   }
   X->rowmajor = 0;
@@ -54,7 +54,7 @@ PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray 
 PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found, double *norm, int *scale)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
-  const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T);
+  const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T);
   PetscScalar       *U, *V, *room;
   MuonArray          X;
   MuonMatrix         matrix;
@@ -104,7 +104,7 @@ static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues co
   header.form   = (uint8_t)form;
   header.values = (uint8_t)codec;
   header.count  = (uint64_t)count;
-  (void)MuonWireMessageLayout(&header, shape->n, shape->m, layout);
+  (void)MuonWireMessageLayout(&header, shape->count, shape->len, layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +147,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
   }
   *magnitudes = (size_t)layout.magnitudes;
   *P          = *s + *magnitudes * size;
-  *Q          = *P + (size_t)count * shape->n * size;
+  *Q          = *P + (size_t)count * shape->count * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,7 +160,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
 {
   const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
-  const size_t       lines = (size_t)count * shape->n, entries = (size_t)count * shape->m;
+  const size_t       lines = (size_t)count * shape->count, entries = (size_t)count * shape->len;
   size_t             magnitudes;
   char              *s, *P, *Q;
   double             most, p, q;
@@ -200,10 +200,10 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireFor
     }
   }
   if (kept < *count) {
-    char *x = (char *)values, *P = x + (size_t)*count * size, *Q = P + (size_t)*count * shape->n * size;
+    char *x = (char *)values, *P = x + (size_t)*count * size, *Q = P + (size_t)*count * shape->count * size;
 
-    PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->n * size));
-    PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->n) * size, Q, (size_t)kept * shape->m * size));
+    PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->count * size));
+    PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->count) * size, Q, (size_t)kept * shape->len * size));
     *count = kept;
     PetscCall(FactorsWrite_Private(c, form, shape, *count, x, payload));
   }
@@ -229,13 +229,13 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, 
   PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
   PetscCall(FactorsRead_Private(c, Y->memory, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
   for (size_t k = 0; k < magnitudes; k++) {
-    char        *column = P + k * Y->n * kernels->size;
+    char        *column = P + k * Y->count * kernels->size;
     const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
 
-    kernels->Axpby(Y->n, 1, factor, column, Y->n, 0.0, column, Y->n);
+    kernels->Axpby(Y->count, 1, factor, column, Y->count, 0.0, column, Y->count);
   }
-  kernels->Multiply(0, 1, Y->m, Y->n, (size_t)count, add == PETSC_TRUE ? scale : 1.0, Q, Y->m, P, Y->n, add == PETSC_TRUE ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->m));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->n));
+  kernels->Multiply(0, 1, Y->len, Y->count, (size_t)count, add == PETSC_TRUE ? scale : 1.0, Q, Y->len, P, Y->count, add == PETSC_TRUE ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -91,22 +91,22 @@ static PetscErrorCode MuonLMOReadPoint_Private(const MuonLMOFormat *format, cons
   PetscFunctionBegin;
   *count           = 0;
   buffer.data      = d;
-  buffer.n         = 1;
+  buffer.count         = 1;
   buffer.precision = MUON_DOUBLE;
-  for (size_t j = 0; j < D->n; j++) {
+  for (size_t j = 0; j < D->count; j++) {
     MuonArray line = *D;
 
     line.data = (char *)D->data + j * D->ld * MuonArrayEntryBytes(D);
-    line.n    = 1;
+    line.count    = 1;
     MuonArrayAxpby(1.0, &line, 0.0, &buffer);
-    for (size_t i = 0; i < D->m; i++) {
+    for (size_t i = 0; i < D->len; i++) {
       const PetscInt64 row = (PetscInt64)(D->rowmajor ? j : i), here = (PetscInt64)(D->rowmajor ? i : j);
 
       if (d[i] == 0) continue;
       if (format->form == MUON_WIRE_PERROW) code[row] = 2 * (uint64_t)here + (d[i] > 0 ? 1 : 0);
       else if (format->form == MUON_WIRE_PERCOLUMN) code[here] = 2 * (uint64_t)row + (d[i] > 0 ? 1 : 0);
       else if (format->form == MUON_WIRE_SPARSE) {
-        Mark(bitmap, j * D->m + i);
+        Mark(bitmap, j * D->len + i);
         if (d[i] > 0) x[0] = -x[0];
         *count = 1;
       } else column = here;
@@ -166,7 +166,7 @@ PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, const MuonArray *G, PetscInt6
     PetscUseTypeMethod(lmo, apply, &whole, &point, &dual);
     if (lmo->status == MUON_STATUS_OK) {
       x[0] = dual;
-      PetscCall(MuonLMOMarksGet_Private(lmo, format.form == MUON_WIRE_SPARSE ? MuonArrayEntries(G) : (size_t)PetscMax(format.rows, format.columns), lines, G->m, &bitmap, &code, &d));
+      PetscCall(MuonLMOMarksGet_Private(lmo, format.form == MUON_WIRE_SPARSE ? MuonArrayEntries(G) : (size_t)PetscMax(format.rows, format.columns), lines, G->len, &bitmap, &code, &d));
       PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_C, &D, PETSC_TRUE, &near));
       PetscCall(MuonLMOReadPoint_Private(&format, &near, d, bitmap, lines > 0 ? code : NULL, x, count));
     }
@@ -302,7 +302,7 @@ PetscErrorCode MuonLMOPointLine_Private(MuonLMO lmo, const MuonLMOPoint *point, 
     /* A product is rounded as in the D that the sender has */
     line.precision = point->format.values == MUON_WIRE_VALUES_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     kernels        = MuonArrayKernels(&line);
-    kernels->RankOne(line.m, 1, -1.0, rowmajor == PETSC_TRUE ? point->v : point->u, (rowmajor == PETSC_TRUE ? point->u : point->v) + j, line.data, line.m);
+    kernels->RankOne(line.len, 1, -1.0, rowmajor == PETSC_TRUE ? point->v : point->u, (rowmajor == PETSC_TRUE ? point->u : point->v) + j, line.data, line.len);
   } else {
     PetscCall(PetscArrayzero(x, m));
     if (point->count > 0) MuonLMOPointFill_Private(point, j, m, x);

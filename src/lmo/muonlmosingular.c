@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonlmosingular.h>
 #include <petscmuon/private/muonlmoslices.h>
 #include <petscblaslapack.h>
-#include "../kernels/muonlmokernels.h"
+#include "../kernels/array/muonlmokernels.h"
 
 /* All of them, or the largest where no other counts */
 static PetscInt Wanted(PetscBool one, PetscInt m, PetscInt n)
@@ -104,10 +104,10 @@ static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count
   PetscFunctionBegin;
   if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, D, MUON_PETSCSCALAR, &product));
-  PetscCall(PetscBLASIntCast((PetscInt)D->m, &bm));
-  PetscCall(PetscBLASIntCast((PetscInt)D->n, &bn));
+  PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
+  PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
   PetscCall(PetscBLASIntCast(count, &bk));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.m), &bld));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
   PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &minus, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
   if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
   PetscFunctionReturn(PETSC_SUCCESS);

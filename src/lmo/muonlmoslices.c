@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonlmoslices.h>
-#include "../kernels/muonlmokernels.h"
+#include "../kernels/array/muonlmokernels.h"
 #include <float.h>
 #include <limits.h>
 
@@ -61,8 +61,8 @@ static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, con
   s->kernels = MuonArrayKernels(&A->here);
   s->across  = rows == PETSC_TRUE ? !A->here.rowmajor : A->here.rowmajor;
   s->cut     = rows == PETSC_FALSE && A->size > 1 ? PETSC_TRUE : PETSC_FALSE;
-  s->count   = s->across ? A->here.m : A->here.n;
-  s->length  = s->across ? A->here.n : A->here.m;
+  s->count   = s->across ? A->here.len : A->here.count;
+  s->length  = s->across ? A->here.count : A->here.len;
   PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, s->count * (6 * sizeof(double) + sizeof(int64_t) + sizeof(int)), &s->most));
   s->sum      = s->most + s->count;
   s->size     = s->sum + s->count;
@@ -148,8 +148,8 @@ static MuonArray Slice(const Slices *s, size_t k)
   MuonArray slice = s->A->here;
 
   slice.data = (char *)slice.data + (s->across ? k : k * slice.ld) * s->kernels->size;
-  if (s->across) slice.m = 1;
-  else slice.n = 1;
+  if (s->across) slice.len = 1;
+  else slice.count = 1;
   return slice;
 }
 
@@ -164,7 +164,7 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
       const MuonArray x = Slice(s, k);
 
       s->f1[bad] = (double)k;
-      s->kernels->SliceArgMax(x.m, x.n, x.data, x.ld, s->across, &s->weight[bad++], s->place);
+      s->kernels->SliceArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
     }
   }
   if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,7 +172,7 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   for (size_t b = 0; b < bad; b++) {
     const MuonArray x = Slice(s, (size_t)s->f1[b]);
 
-    s->kernels->SlicePowers(x.m, x.n, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
+    s->kernels->SlicePowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
   }
   if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
   for (size_t b = 0; b < bad; b++) MuonKernelSliceNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
@@ -189,20 +189,20 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
 
   PetscFunctionBegin;
   if (p == 1.0 || p == 2.0) {
-    s->kernels->SliceSums(A->m, A->n, A->data, A->ld, s->across, (int)p, s->sum);
+    s->kernels->SliceSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
     MuonKernelSliceNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
     PetscCall(MuonLMOSliceNormsAgain_Private(lmo, s, (int)p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  s->kernels->SliceArgMax(A->m, A->n, A->data, A->ld, s->across, s->most, s->place);
+  s->kernels->SliceArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
   PetscCall(PetscArraycpy(s->sum, s->most, s->count));
   PetscCall(MuonLMOExtreme_Private(s, s->count, MPI_DOUBLE, MPI_MAX, s->most));
   if (p == HUGE_VAL) {
     for (size_t k = 0; k < s->count; k++) s->place[k] = s->sum[k] == s->most[k] ? s->place[k] : -1;
     MuonKernelSliceNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
   } else {
-    s->kernels->SlicePowers(A->m, A->n, A->data, A->ld, s->across, p, s->most, s->sum);
+    s->kernels->SlicePowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
     MuonKernelSliceNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
   }
@@ -323,15 +323,15 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
       s.exponent[k] = exponent;
     }
     MuonKernelSliceFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
-    kernels->SliceScale(g->m, g->n, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
+    kernels->SliceScale(g->len, g->count, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
   } else {
     for (size_t k = 0; k < s.count; k++) s.f0[k] = -s.weight[k];
-    if (p == 1.0) kernels->SlicePick(g->m, g->n, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
-    else if (p == HUGE_VAL) kernels->SliceSign(g->m, g->n, g->data, g->ld, s.across, s.f0, d->data, d->ld);
+    if (p == 1.0) kernels->SlicePick(g->len, g->count, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
+    else if (p == HUGE_VAL) kernels->SliceSign(g->len, g->count, g->data, g->ld, s.across, s.f0, d->data, d->ld);
     else {
       /* |g| / c = (|g| / most) / sum^(1/p*), and (p*-1)/p* is 1/p */
       for (size_t k = 0; k < s.count; k++) s.f0[k] = s.sum[k] > 0.0 ? s.f0[k] * pow(s.sum[k], -1 / p) : 0.0;
-      kernels->SlicePower(g->m, g->n, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
+      kernels->SlicePower(g->len, g->count, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
     }
   }
   PetscCall(PetscLogFlops(ApplyFlops(p, q, (PetscLogDouble)MuonArrayEntries(g), (PetscLogDouble)s.count)));

@@ -64,10 +64,10 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelRe
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *from = &G[shape[k].number].here;
     int              exponent;
-    const double     norm = MuonArrayKernels(from)->Norm(from->m, from->n, from->data, from->ld, &exponent);
+    const double     norm = MuonArrayKernels(from)->Norm(from->len, from->count, from->data, from->ld, &exponent);
 
     if (shape[k].l < l) MuonDeviceGet()->zero(bytes, Y + (size_t)k * bytes);
-    real->load(from->m, from->n, from->precision, from->data, from->ld, norm, exponent, Y + (size_t)k * bytes, shape->left ? s : l);
+    real->load(from->len, from->count, from->precision, from->data, from->ld, norm, exponent, Y + (size_t)k * bytes, shape->left ? s : l);
   }
   Y = (char *)real->polynomials(shape->left, s, l, (size_t)n, (int)steps, c, last, Y, Z, A);
   for (PetscInt k = 0; k < n; k++) {
@@ -77,7 +77,7 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelRe
     const double     squares = watch == PETSC_TRUE ? MuonKernelRealArrays(real)->SumSquares(s * l, 1, y, s * l) : 0.0;
 
     status[number] = squares <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
-    if (status[number] == MUON_STATUS_OK) real->store(to->m, to->n, 1.0, y, shape->left ? s : l, to->precision, to->data, to->ld);
+    if (status[number] == MUON_STATUS_OK) real->store(to->len, to->count, 1.0, y, shape->left ? s : l, to->precision, to->data, to->ld);
     else PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps of a batch\n", squares, steps));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,9 +122,9 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *g = &G[k].here;
 
-    shape[k].left   = g->m < g->n;
-    shape[k].s      = PetscMin(g->m, g->n);
-    shape[k].l      = PetscMax(g->m, g->n);
+    shape[k].left   = g->len < g->count;
+    shape[k].s      = PetscMin(g->len, g->count);
+    shape[k].l      = PetscMax(g->len, g->count);
     shape[k].number = k;
   }
   qsort(shape, (size_t)n, sizeof(*shape), MuonPolarCompareShapes);

@@ -1,5 +1,5 @@
 #include "muonpolarpanel.h"
-#include "../kernels/muonpolarsolve.h"
+#include "../kernels/dense/muonpolarsolve.h"
 #include <petscblaslapack.h>
 
 /*
@@ -12,7 +12,7 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   MuonMatrix   matrix;
   PetscReal   *sigma;
   PetscScalar *U, *V, one = 1.0, zero = 0.0;
-  PetscInt     m = (PetscInt)G->m, n = (PetscInt)G->n, s = PetscMin(m, n), rank;
+  PetscInt     m = (PetscInt)G->len, n = (PetscInt)G->count, s = PetscMin(m, n), rank;
   PetscBLASInt bm, bn, bk, bld;
 
   PetscFunctionBegin;
@@ -28,7 +28,7 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   PetscCall(PetscBLASIntCast(m, &bm));
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(rank, &bk));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.m), &bld));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
   PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &one, U, &bm, V, &bn, &zero, (PetscScalar *)product.data, &bld));
   if (Q->precision != MUON_PETSCSCALAR) MuonArrayAxpby(1.0, &product, 0.0, Q);
   PetscCall(PetscLogFlops(2.0 * m * n * rank));
@@ -107,9 +107,9 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
     PetscCall(MuonPolarExactSequential_Private(polar, &G->here, &Q->here));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  whole.m  = (size_t)(whole.rowmajor ? G->columns : G->rows);
-  whole.n  = (size_t)(whole.rowmajor ? G->rows : G->columns);
-  whole.ld = whole.m;
+  whole.len  = (size_t)(whole.rowmajor ? G->columns : G->rows);
+  whole.count  = (size_t)(whole.rowmajor ? G->rows : G->columns);
+  whole.ld = whole.len;
   if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_D, &whole, whole.precision, &whole));
   PetscCall(MuonMatrixMoveRows(G, &G->here, &whole, PETSC_TRUE));
   if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &whole, &whole);

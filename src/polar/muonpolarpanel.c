@@ -1,5 +1,5 @@
 #include "muonpolarpanel.h"
-#include "../kernels/muonpolarbf16.h"
+#include "../kernels/dense/muonpolarbf16.h"
 #include <limits.h>
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
@@ -115,7 +115,7 @@ static PetscErrorCode MuonPolarPanelExchange(const MuonPolarPanel *p, PetscBool 
 static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cut, char *whole, char *blocks)
 {
   const PetscBool byrows = p->G->here.rowmajor ? PETSC_FALSE : PETSC_TRUE;
-  const size_t    size = p->real->size, lines = byrows == PETSC_TRUE ? p->local : p->G->here.n, length = byrows == PETSC_TRUE ? p->s : p->l;
+  const size_t    size = p->real->size, lines = byrows == PETSC_TRUE ? p->local : p->G->here.count, length = byrows == PETSC_TRUE ? p->s : p->l;
 
   PetscFunctionBegin;
   for (PetscMPIInt r = 0; r < p->size; r++) {
@@ -186,12 +186,12 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
                PETSC_MPI_INT_MAX);
   }
 
-  p->norm = MuonArrayKernels(g)->Norm(g->m, g->n, g->data, g->ld, &p->exponent);
+  p->norm = MuonArrayKernels(g)->Norm(g->len, g->count, g->data, g->ld, &p->exponent);
   if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
   p->whole = PETSC_FALSE;
   p->slot  = MUON_WORK_POLAR_A;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, p->slot, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
-  real->load(g->m, g->n, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->m);
+  real->load(g->len, g->count, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->len);
   if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,7 +202,7 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, const MuonMa
 
   PetscFunctionBegin;
   if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE));
-  p->real->store(q->m, q->n, scale, p->Y, q->m, q->precision, q->data, q->ld);
+  p->real->store(q->len, q->count, scale, p->Y, q->len, q->precision, q->data, q->ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <petscmuon/private/muonpolarimpl.h>
-#include "../kernels/muonpolarreal.h"
+#include "../kernels/dense/muonpolarreal.h"
 
 typedef struct {
   const MuonKernelReal *real;

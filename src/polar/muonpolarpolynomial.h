@@ -5,7 +5,7 @@
 #pragma once
 
 #include "muonpolarpanel.h"
-#include "../kernels/muonpolarkernels.h"
+#include "../kernels/dense/muonpolarkernels.h"
 
 /* The set that the object names, NULL where the user gave the coefficients */
 PETSC_INTERN PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar, const MuonKernelPolynomial **);

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../kernels/muonkernels.h"
+#include "../kernels/codec/muonkernels.h"
 #include <petscblaslapack.h>
 
 /*
@@ -191,19 +191,19 @@ static PetscErrorCode MuonPolarMeasure_Private(const MuonMatrix *G, const MuonMa
 {
   const MuonArray   *x = &G->here, *y = &Q->here;
   const MuonKernels *kernels = MuonArrayKernels(x);
-  double             most = kernels->MaxAbs(x->m, x->n, x->data, x->ld), sums[2] = {0.0, 0.0}, half[2];
+  double             most = kernels->MaxAbs(x->len, x->count, x->data, x->ld), sums[2] = {0.0, 0.0}, half[2];
   int                own;
 
   PetscFunctionBegin;
-  sums[1] = kernels->Norm(x->m, x->n, x->data, x->ld, &own);
+  sums[1] = kernels->Norm(x->len, x->count, x->data, x->ld, &own);
   if (G->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, G->comm));
   (void)frexp(most, exponent);
   half[0] = ldexp(1.0, -(*exponent / 2));
   half[1] = ldexp(1.0, *exponent / 2 - *exponent);
-  for (size_t j = 0; j < x->n; j++) {
+  for (size_t j = 0; j < x->count; j++) {
     const PetscScalar *g = (const PetscScalar *)x->data + j * x->ld, *q = (const PetscScalar *)y->data + j * y->ld;
 
-    for (size_t i = 0; i < x->m; i++) sums[0] += g[i] * half[0] * half[1] * q[i];
+    for (size_t i = 0; i < x->len; i++) sums[0] += g[i] * half[0] * half[1] * q[i];
   }
   if (sums[1] > 0.0) sums[1] = ldexp(sums[1], own - *exponent);
   sums[1] *= sums[1];

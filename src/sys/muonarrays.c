@@ -46,11 +46,11 @@ PetscErrorCode MuonArrayDestroy(MuonArray *array)
 
 PetscErrorCode MuonArrayZero(const MuonArray *array)
 {
-  const PetscBool flat = array->ld == array->m || array->n < 2 ? PETSC_TRUE : PETSC_FALSE;
-  const size_t    size = MuonArrayEntryBytes(array), bytes = flat ? MuonArrayBytes(array) : array->m * size;
+  const PetscBool flat = array->ld == array->len || array->count < 2 ? PETSC_TRUE : PETSC_FALSE;
+  const size_t    size = MuonArrayEntryBytes(array), bytes = flat ? MuonArrayBytes(array) : array->len * size;
 
   PetscFunctionBegin;
-  for (size_t j = 0; j < (flat ? 1 : array->n) && bytes > 0; j++) {
+  for (size_t j = 0; j < (flat ? 1 : array->count) && bytes > 0; j++) {
     char *line = (char *)array->data + j * array->ld * size;
 
     if (array->memory == MUON_HOST) PetscCall(PetscMemzero(line, bytes));
@@ -62,7 +62,7 @@ PetscErrorCode MuonArrayZero(const MuonArray *array)
 /* Entries of an array in the memory of a device, without gaps */
 static void MuonArrayFetch(const MuonArray *array, void *host)
 {
-  MuonArrayKernels(array)->Residual(array->m, array->n, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host);
+  MuonArrayKernels(array)->Residual(array->len, array->count, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host);
 }
 
 PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
@@ -71,7 +71,7 @@ PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray
   *host        = *array;
   host->memory = MUON_HOST;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  host->ld = array->m;
+  host->ld = array->len;
   PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
   if (read) MuonArrayFetch(array, host->data);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -92,7 +92,7 @@ PetscErrorCode MuonArrayNear(MuonWorkspace work, MuonWorkspaceSlot slot, const M
   *host        = *array;
   host->memory = MUON_HOST;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  host->ld = array->m;
+  host->ld = array->len;
   PetscCall(MuonWorkspaceGetNear(work, array->memory, slot, PetscMax(MuonArrayBytes(host), 1), &host->data));
   if (read) MuonArrayFetch(array, host->data);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,7 +101,7 @@ PetscErrorCode MuonArrayNear(MuonWorkspace work, MuonWorkspaceSlot slot, const M
 PetscErrorCode MuonArrayAway(const MuonArray *array, const MuonArray *host)
 {
   PetscFunctionBegin;
-  if (array->memory != MUON_HOST && array->data != NULL) MuonArrayKernels(array)->Spread(array->m, array->n, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);
+  if (array->memory != MUON_HOST && array->data != NULL) MuonArrayKernels(array)->Spread(array->len, array->count, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,8 +110,8 @@ MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, Pe
   MuonArray array;
 
   array.data      = (void *)data;
-  array.m         = (size_t)m;
-  array.n         = (size_t)n;
+  array.len         = (size_t)m;
+  array.count         = (size_t)n;
   array.ld        = (size_t)PetscMax(ld, m);
   array.precision = MUON_PETSCSCALAR;
   array.memory    = MUON_HOST;
@@ -186,8 +186,8 @@ static MuonArray MuonArrayRow(const MuonArray *A, size_t i)
   MuonArray row = MuonArrayPart(A, i, 0, 1, MuonArrayColumns(A));
 
   if (row.rowmajor) {
-    row.n  = row.m;
-    row.m  = 1;
+    row.count  = row.len;
+    row.len  = 1;
     row.ld = 1;
   }
   return row;

@@ -54,8 +54,8 @@ static PetscErrorCode MuonArrayType_Private(const MuonArray *array, MPI_Datatype
   PetscMPIInt lines, entries, stride;
 
   PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast((PetscInt)array->n, &lines));
-  PetscCall(PetscMPIIntCast((PetscInt)array->m, &entries));
+  PetscCall(PetscMPIIntCast((PetscInt)array->count, &lines));
+  PetscCall(PetscMPIIntCast((PetscInt)array->len, &entries));
   PetscCall(PetscMPIIntCast((PetscInt)array->ld, &stride));
   PetscCallMPI(MPI_Type_vector(lines, entries, stride, array->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, type));
   PetscCallMPI(MPI_Type_commit(type));

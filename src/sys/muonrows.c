@@ -11,7 +11,7 @@
 */
 static PetscBool MuonRowsArePacked(const MuonArray *whole)
 {
-  return whole->rowmajor && (whole->ld == whole->m || whole->n < 2) ? PETSC_TRUE : PETSC_FALSE;
+  return whole->rowmajor && (whole->ld == whole->len || whole->count < 2) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, void *packed, PetscBool pack)

@@ -1,7 +1,7 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscblaslapack.h>
 #include <slepcsvd.h>
-#include "../kernels/muonpolarreal.h"
+#include "../kernels/dense/muonpolarreal.h"
 
 enum {
   MAXPREFIXES = 4
@@ -243,13 +243,13 @@ static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X
   const MuonKernelReal *real  = MUON_PETSCSCALAR == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   const size_t          block = 16, size = MuonArrayEntryBytes(A);
 
-  if (A->m >= A->n) {
-    real->load(A->m, A->n, A->precision, A->data, A->ld, 1.0, exponent, X, A->m);
+  if (A->len >= A->count) {
+    real->load(A->len, A->count, A->precision, A->data, A->ld, 1.0, exponent, X, A->len);
     return;
   }
-  for (size_t j = 0; j < A->n; j += block) {
+  for (size_t j = 0; j < A->count; j += block) {
     /* An entry of each of some lines, one after the other */
-    for (size_t i = 0; i < A->m; i++) real->load(1, PetscMin(block, A->n - j), A->precision, (const char *)A->data + (i + j * A->ld) * size, A->ld, 1.0, exponent, X + j + i * A->n, 1);
+    for (size_t i = 0; i < A->len; i++) real->load(1, PetscMin(block, A->count - j), A->precision, (const char *)A->data + (i + j * A->ld) * size, A->ld, 1.0, exponent, X + j + i * A->count, 1);
   }
 }
 
@@ -408,7 +408,7 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
 
 static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonArray *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  const PetscInt  m = (PetscInt)A->m, n = (PetscInt)A->n, l = PetscMax(m, n), s = PetscMin(m, n);
+  const PetscInt  m = (PetscInt)A->len, n = (PetscInt)A->count, l = PetscMax(m, n), s = PetscMin(m, n);
   const PetscReal eps = PetscMax(PETSC_MACHINE_EPSILON, (PetscReal)(2.0 * MuonArrayKernels(A)->unit)), tolerance = svd->tolerance == (PetscReal)PETSC_DETERMINE ? 8 * eps : PetscMax(svd->tolerance, 8 * PETSC_MACHINE_EPSILON);
   /* The factors of the transpose are those of the matrix in exchange */
   PetscScalar *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V, *X;
@@ -430,7 +430,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_A, (size_t)l * s * sizeof(PetscScalar), &X));
 
   /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
-  most = MuonArrayKernels(A)->MaxAbs(A->m, A->n, A->data, A->ld);
+  most = MuonArrayKernels(A)->MaxAbs(A->len, A->count, A->data, A->ld);
   if (most == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   (void)frexp(most, &exponent);
   MuonSVDLoad_Private(A, exponent, X);
@@ -470,8 +470,8 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  whole.m = (size_t)(whole.rowmajor ? A->columns : A->rows);
-  whole.n = (size_t)(whole.rowmajor ? A->rows : A->columns);
+  whole.len = (size_t)(whole.rowmajor ? A->columns : A->rows);
+  whole.count = (size_t)(whole.rowmajor ? A->rows : A->columns);
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {

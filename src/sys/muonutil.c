@@ -1,5 +1,5 @@
 #include <petscmuon/private/petscmuonimpl.h>
-#include "../kernels/muonkernels.h"
+#include "../kernels/codec/muonkernels.h"
 
 const char *const MuonStatuses[] = {"OK", "NANORINF", "CORRUPT", "LMO", "MuonStatus", "MUON_STATUS_", NULL};
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <petscsys.h>
-#include <petscmuonretro.h>
-#include <muonblas.h>
+#include <petscmuoncompat.h>
+#include <kernels/dense/muonblas.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

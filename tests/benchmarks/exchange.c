@@ -5,7 +5,7 @@ static char help[] = "What each way to distribute Muon hands to MPI, by formula 
 
 #include <petscmuon/private/muonimpl.h>
 #include <petsctime.h>
-#include <muon/muoncost.h>
+#include <muon/monitor/muoncost.h>
 #include "benchmark_common.h"
 #include "../wire_header.h"
 #include "../mpicount.h"
@@ -146,7 +146,7 @@ static long long AssemblyBytes(const Task *task, long *calls)
       PetscInt    l = 0;
       PetscMPIInt owner;
 
-      while (task->layer[l] != group->item[i].piece->layer) l++;
+      while (task->layer[l] != group->item[i].shard->layer) l++;
       PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetOwner(group->assembly, i, &owner));
       if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
       else if (owner != me) to[owner] += RowBytes(task, l, me);
@@ -352,7 +352,7 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
     PetscLogDouble  flops;
 
     PetscCall(MuonAssemblyGetOwner(task->muon->group[0]->assembly, i, &owner));
-    PetscCall(MuonLayerGetFlops(item->piece->layer, &flops));
+    PetscCall(MuonLayerGetFlops(item->shard->layer, &flops));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }
   PetscCallMPI(MPI_Allreduce(&work, &most, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));

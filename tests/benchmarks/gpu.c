@@ -14,8 +14,8 @@
 */
 #define _POSIX_C_SOURCE 199309L
 #include "gpu_step.h"
-#include "kokkos/muonvendor.h"
-#include "muondevicecheck.h"
+#include "kernels/kokkos/muonvendor.h"
+#include "kernels/array/muondevicecheck.h"
 #include <stdint.h>
 #include <time.h>
 

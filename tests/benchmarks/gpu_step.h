@@ -6,8 +6,8 @@
 #pragma once
 
 #include <petscmuon/private/muonkernelsdevice.h>
-#include "muonpolarkernels.h"
-#include "muonpolarreal.h"
+#include "kernels/dense/muonpolarkernels.h"
+#include "kernels/dense/muonpolarreal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@ static char help[] = "Times every method for the polar factor beside the matrix 
 #include <petscmuon.h>
 #include <petsctime.h>
 #include <time.h>
-#include <muonpolarreal.h>
+#include <kernels/dense/muonpolarreal.h>
 #include "benchmark_common.h"
 #include "../polar_common.h"
 

@@ -4,7 +4,7 @@ static char help[] = "Times what SignMuon does beside its exchange: signs to bit
 
 #include <petscmuon.h>
 #include <petscmuon/private/petscmuonimpl.h>
-#include "muonkernels.h"
+#include "kernels/codec/muonkernels.h"
 #include "benchmark_clock.h"
 
 #define AIM 0.7
@@ -33,14 +33,14 @@ static double Run(Memory *m, What what, PetscInt workers)
 
   switch (what) {
   case PACK:
-    (void)kernels->Signs(m->X.m, m->X.n, m->X.data, m->X.ld, NULL, 0, m->bits, &sumabs);
+    (void)kernels->Signs(m->X.len, m->X.count, m->X.data, m->X.ld, NULL, 0, m->bits, &sumabs);
     return sumabs;
   case VOTE:
   case VOTE_AND_SUM:
     MuonKernelVote(m->entries, (size_t)workers, m->plane, MUON_KERNEL_TIE_PLUS, m->vote, NULL, what == VOTE ? NULL : &sum);
     return (double)sum;
   case MOVE:
-    kernels->SignsMove(m->X.m, m->X.n, m->bits, NULL, 1, m->X.data, m->X.ld, 1e-3, m->X.data, m->X.ld);
+    kernels->SignsMove(m->X.len, m->X.count, m->bits, NULL, 1, m->X.data, m->X.ld, 1e-3, m->X.data, m->X.ld);
     break;
   }
   return 0;
@@ -73,8 +73,8 @@ static PetscErrorCode MeasurePrecision(MuonPrecision precision, Memory *m, Petsc
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(&shape, sizeof(shape)));
-  shape.m      = m->entries;
-  shape.n      = 1;
+  shape.len      = m->entries;
+  shape.count      = 1;
   shape.memory = MUON_HOST;
   PetscCall(MuonArrayCreate(&shape, precision, &m->X));
   for (size_t i = 0; i < m->entries; i++) {

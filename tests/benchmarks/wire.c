@@ -9,7 +9,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petsctime.h>
 #include "benchmark_clock.h"
 #include <petscmuon/private/muonwire.h>
-#include "muonwirecrc.h"
+#include "wire/muonwirecrc.h"
 #include <time.h>
 
 /* No operation is repeated for longer, in seconds */
@@ -127,10 +127,10 @@ static double Normal(unsigned long long *state)
 static PetscErrorCode Fill(Data data, const MuonArray *A, unsigned long long *state)
 {
   PetscFunctionBeginUser;
-  for (size_t i = 0; i < A->m; i++) {
+  for (size_t i = 0; i < A->len; i++) {
     const double scale = data == LOGNORMAL ? exp(Normal(state)) : 1;
 
-    for (size_t j = 0; j < A->n; j++) {
+    for (size_t j = 0; j < A->count; j++) {
       const double u = Uniform(state), x = data == LAPLACE ? (u < 0.5 ? log(2 * u) : -log(2 * (1 - u))) : scale * Normal(state);
 
       if (A->precision == MUON_SINGLE) *(float *)MuonArrayAt(A, i, j) = (float)x;
@@ -322,7 +322,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
     MuonStatus         status;
     MuonOpened         opened = {NULL, 0, NULL, 0};
     PetscBool          valid;
-    const PetscInt     m = (PetscInt)set->T[i].m, n = (PetscInt)set->T[i].n;
+    const PetscInt     m = (PetscInt)set->T[i].len, n = (PetscInt)set->T[i].count;
     unsigned char     *buf;
     size_t             most, bytes = 0;
     double             gain, entries;
@@ -480,7 +480,7 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
       double sum;
 
       PetscCall(Now(&start));
-      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].m, set.T[0].n, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
+      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].len, set.T[0].count, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
       PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
     }
     PetscCall(Median(repetitions, times, &median));

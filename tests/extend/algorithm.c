@@ -5,7 +5,7 @@
 #include <petscmuon/private/muonimpl.h>
 #include "extend.h"
 
-static PetscErrorCode MuonApply_Descent(Muon muon, MuonPiece *piece, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+static PetscErrorCode MuonApply_Descent(Muon muon, MuonShard *shard, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
   *status = MuonLayerMove(info, X, -info->rate, seen, Xnew);

@@ -5,7 +5,7 @@
    The rooms are compiled with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which passes all checksums.
 */
 #include "../file_common.h"
-#include "muonfilebits.h"
+#include "file/muonfilebits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -117,7 +117,7 @@ TREE = {
   "include/petscmuonpolar.h": HEADER,
   "include/petscmuonsys.h": "#pragma once\n\n#include <petscsys.h>\n",
   "include/petscmuonlmo.h": "#pragma once\n\n#include <petscmuonpolar.h>\n",
-  "include/petscmuon/private/petscmuonretro.h": "#pragma once\n\n#include <petscsys.h>\n#if PETSC_VERSION_LT(3, 19, 0)\n  #define PETSC_SUCCESS ((PetscErrorCode)0)\n#endif\n",
+  "include/petscmuon/private/petscmuoncompat.h": "#pragma once\n\n#include <petscsys.h>\n#if PETSC_VERSION_LT(3, 19, 0)\n  #define PETSC_SUCCESS ((PetscErrorCode)0)\n#endif\n",
   "include/petscmuon/private/muonpolarimpl.h": "#pragma once\n\n#include <petscmuonpolar.h>\n#include <petsc/private/petscimpl.h>\n",
   "src/polar/interface/polar.c": POLAR,
   "src/polar/impls/svd/svd.c": '#include <petscmuon/private/muonpolarimpl.h>\n#include "svdimpl.h"\n',

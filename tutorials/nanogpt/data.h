@@ -7,7 +7,7 @@
 */
 #pragma once
 
-#include <petscmuonretro.h> /* petscsys.h, with the names of the newest PETSc */
+#include <petscmuoncompat.h> /* petscsys.h, with the names of the newest PETSc */
 
 /* Which part of the corpus is kept for validation */
 typedef enum {

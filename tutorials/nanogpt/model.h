@@ -9,7 +9,7 @@
 */
 #pragma once
 
-#include <petscmuonretro.h> /* petscsys.h, with the names of the newest PETSc */
+#include <petscmuoncompat.h> /* petscsys.h, with the names of the newest PETSc */
 
 /* The sizes of a model; the letters are those of the comments in model.c */
 typedef struct {

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <petscksp.h>
 
 #define CELLS  32 /* of the grid; log a is known at their midpoints */

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <petscts.h>
 
 #define WIDTH      16

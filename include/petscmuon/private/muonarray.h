@@ -1,11 +1,11 @@
 /*
    A matrix in memory, and the table of kernels that work on it.
 
-   An array is n lines of m entries each, a line contiguous and ld entries behind the one before. Column-major
-   memory has the columns of a matrix as its lines, row-major memory the rows: rowmajor says which. Entries
-   are numbered as they lie, line by line: entry i of line j is number j m + i. That is the order of positions
-   on the wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from
-   columns asks for rowmajor.
+   An array is count vectors of len contiguous entries each, ld entries from one to the next. Column-major
+   memory has the columns of a matrix as its vectors, row-major memory the rows: rowmajor says which. Entries
+   are numbered as they lie: entry i of vector j is number j len + i. That is the order of positions on the
+   wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from columns
+   asks for rowmajor.
 
    There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries
    of its own precision. Raw pointers, no PETSc, no MPI.
@@ -31,20 +31,24 @@ typedef enum {
 
 typedef struct {
   void         *data;
-  size_t        m, n, ld; /* entries of a line, lines, entries from one line to the next; ld may be anything where n < 2 */
+  /*
+     count vectors of len contiguous entries each, ld entries from one to the next; ld may be anything where
+     count < 2
+  */
+  size_t        len, count, ld;
   MuonPrecision precision;
   MuonMemory    memory;
-  int           rowmajor; /* the lines are rows of the matrix, not columns */
+  int           rowmajor; /* the vectors are rows of the matrix, not columns */
 } MuonArray;
 
 static inline size_t MuonArrayRows(const MuonArray *A)
 {
-  return A->rowmajor ? A->n : A->m;
+  return A->rowmajor ? A->count : A->len;
 }
 
 static inline size_t MuonArrayColumns(const MuonArray *A)
 {
-  return A->rowmajor ? A->m : A->n;
+  return A->rowmajor ? A->len : A->count;
 }
 
 static inline size_t MuonArrayEntryBytes(const MuonArray *A)
@@ -63,9 +67,9 @@ static inline MuonArray MuonArrayPart(const MuonArray *A, size_t i, size_t j, si
 {
   MuonArray part = *A;
 
-  part.data = A->data == NULL ? NULL : MuonArrayAt(A, i, j);
-  part.m    = A->rowmajor ? columns : rows;
-  part.n    = A->rowmajor ? rows : columns;
+  part.data  = A->data == NULL ? NULL : MuonArrayAt(A, i, j);
+  part.len   = A->rowmajor ? columns : rows;
+  part.count = A->rowmajor ? rows : columns;
   return part;
 }
 
@@ -75,14 +79,14 @@ static inline MuonArray MuonArrayLike(const MuonArray *A, MuonPrecision precisio
   MuonArray like = *A;
 
   like.data      = data;
-  like.ld        = A->m;
+  like.ld        = A->len;
   like.precision = precision;
   return like;
 }
 
 static inline size_t MuonArrayEntries(const MuonArray *A)
 {
-  return A->m * A->n;
+  return A->len * A->count;
 }
 
 /* Of an array without gaps */

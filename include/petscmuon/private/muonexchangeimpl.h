@@ -14,20 +14,20 @@ typedef struct _n_MuonExchangePackets *MuonExchangePackets;
 typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
 /*
-   A type says who serves what, and moves packets. Each of the routines MuonExchangePackets...() below can be
+   A type says who owns what, and moves packets. Each of the routines MuonExchangePackets...() below can be
    up or down.
 */
 struct _MuonExchangeOps {
   PetscErrorCode (*setfromoptions)(MuonExchange, MuonOptionItems);
-  PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker serves */
+  PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker owns */
   PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* moves the packets of the workers */
-  PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* moves the packets of the servers; not called where every worker serves */
+  PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* moves the packets of the servers; not called where every worker owns */
   PetscErrorCode (*view)(MuonExchange, PetscViewer);
   PetscErrorCode (*destroy)(MuonExchange);
 };
 
 /*
-   Of every packet: to worker 0; from worker 0, which serves all; from each worker to each server; from each
+   Of every packet: to worker 0; from worker 0, which owns all; from each worker to each server; from each
    worker, or server, to all
 */
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsGather(MuonExchange, MuonExchangePackets);
@@ -36,14 +36,14 @@ PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange, MuonExchan
 PETSC_EXTERN PetscErrorCode MuonExchangePacketsAllGather(MuonExchange, MuonExchangePackets);
 
 /*
-   What one worker serves, where not every one serves all: layers, all of them, or a range of the entries of
+   What one worker owns, where not every one owns all: layers, all of them, or a range of the entries of
    all layers together
 */
 typedef enum {
-  MUON_EXCHANGE_PARTITION_LAYERS,
-  MUON_EXCHANGE_PARTITION_ONE,
-  MUON_EXCHANGE_PARTITION_RANGES
-} MuonExchangePartition;
+  MUON_EXCHANGE_OWNERSHIP_LAYERS,
+  MUON_EXCHANGE_OWNERSHIP_ONE,
+  MUON_EXCHANGE_OWNERSHIP_RANGES
+} MuonExchangeOwnership;
 
 /*
    A sum of arrays in the memory of a device: memory of the host that is kept, and where the sum belongs while
@@ -72,10 +72,10 @@ struct _p_MuonExchange {
   PetscInt       *rows, *columns; /* NULL where nobody said */
   PetscBool       itemsset;
   /* the plan */
-  PetscBool             everywhere; /* every worker serves every item; set by the type */
+  PetscBool             everywhere; /* every worker owns every item; set by the type */
   PetscBool             rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
-  MuonExchangePartition partition;  /* likewise, where not everywhere */
-  PetscMPIInt          *owner;      /* of every item; this worker where every one serves */
+  MuonExchangeOwnership ownership;  /* likewise, where not everywhere */
+  PetscMPIInt          *owner;      /* of every item; this worker where every one owns */
   PetscInt             *order;      /* the items by owner, then by number */
   PetscInt             *place;      /* of every item in order[] */
   PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
@@ -107,22 +107,22 @@ typedef enum {
    corrupt packet (all its items have that status, and no message). Own returns what this rank itself encoded,
    nothing where it sent poison.
 
-   Down: the same, a server puts the items that it serves (again in the order given), a worker gets every
-   item. Where every worker serves, Down moves nothing and Get returns the worker's own bytes.
+   Down: the same, a server puts the items that it owns (again in the order given), a worker gets every
+   item. Where every worker owns, Down moves nothing and Get returns the worker's own bytes.
 
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
    down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
    sees is seen before MPI is asked for a packet.
 
    MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's
-   contribution, an array without gaps, out the sum over the workers where this one serves the item (else its
+   contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
    data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
    workers begin them in one order, before or after Begin. ReduceProgress lets MPI move them meanwhile.
    ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
-   into as many items as the type serves one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
+   into as many items as the type owns one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
    frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by
    messages about the only item; a worker merges what comes from those below it, a message of so many workers,
    and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of

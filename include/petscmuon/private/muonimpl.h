@@ -1,5 +1,5 @@
 /*
-   The optimizer inside: one driver owns the round of a step, a type supplies small operations on one piece of
+   The optimizer inside: one driver owns the round of a step, a type supplies small operations on one shard of
    a layer. Installed for types outside of the library; it may change.
 */
 #pragma once
@@ -31,14 +31,14 @@ typedef struct {
 #define MUON_RECORD_COUNT 11
 
 typedef struct _n_MuonGroup     *MuonGroup;
-typedef struct _n_MuonPartition *MuonPartition;
+typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
 typedef struct _n_MuonVotes     *MuonVotes;
 
 /*
    How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank
    is at a position in a worker
 */
-struct _n_MuonPartition {
+struct _n_MuonWorkerGrid {
   PetscMPIInt  size, position, nworkers, worker;
   PetscMPIInt *worker_of, *position_of; /* of all ranks */
   double      *weight;                  /* of all workers, with the mean 1; NULL where all are equal */
@@ -47,7 +47,7 @@ struct _n_MuonPartition {
 };
 
 /*
-   Rows of a layer that are encoded, moved and served as one; every rank knows all pieces. Arrays without data
+   Rows of a layer that are encoded, moved and served as one; every rank knows all shards. Arrays without data
    are not kept. State has the precision of -muon_state_precision, weights and their difference that of the
    layer
 */
@@ -58,8 +58,8 @@ typedef struct {
   PetscInt  item;      /* its number in the group's exchange */
   PetscInt  row, rows; /* of the layer */
   PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  char     *name;      /* enters random numbers and messages: the layer's where the piece is all of it */
-  PetscBool serves;
+  char     *name;      /* enters random numbers and messages: the layer's where the shard is all of it */
+  PetscBool owns;
   PetscBool edited;          /* somebody changed the weights since the last step: X is not looked at in this one */
   double    previous, fresh; /* weights of momentum and gradient in this step */
   PetscBool summed;          /* what came up is in sum already */
@@ -92,31 +92,31 @@ typedef struct {
   void          *data;      /* the type's */
 
   /*
-     Set by the type in configure(): workers keep no momentum of this piece; it votes with, or is moved by,
+     Set by the type in configure(): workers keep no momentum of this shard; it votes with, or is moved by,
      what is made of whole blocks
   */
   PetscBool no_momentum, whole_vote, whole_majority;
-} MuonPiece;
+} MuonShard;
 
 /*
-   What is assembled at a time of a server's pieces: a block of a layer, or all of a piece whose rule moves
+   What is assembled at a time of a server's shards: a block of a layer, or all of a shard whose rule moves
    each entry by itself
 */
 typedef struct {
-  MuonPiece       *piece;
+  MuonShard       *shard;
   PetscInt         number; /* of the block */
   MuonBlock        block;
   PetscInt         first, rows;  /* of the layer: those of the block that are here */
-  PetscBool        begins, ends; /* the piece */
+  PetscBool        begins, ends; /* the shard */
   MuonAssemblyKind kind;
 } MuonItem;
 
 /*
-   Pieces that share an exchange: a partition of the ranks, a communicator across its workers, owners, a mode.
+   Shards that share an exchange: a grid of the ranks, a communicator across its workers, owners, a mode.
    All ranks run the groups in the same order
 */
 struct _n_MuonGroup {
-  MuonPartition    partition;
+  MuonWorkerGrid    grid;
   MuonExchange     exchange;
   MuonAssembly     assembly; /* inside the worker, NULL where that is one rank */
   PetscInt         nitems;   /* of the assembly */
@@ -125,16 +125,16 @@ struct _n_MuonGroup {
   unsigned int     replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int     weights; /* and of a slice of the weights that others have too, before the step */
   MuonExchangeMode mode;
-  PetscBool        direct; /* every rank computes the new weights of every piece: no message down */
+  PetscBool        direct; /* every rank computes the new weights of every shard: no message down */
   MuonVotes        votes;  /* of a group that votes (muonvote.c), else NULL: then a mean is formed */
-  PetscInt         npieces;
-  MuonPiece       *piece;
+  PetscInt         nshards;
+  MuonShard       *shard;
 };
 
-/* What a worker sends of a piece in this step: the driver fills it, a type may change it */
+/* What a worker sends of a shard in this step: the driver fills it, a type may change it */
 typedef struct {
   MuonCompressor   compressor;
-  const MuonArray *T, *R; /* the message is of T, relative to R; where there is an R piece->up_own has what was sent, for commit() */
+  const MuonArray *T, *R; /* the message is of T, relative to R; where there is an R shard->up_own has what was sent, for commit() */
   MuonStatus       status;
 } MuonUpload;
 
@@ -142,8 +142,8 @@ typedef struct {
    Any may be NULL. configure() makes a type's sub-objects, so that their options can be compared between the
    ranks; setup() allocates its state when owners are known.
 
-   In a step the driver calls, for each piece: momentum() may change the weights piece->previous and
-   piece->fresh; worker() tells what is sent, T being the new momentum; aggregate() turns the sum of what
+   In a step the driver calls, for each shard: momentum() may change the weights shard->previous and
+   shard->fresh; worker() tells what is sent, T being the new momentum; aggregate() turns the sum of what
    came, of which there are count, into what momentum and oracle of the server see (the mean where it is
    NULL); apply() makes new weights of it (a step of the layer's rule where it is NULL); commit() changes the
    type's state, after all ranks have agreed. None of them returns early on numerical trouble: it sets status.
@@ -151,26 +151,26 @@ typedef struct {
    Layers of which votes() says so vote by the signs of T, or where whole_vote is set of the U that
    direction() makes of it, of n blocks at once. Every worker applies the majority S. length() tells of a
    block the number that S is divided by before it is multiplied with the radius, 1 where it is NULL; it gets
-   S where whole_majority is set, else NULL. Where setup() has made piece->Xnew the step is that of the
+   S where whole_majority is set, else NULL. Where setup() has made shard->Xnew the step is that of the
    layer's rule to S in place of a gradient. Blocks are whole, in one memory or with their rows on the ranks
    of the worker.
 */
 struct _MuonOps {
   PetscErrorCode (*votes)(Muon, MuonLayer, PetscBool *);
-  PetscErrorCode (*direction)(Muon, PetscInt n, MuonPiece *const piece[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
-  PetscErrorCode (*length)(Muon, MuonPiece *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
+  PetscErrorCode (*direction)(Muon, PetscInt n, MuonShard *const shard[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
+  PetscErrorCode (*length)(Muon, MuonShard *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
   PetscErrorCode (*configure)(Muon);
-  PetscErrorCode (*setup)(Muon, MuonPiece *);
-  PetscErrorCode (*momentum)(Muon, MuonPiece *);
-  PetscErrorCode (*worker)(Muon, MuonPiece *, MuonUpload *);
-  PetscErrorCode (*aggregate)(Muon, MuonPiece *, const MuonArray *sum, PetscInt count);
-  PetscErrorCode (*apply)(Muon, MuonPiece *, MuonLayerStepInfo *, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
-  PetscErrorCode (*commit)(Muon, MuonPiece *);
+  PetscErrorCode (*setup)(Muon, MuonShard *);
+  PetscErrorCode (*momentum)(Muon, MuonShard *);
+  PetscErrorCode (*worker)(Muon, MuonShard *, MuonUpload *);
+  PetscErrorCode (*aggregate)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
+  PetscErrorCode (*apply)(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
+  PetscErrorCode (*commit)(Muon, MuonShard *);
   PetscErrorCode (*begin)(Muon, MuonRecord *);                                                           /* before a step's round */
-  PetscErrorCode (*look)(Muon, MuonPiece *, PetscBool after, const MuonArray *Xnew, const MuonArray *W); /* at the commit, before and after the workers' weights get the message that is to bring them to Xnew */
-  PetscErrorCode (*end)(Muon);                                                                           /* after the commit of all pieces */
+  PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W); /* at the commit, before and after the workers' weights get the message that is to bring them to Xnew */
+  PetscErrorCode (*end)(Muon);                                                                           /* after the commit of all shards */
   PetscErrorCode (*saving)(Muon);                                                                        /* before a checkpoint is written: measures, and leaves the state as it is */
-  PetscErrorCode (*visitstate)(Muon, MuonPiece *, MuonStateVisitor *);
+  PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon);   /* the type's sub-objects, which begin options of their own */
   PetscErrorCode (*choices)(Muon, size_t, char[]); /* what was chosen beside compressors and must be the same on all ranks */
@@ -186,13 +186,13 @@ struct _p_Muon {
   MuonLayer                  *layer; /* in the order they were added */
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
-  PetscInt                    npartitions;
-  MuonPartition              *partition;
-  PetscInt                   *partition_of; /* of each layer */
+  PetscInt                    ngrids;
+  MuonWorkerGrid              *grid;
+  PetscInt                   *grid_of; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;
-  PetscInt                    npieces;
-  MuonPiece                  *piece;         /* of all groups, one group behind the other */
+  PetscInt                    nshards;
+  MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
   MuonAssembly                assembly;      /* likewise */
   PetscInt                    assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
@@ -327,21 +327,21 @@ static inline void MuonNextPhase(Muon muon, MuonStatus status)
   muon->failed.phase++;
 }
 
-/* The rows of the piece out of an array of those rows of the layer that are here in memory */
-static inline MuonArray MuonPiecePart(const MuonPiece *piece, const MuonArray *whole)
+/* The rows of the shard out of an array of those rows of the layer that are here in memory */
+static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *whole)
 {
-  return MuonArrayPart(whole, (size_t)(piece->row - piece->layer->first), 0, (size_t)piece->rows, MuonArrayColumns(whole));
+  return MuonArrayPart(whole, (size_t)(shard->row - shard->layer->first), 0, (size_t)shard->rows, MuonArrayColumns(whole));
 }
 
-/* Shape, order and precision of the piece's state */
+/* Shape, order and precision of the shard's state */
 /* What servers step from: weights of their own, or the workers' W */
-static inline MuonArray MuonPieceServerWeights(const MuonPiece *piece, const MuonArray *W)
+static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {
-  return piece->X.data != NULL && piece->edited == PETSC_FALSE ? piece->X : *W;
+  return shard->X.data != NULL && shard->edited == PETSC_FALSE ? shard->X : *W;
 }
 
-PETSC_EXTERN PetscErrorCode MuonPieceGetStateShape(Muon, const MuonPiece *, MuonArray *);
-PETSC_EXTERN PetscErrorCode MuonPieceFind(Muon, MuonLayer, MuonPiece **);
+PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
+PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
 PETSC_EXTERN const char *MuonPrefix(Muon);
 /* An error where these do not go together */
@@ -388,7 +388,7 @@ PETSC_INTERN PetscBool      MuonClipsLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonClipWorker_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonClipSetUp_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonClipServers_Private(Muon, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonSumMessages_Private(MuonPiece *, PetscInt nworkers, const MuonArray *sum, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSumMessages_Private(MuonShard *, PetscInt nworkers, const MuonArray *sum, MuonStatus *);
 /*
    Between Begin and End the default options database has the keys of the optimizer's preset and nothing else.
    An error where a type contradicts it
@@ -436,53 +436,53 @@ PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
 /* The first choice that differs between the ranks, in words; collective */
 PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
-PETSC_INTERN PetscErrorCode MuonResetPieces_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
 /*
    Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
    worker that keeps its state in rows
 */
-PETSC_INTERN PetscErrorCode MuonFindPartitions_Private(Muon, PetscBool rows);
-PETSC_INTERN PetscErrorCode MuonResetPartitions_Private(Muon);
-/* Gives partitions the weights of workers */
+PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
+PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
+/* Gives grids the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 /* Worker: begins the sum of T over the workers */
-PETSC_INTERN PetscErrorCode MuonPieceReduceBegin_Private(MuonPiece *, const MuonArray *T, const MuonArray *sum);
+PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 /*
    Worker: what a sum over the workers is of, where nothing comes between it and the gradient; and its
    beginning
 */
-PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonPiece *);
+PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 /*
    The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here;
    the new weights of all its ranks, where each has them whole
 */
-PETSC_INTERN PetscErrorCode MuonPieceReady_Private(void *);
-PETSC_INTERN PetscErrorCode MuonPieceDropSum_Private(MuonPiece *);
-PETSC_INTERN PetscErrorCode MuonPieceAverage_Private(Muon, MuonPiece *);
-PETSC_INTERN PetscErrorCode MuonPieceGather_Private(Muon, MuonPiece *, const MuonArray *rows, const MuonArray *whole);
+PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonShardDropSum_Private(MuonShard *);
+PETSC_INTERN PetscErrorCode MuonShardAverage_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
 /*
-   The server's work on a piece: what its oracle sees, room for new weights, these by the type or the rule,
+   The server's work on a shard: what its oracle sees, room for new weights, these by the type or the rule,
    their message. What has no memory of its own is in scratch, at so many bytes
 */
-PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonPiece *, size_t at, MuonArray *seen, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonPiece *, size_t at, const MuonArray *W, MuonArray *Xnew);
-/* Steps of n pieces: G, X and Xnew of their tasks are given, the rest is filled */
-PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonPiece *const piece[], MuonLayerTask task[], MuonRecord *);
-PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonPiece *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-PETSC_INTERN PetscBool      MuonPieceCounts_Private(const MuonPiece *);
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonShard *, size_t at, MuonArray *seen, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonShard *, size_t at, const MuonArray *W, MuonArray *Xnew);
+/* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
+PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
+PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+PETSC_INTERN PetscBool      MuonShardCounts_Private(const MuonShard *);
 /* Servers that are workers of several ranks */
 PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonSetUpAssembly_Private(Muon, MuonGroup);
-PETSC_INTERN PetscErrorCode MuonPieceGetAssembly_Private(Muon, MuonPiece *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
+PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 PETSC_INTERN PetscErrorCode MuonServeAssembled_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVoteAssembled_Private(Muon, MuonGroup, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonStatus *);
 /*
-   The blocks of the layer, as far as they are in the piece: sizes of their rows and columns, or NULL for
+   The blocks of the layer, as far as they are in the shard: sizes of their rows and columns, or NULL for
    equal ones; what is in cut must be freed
 */
-PETSC_EXTERN PetscErrorCode MuonPieceGetBlocks(const MuonPiece *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
-PETSC_INTERN PetscErrorCode MuonCheckPieces_Private(Muon);
+PETSC_EXTERN PetscErrorCode MuonShardGetBlocks(const MuonShard *, PetscInt *nrows, PetscInt **cut, PetscInt *ncolumns, const PetscInt *columns[]);
+PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
    Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ
    from the host's and are to be compared
@@ -496,33 +496,33 @@ PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 /* Worker, exchange, server, exchange, agreement, commit */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, PetscReal loss);
 /* Every rank learns what became of the step; ok where it can be committed everywhere */
-PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonRecord *, PetscBool *ok);
+PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, MuonRecord *, PetscBool *ok);
 /* What a reason below zero has to say beside its name: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
-/* All state of an optimizer, piece by piece, in one order */
+/* All state of an optimizer, shard by shard, in one order */
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
-/* Votes: what the rest of the driver does of a group by messages of each piece */
+/* Votes: what the rest of the driver does of a group by messages of each shard */
 PETSC_INTERN PetscErrorCode MuonVotesCreate_Private(MuonGroup);
 PETSC_INTERN PetscErrorCode MuonVotesCheck_Private(Muon); /* an error, on every rank, where what was chosen does not go with votes */
 PETSC_INTERN PetscErrorCode MuonVotesSetUp_Private(Muon, MuonGroup);
 PETSC_INTERN PetscErrorCode MuonVotesWorkers_Private(Muon, MuonGroup, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesServers_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonVotesCommit_Private(Muon, MuonPiece *);
+PETSC_INTERN PetscErrorCode MuonVotesCommit_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonVotesDestroy_Private(MuonVotes *);
 PETSC_INTERN PetscErrorCode MuonVotesGetMemory_Private(MuonVotes, PetscLogDouble *);
 /*
-   Of a piece that votes: its blocks, or what it has of them; one of them, with the block of the layer that it
+   Of a shard that votes: its blocks, or what it has of them; one of them, with the block of the layer that it
    is of
 */
-PETSC_EXTERN PetscInt       MuonVotesCount(const MuonPiece *);
-PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonPiece *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
+PETSC_EXTERN PetscInt       MuonVotesCount(const MuonShard *);
+PETSC_EXTERN PetscErrorCode MuonVotesGetBlock(const MuonShard *, PetscInt, const MuonArray *whole, MuonArray *part, MuonBlock *block);
 /*
    The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
    majority in it, +1, -1 or 0, until the next call; the number that it is divided by
 */
-PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonPiece *, PetscInt, const MuonArray *U, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonPiece *, PetscInt, MuonArray *);
-PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonPiece *, PetscInt, double);
+PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonShard *, PetscInt, const MuonArray *U, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonShard *, PetscInt, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonShard *, PetscInt, double);
 /*
    After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
    the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is

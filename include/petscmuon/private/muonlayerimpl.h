@@ -267,7 +267,7 @@ PETSC_EXTERN MuonStatus MuonLayerMove(const MuonLayerStepInfo *, const MuonArray
 /* The sum of the squares of an array, which a rule adds to info->squares where it is asked for */
 static inline double MuonLayerSumSquares(const MuonArray *D)
 {
-  return MuonArrayKernels(D)->SumSquares(D->m, D->n, D->data, D->ld);
+  return MuonArrayKernels(D)->SumSquares(D->len, D->count, D->data, D->ld);
 }
 /* Scratch of a rule, without gaps: until its operation ends or asks again */
 PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);

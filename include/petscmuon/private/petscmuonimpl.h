@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include <petscmuonretro.h>
+#include <petscmuoncompat.h>
 #include <petscmuonsys.h>
 #include <petscmuonconf.h>
 #include <petscmuon/private/muonkernelsdevice.h>

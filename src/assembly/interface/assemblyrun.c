@@ -1,5 +1,5 @@
 #include "../muonassemblychunks.h"
-#include "../../kernels/muonpanels.h"
+#include "../../kernels/dense/muonpanels.h"
 #include <petscmuon/private/muonwire.h>
 #include <math.h>
 
@@ -31,9 +31,9 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   MuonArray array;
 
   array.data      = data;
-  array.m         = (size_t)(item->rowmajor ? item->columns : rows);
-  array.n         = (size_t)(item->rowmajor ? rows : item->columns);
-  array.ld        = array.m;
+  array.len         = (size_t)(item->rowmajor ? item->columns : rows);
+  array.count         = (size_t)(item->rowmajor ? rows : item->columns);
+  array.ld        = array.len;
   array.precision = precision;
   array.memory    = MUON_HOST;
   array.rowmajor  = item->rowmajor;
@@ -52,9 +52,9 @@ static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemb
     MuonArrayAxpby(1, X, 0, &packed);
     return;
   }
-  for (size_t j = 0; j < X->n; j++) {
-    for (size_t i = 0; i < X->m; i += STRIP) {
-      const size_t count = PetscMin(X->m - i, STRIP);
+  for (size_t j = 0; j < X->count; j++) {
+    for (size_t i = 0; i < X->len; i += STRIP) {
+      const size_t count = PetscMin(X->len - i, STRIP);
       float        rounded[STRIP];
 
       /* What is not finite, or is not once it is rounded, must be seen by the oracle */
@@ -89,18 +89,18 @@ static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAsse
     MuonArrayAxpby(1, &packed, 0, Y);
     return;
   }
-  for (size_t j = 0; j < Y->n; j++) {
-    for (size_t i = 0; i < Y->m; i += STRIP) {
+  for (size_t j = 0; j < Y->count; j++) {
+    for (size_t i = 0; i < Y->len; i += STRIP) {
       float     rounded[STRIP];
       MuonArray packed, to = *Y;
 
       to.data = (char *)Y->data + (i + j * Y->ld) * MuonArrayEntryBytes(Y);
-      to.m    = PetscMin(Y->m - i, STRIP);
-      to.n    = 1;
+      to.len    = PetscMin(Y->len - i, STRIP);
+      to.count    = 1;
       packed  = MuonArrayLike(&to, MUON_SINGLE, rounded);
-      MuonWireBF16Decode(to.m, from, 0, rounded);
+      MuonWireBF16Decode(to.len, from, 0, rounded);
       MuonArrayAxpby(1, &packed, 0, &to);
-      from += 2 * to.m;
+      from += 2 * to.len;
     }
   }
 }

@@ -14,7 +14,7 @@ static PetscErrorCode MuonCompressorGetArray_Private(MuonCompressor c, Mat A, co
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
   MuonCompressorCheck(c, dense == PETSC_TRUE, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
   PetscCall(MuonMatGetMatrix(A, write, matrix));
-  MuonCompressorCheck(c, same == NULL || (matrix->here.m == same->m && matrix->here.n == same->n), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.m, matrix->here.n, same->m, same->n);
+  MuonCompressorCheck(c, same == NULL || (matrix->here.len == same->len && matrix->here.count == same->count), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.len, matrix->here.count, same->len, same->count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -22,8 +22,8 @@ static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, const Mu
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(layout, sizeof(*layout)));
-  layout->rows    = (PetscInt64)shape->n;
-  layout->columns = (PetscInt64)shape->m;
+  layout->rows    = (PetscInt64)shape->count;
+  layout->columns = (PetscInt64)shape->len;
   PetscUseTypeMethod(c, layout, shape, layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,7 +170,7 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
       PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count - 1, &header));
       bytes = PetscMax(bytes, (size_t)MuonWireMessageBytes(&header));
     }
-    MuonCompressorCheck(c, bytes <= SIZE_MAX - *most, PETSC_ERR_SUP, "", "no message can hold a layer of %zu lines of %zu", shape->n, shape->m);
+    MuonCompressorCheck(c, bytes <= SIZE_MAX - *most, PETSC_ERR_SUP, "", "no message can hold a layer of %zu lines of %zu", shape->count, shape->len);
     *most += bytes;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,14 +11,14 @@ const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", 
 
 /*
    The legal ways up by their first letters, the default first: of arrays that can be summed, of other
-   messages, and of votes. A row for each MuonExchangePartition, then one for where every worker serves.
+   messages, and of votes. A row for each MuonExchangeOwnership, then one for where every worker owns.
    MuonExchangeSetMode() prints the same table.
 */
 static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};
 
 static const char *MuonExchangeGetLegal_Private(MuonExchange exchange, PetscBool summable)
 {
-  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 3 : (int)exchange->partition][exchange->votes == PETSC_TRUE ? 2 : (summable == PETSC_TRUE ? 0 : 1)];
+  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 3 : (int)exchange->ownership][exchange->votes == PETSC_TRUE ? 2 : (summable == PETSC_TRUE ? 0 : 1)];
 }
 
 /*@C
@@ -80,7 +80,7 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 }
 
 /*@
-  MuonExchangeSetType - Chooses who serves which layer
+  MuonExchangeSetType - Chooses who owns which layer
 
   Logically Collective
 
@@ -122,7 +122,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   exchange->typeset      = PETSC_TRUE;
   exchange->everywhere   = PETSC_FALSE;
   exchange->rowwise      = PETSC_FALSE;
-  exchange->partition    = MUON_EXCHANGE_PARTITION_LAYERS;
+  exchange->ownership    = MUON_EXCHANGE_OWNERSHIP_LAYERS;
   exchange->moderesolved = PETSC_FALSE;
   exchange->setupcalled  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
@@ -228,11 +228,11 @@ PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const Pet
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   *items = n;
-  if (exchange->everywhere == PETSC_TRUE || exchange->partition == MUON_EXCHANGE_PARTITION_ONE) *items = 1;
-  else if (exchange->partition == MUON_EXCHANGE_PARTITION_RANGES) *items = exchange->nworkers;
+  if (exchange->everywhere == PETSC_TRUE || exchange->ownership == MUON_EXCHANGE_OWNERSHIP_ONE) *items = 1;
+  else if (exchange->ownership == MUON_EXCHANGE_OWNERSHIP_RANGES) *items = exchange->nworkers;
   PetscCall(PetscMalloc1(*items + 1, cut));
   for (PetscInt i = 0; i <= *items; i++) {
-    if (exchange->everywhere == PETSC_FALSE && exchange->partition == MUON_EXCHANGE_PARTITION_LAYERS) (*cut)[i] = start[i];
+    if (exchange->everywhere == PETSC_FALSE && exchange->ownership == MUON_EXCHANGE_OWNERSHIP_LAYERS) (*cut)[i] = start[i];
     else (*cut)[i] = PetscMin(64 * (words / *items * i + words % *items * i / *items), entries);
   }
   (*cut)[*items] = entries;
@@ -248,7 +248,7 @@ PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const Pet
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|layerwise|rows|range) - who serves which layer, see `MuonExchangeSetType()`
++ -muon_exchange_type (star|replicated|layerwise|rows|range) - who owns which layer, see `MuonExchangeSetType()`
 . -muon_exchange_mode (reduce|allreduce|gather)              - how the contributions go up, see `MuonExchangeSetMode()`
 - -muon_exchange_assignment (lpt|roundrobin|bucketed)        - how owners are chosen, see `MuonExchangeSetAssignment()`
 
@@ -271,7 +271,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   assignment = exchange->assignment;
   type       = ((PetscObject)exchange)->type_name;
   PetscObjectOptionsBegin((PetscObject)exchange);
-  PetscCall(PetscOptionsFList("-muon_exchange_type", "Who serves which layer", "MuonExchangeSetType", MuonExchangeList, type, name, sizeof(name), &flg));
+  PetscCall(PetscOptionsFList("-muon_exchange_type", "Who owns which layer", "MuonExchangeSetType", MuonExchangeList, type, name, sizeof(name), &flg));
   if (flg == PETSC_TRUE) PetscCall(MuonExchangeSetType(exchange, name));
   PetscCall(PetscOptionsEnum("-muon_exchange_mode", "How the contributions go up", "MuonExchangeSetMode", MuonExchangeModes, (PetscEnum)mode, (PetscEnum *)&mode, &flg));
   if (flg == PETSC_TRUE) PetscCall(MuonExchangeSetMode(exchange, mode));
@@ -312,7 +312,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   With allreduce every worker gets the sums and keeps room for them, also where one alone uses it: this is how
   Muon was distributed first, and costs more than reduce for nothing.
 
-  With gather, sums run in the order of the workers, and the same run gives the same bits whoever serves a
+  With gather, sums run in the order of the workers, and the same run gives the same bits whoever owns a
   layer. The sums of MPI in the other modes agree to rounding.
 
 .seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeGetMode()`, `MuonExchangeSetType()`
@@ -577,7 +577,7 @@ PetscErrorCode MuonExchangeSetItemShapes(MuonExchange exchange, const PetscInt r
   Note:
   Nothing is sent: every worker finds the same owners.
 
-.seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeGetOwner()`, `MuonExchangeServes()`
+.seealso: `MuonExchange`, `MuonExchangeSetItems()`, `MuonExchangeGetOwner()`, `MuonExchangeOwns()`
 @*/
 PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 {
@@ -613,7 +613,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 }
 
 /*@
-  MuonExchangeGetOwner - Gets the worker that serves an item
+  MuonExchangeGetOwner - Gets the worker that owns an item
 
   Not Collective
 
@@ -622,11 +622,11 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
 - item     - number of the item
 
   Output Parameter:
-. owner - the worker, -1 where every worker serves the item
+. owner - the worker, -1 where every worker owns the item
 
   Level: intermediate
 
-.seealso: `MuonExchange`, `MuonExchangeServes()`, `MuonExchangeSetItems()`
+.seealso: `MuonExchange`, `MuonExchangeOwns()`, `MuonExchangeSetItems()`
 @*/
 PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscMPIInt *owner)
 {
@@ -638,7 +638,7 @@ PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscM
 }
 
 /*@
-  MuonExchangeServes - Says whether this worker serves an item
+  MuonExchangeOwns - Says whether this worker owns an item
 
   Not Collective
 
@@ -647,24 +647,24 @@ PetscErrorCode MuonExchangeGetOwner(MuonExchange exchange, PetscInt item, PetscM
 - item     - number of the item
 
   Output Parameter:
-. serves - whether the calling worker serves it
+. owns - whether the calling worker owns it
 
   Level: intermediate
 
 .seealso: `MuonExchange`, `MuonExchangeGetOwner()`
 @*/
-PetscErrorCode MuonExchangeServes(MuonExchange exchange, PetscInt item, PetscBool *serves)
+PetscErrorCode MuonExchangeOwns(MuonExchange exchange, PetscInt item, PetscBool *owns)
 {
   PetscMPIInt owner;
 
   PetscFunctionBegin;
-  PetscAssertPointer(serves, 3);
+  PetscAssertPointer(owns, 3);
   PetscCall(MuonExchangeGetOwner(exchange, item, &owner));
-  *serves = owner < 0 || owner == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
+  *owns = owner < 0 || owner == exchange->worker ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The items in the order in which a worker puts them, and a server those that it serves */
+/* The items in the order in which a worker puts them, and a server those that it owns */
 PetscErrorCode MuonExchangeGetOrder(MuonExchange exchange, const PetscInt *order[])
 {
   PetscFunctionBegin;

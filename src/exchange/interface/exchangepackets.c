@@ -507,8 +507,8 @@ PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, con
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
-  PetscCheck((in->n < 2 || in->ld == in->m) && (out->data == NULL || out->n < 2 || out->ld == out->m), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
-  PetscCheck(out->data == NULL || (out->precision == in->precision && out->m == in->m && out->n == in->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
+  PetscCheck((in->count < 2 || in->ld == in->len) && (out->data == NULL || out->count < 2 || out->ld == out->len), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
+  PetscCheck(out->data == NULL || (out->precision == in->precision && out->len == in->len && out->count == in->count), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   if (there && exchange->direct) {
     MuonDeviceGet()->fence();

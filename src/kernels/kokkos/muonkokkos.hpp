@@ -5,9 +5,9 @@
 #pragma once
 
 #include <petscmuon/private/muonkernelsdevice.h>
-#include "../muonkernels.h"
-#include "../muonstretch.h"
-#include "muonkokkosretro.hpp"
+#include "../codec/muonkernels.h"
+#include "../array/muonstretch.h"
+#include "muonkokkoscompat.hpp"
 #include <cfloat>
 #include <cmath>
 #include <cstring>

@@ -8,7 +8,7 @@
 */
 #include "muonkokkos.hpp"
 #include "muonvendor.h"
-#include "../muonpolarreal.h"
+#include "../dense/muonpolarreal.h"
 #include <utility>
 
 namespace muon {

@@ -4,12 +4,12 @@
    type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include "muonvendor.h"
-  #include "../muonblas.h"
+  #include "../dense/muonblas.h"
   #include <stdlib.h>
   #include <string.h>
 
-  #define TWICE "kokkos/vendorhost.c"
-  #include "../muontwice.h"
+  #define TWICE "../kokkos/vendorhost.c"
+  #include "../array/muontwice.h"
 
 /* To 11 bits, to nearest even: what a tensor core reads of a binary32 */
 static float ToTF32(float x)

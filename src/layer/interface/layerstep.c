@@ -28,8 +28,8 @@ MuonStatus MuonLayerMove(const MuonLayerStepInfo *info, const MuonArray *X, doub
 
   if (info->cautious && keep != 1) {
     if (same == PETSC_FALSE) MuonArrayAxpby(1, D, 0, Xnew);
-    finite = kernels->Cautious(Xnew->m, Xnew->n, keep, X->data, X->ld, by, same ? D->data : Xnew->data, same ? D->ld : Xnew->ld, Xnew->data, Xnew->ld);
-  } else finite = (same ? kernels->Momentum : kernels->MomentumOther)(Xnew->m, Xnew->n, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
+    finite = kernels->Cautious(Xnew->len, Xnew->count, keep, X->data, X->ld, by, same ? D->data : Xnew->data, same ? D->ld : Xnew->ld, Xnew->data, Xnew->ld);
+  } else finite = (same ? kernels->Momentum : kernels->MomentumOther)(Xnew->len, Xnew->count, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
   return finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
 }
 

@@ -21,14 +21,14 @@ PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned in
 
     if (W.memory != MUON_HOST && last > first) {
       PetscCall(MuonMemoryAllocate(MUON_HOST, (last - first) * bytes, &copy));
-      MuonArrayKernels(&W)->Residual(W.m, W.n, W.data, W.ld, NULL, 0, first, last - first, copy);
+      MuonArrayKernels(&W)->Residual(W.len, W.count, W.data, W.ld, NULL, 0, first, last - first, copy);
       crc = MuonWireCRC32C(crc, (const unsigned char *)copy, (last - first) * bytes);
       PetscCall(MuonMemoryFree(MUON_HOST, copy));
     }
     for (size_t at = first; at < last && W.memory == MUON_HOST; at += count) {
-      const size_t line = at / W.m, within = at % W.m;
+      const size_t line = at / W.len, within = at % W.len;
 
-      count = W.ld == W.m ? last - at : PetscMin(W.m - within, last - at); /* gaps between lines do not count */
+      count = W.ld == W.len ? last - at : PetscMin(W.len - within, last - at); /* gaps between lines do not count */
       crc   = MuonWireCRC32C(crc, (const unsigned char *)W.data + (line * W.ld + within) * bytes, count * bytes);
     }
   }

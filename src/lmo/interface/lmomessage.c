@@ -202,7 +202,7 @@ enum {
 PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y)
 {
   const MuonKernels   *kernels = MuonArrayKernels(Y);
-  const size_t         lines   = Y->memory == MUON_HOST ? 1 : PetscMax(FAR_ENTRIES / PetscMax(Y->m, 1), 1);
+  const size_t         lines   = Y->memory == MUON_HOST ? 1 : PetscMax(FAR_ENTRIES / PetscMax(Y->len, 1), 1);
   PetscLogDouble       flops;
   const unsigned char *payload;
   MuonLMOFormat        format;
@@ -221,15 +221,15 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   PetscCall(MuonLMOPointOpen_Private(lmo, &format, (PetscInt64)plain.count, payload, &point));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  for (size_t j = 0; j < Y->n; j += lines) {
+  for (size_t j = 0; j < Y->count; j += lines) {
     part.data = (char *)Y->data + j * Y->ld * kernels->size;
-    part.n    = PetscMin(lines, Y->n - j);
+    part.count    = PetscMin(lines, Y->count - j);
     PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &part, Y->precision, &d));
     PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_B, &d, PETSC_FALSE, &near));
     line   = near;
-    line.n = 1;
-    for (size_t k = 0; k < part.n; k++) {
-      line.data = (char *)near.data + k * near.m * kernels->size;
+    line.count = 1;
+    for (size_t k = 0; k < part.count; k++) {
+      line.data = (char *)near.data + k * near.len * kernels->size;
       PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)(j + k), &line));
     }
     PetscCall(MuonArrayAway(&d, &near));

@@ -114,7 +114,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   if (create == NULL) PetscCall(MuonListNames_Private(MuonList, sizeof(names), names));
   PetscCall(MuonPresetCheckType_Private(muon, type));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
-  PetscCall(MuonResetPieces_Private(muon));
+  PetscCall(MuonResetShards_Private(muon));
   PetscTryTypeMethod(muon, destroy);
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data             = NULL;
@@ -494,7 +494,7 @@ PetscErrorCode MuonReset(Muon muon)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonResetPieces_Private(muon));
+  PetscCall(MuonResetShards_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerReset(muon->layer[l]));
   if (muon->exchange != NULL) PetscCall(MuonExchangeReset(muon->exchange));
   PetscCall(PetscFree(muon->active));

@@ -1,4 +1,4 @@
-#include "muoncheckpoint.h"
+#include "../checkpoint/muoncheckpoint.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
@@ -73,15 +73,15 @@ static PetscErrorCode MuonLayerWords_Private(Muon muon, MuonLayer layer, MuonCho
   PetscCall(MuonChoicesAddWord_Private(choices, "", text));
   PetscCall(MuonGetLayerAssemblyKind(muon, layer, &kind));
   PetscCall(MuonChoicesAdd_Private(choices, "assembly", (double)kind, MuonAssemblyKinds));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
 
-    if (piece->layer != layer) continue;
-    PetscCall(MuonCompressorChoices_Private(piece->up, sizeof(text), text));
+    if (shard->layer != layer) continue;
+    PetscCall(MuonCompressorChoices_Private(shard->up, sizeof(text), text));
     PetscCall(MuonChoicesAddWord_Private(choices, "ef21_compressor", text));
-    PetscCall(MuonCompressorChoices_Private(piece->down, sizeof(text), text));
+    PetscCall(MuonCompressorChoices_Private(shard->down, sizeof(text), text));
     PetscCall(MuonChoicesAddWord_Private(choices, "ef21_server_compressor", text));
-    PetscCall(MuonChoicesAdd_Private(choices, "ef21_downlink", (double)piece->downlink, MuonDownlinks));
+    PetscCall(MuonChoicesAdd_Private(choices, "ef21_downlink", (double)shard->downlink, MuonDownlinks));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,13 +232,13 @@ static PetscErrorCode MuonGetChosen_Private(Muon muon, PetscObjectState *chosen)
 {
   PetscFunctionBegin;
   *chosen = ((PetscObject)muon)->state + ((PetscObject)muon->exchange)->state;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
 
-    *chosen += ((PetscObject)piece->layer)->state + ((PetscObject)piece->up)->state + ((PetscObject)piece->down)->state;
-    if (piece->layer->lmo == NULL) continue;
-    *chosen += ((PetscObject)piece->layer->lmo)->state;
-    if (piece->layer->lmo->polar != NULL) *chosen += ((PetscObject)piece->layer->lmo->polar)->state;
+    *chosen += ((PetscObject)shard->layer)->state + ((PetscObject)shard->up)->state + ((PetscObject)shard->down)->state;
+    if (shard->layer->lmo == NULL) continue;
+    *chosen += ((PetscObject)shard->layer->lmo)->state;
+    if (shard->layer->lmo->polar != NULL) *chosen += ((PetscObject)shard->layer->lmo->polar)->state;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,12 +288,12 @@ static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscI
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(muon->nlayers, &rows));
-  for (PetscInt p = 0; p < muon->npartitions; p++) {
-    if (muon->partition[p]->size == 1) continue;
+  for (PetscInt p = 0; p < muon->ngrids; p++) {
+    if (muon->grid[p]->size == 1) continue;
     for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
-    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->partition[p]->across));
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->partition_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
     }
   }
   PetscCall(PetscFree(rows));
@@ -381,7 +381,7 @@ PetscErrorCode MuonFindDrifted_Private(Muon muon, PetscInt slice, MuonLayer *lay
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));
   muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
-  for (PetscInt p = 0; p < muon->npartitions; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->partition[p]->size > 1 && muon->partition[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
+  for (PetscInt p = 0; p < muon->ngrids; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
   *layer = least < muon->nlayers ? muon->layer[least] : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -195,16 +195,16 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 }
 
 /*
-   What pieces have of the class that a key speaks to, as keys and types; of one layer where the key is behind
+   What shards have of the class that a key speaks to, as keys and types; of one layer where the key is behind
    its name
 */
 static PetscErrorCode MuonKeyChosen_Private(Muon muon, const char key[], size_t length, char chosen[])
 {
   PetscFunctionBegin;
   chosen[0] = '\0';
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece  = &muon->piece[p];
-    const MuonLayer  layer  = piece->layer;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard  = &muon->shard[p];
+    const MuonLayer  layer  = shard->layer;
     PetscObject      object = (PetscObject)layer;
     const char      *choice = "muon_layer_rule", *rest = key;
     char             text[MUON_KEY_LENGTH];
@@ -235,7 +235,7 @@ static PetscErrorCode MuonKeyChosen_Private(Muon muon, const char key[], size_t 
 
       PetscCall(PetscStrncmp(rest, family, strlen(family), &is));
       if (is == PETSC_FALSE) continue;
-      object = (PetscObject)(down ? piece->down : piece->up);
+      object = (PetscObject)(down ? shard->down : shard->up);
       choice = family;
     }
     PetscCall(PetscSNPrintf(text, sizeof(text), "-%s%s %s, ", MuonPrefix(muon), choice, object->type_name));
@@ -304,7 +304,7 @@ static PetscErrorCode MuonCheckIdle_Private(Muon muon)
     const char *const number = numbers[k / 2];
 
     acts = PETSC_FALSE;
-    for (PetscInt p = 0; p < muon->npieces && acts == PETSC_FALSE; p++) PetscCall(MuonCompressorGoesBy_Private(k % 2 ? muon->piece[p].down : muon->piece[p].up, number, &acts));
+    for (PetscInt p = 0; p < muon->nshards && acts == PETSC_FALSE; p++) PetscCall(MuonCompressorGoesBy_Private(k % 2 ? muon->shard[p].down : muon->shard[p].up, number, &acts));
     PetscCall(PetscSNPrintf(key, sizeof(key), "ef21_%scompressor_%s", k % 2 ? "server_" : "", number));
     if (acts == PETSC_FALSE) PetscCall(MuonWarnIdle_Private(muon, key, NULL));
   }

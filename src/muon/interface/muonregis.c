@@ -98,7 +98,7 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventRegister("MuonGradient", MUON_CLASSID, &MUON_Gradient));
   PetscCall(PetscLogEventRegister("MuonMomentum", MUON_CLASSID, &MUON_Momentum));
   PetscCall(PetscLogEventRegister("MuonAggregate", MUON_CLASSID, &MUON_Aggregate));
-  PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank serves layers */
+  PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank owns layers */
   PetscCall(PetscLogEventRegister("MuonMeasure", MUON_CLASSID, &MUON_Measure));
   PetscCall(PetscLogEventSetCollective(MUON_Measure, PETSC_FALSE)); /* servers measure more */
   PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID, MuonFinalizePackage));

@@ -62,29 +62,29 @@ PetscErrorCode MuonGetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
    State was allocated for the types that compressors had at set-up; an oracle may have been given another
    norm
 */
-PetscErrorCode MuonCheckPieces_Private(Muon muon)
+PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
   char reason[512];
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece = &muon->piece[p];
-    const char      *name  = ((PetscObject)piece->layer)->name;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
+    const char      *name  = ((PetscObject)shard->layer)->name;
 
     for (int down = 0; down < 2; down++) {
       PetscBool   same;
-      const char *now = ((PetscObject)(down ? piece->down : piece->up))->type_name, *before = down ? piece->down_type : piece->up_type;
+      const char *now = ((PetscObject)(down ? shard->down : shard->up))->type_name, *before = down ? shard->down_type : shard->up_type;
 
       PetscCall(PetscStrcmp(now, before, &same));
       PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
                  before, now);
     }
-    if (piece->downlink != MUON_DOWNLINK_STEP) continue;
-    PetscCall(MuonLayerCanEncode_Private(piece->layer, sizeof(reason), reason));
+    if (shard->downlink != MUON_DOWNLINK_STEP) continue;
+    PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
                name);
-    PetscCheck(piece->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, piece->group->partition->size,
+    PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size,
                MuonPrefix(muon), name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -161,7 +161,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckpointBeforeStep_Private(muon));
-  PetscCall(MuonCheckPieces_Private(muon));
+  PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
@@ -171,7 +171,7 @@ PetscErrorCode MuonStep(Muon muon)
   muon->failed.rank = -1;
   if (muon->objective != NULL) {
     /* Sums that a routine began which then failed are of no use */
-    for (PetscInt p = 0; p < muon->npieces; p++) PetscCall(MuonPieceDropSum_Private(&muon->piece[p]));
+    for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
     PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
     PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));

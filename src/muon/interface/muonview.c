@@ -6,18 +6,18 @@
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece       *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard       *shard = &muon->shard[p];
     MuonAssemblyKind kind;
     PetscLogDouble   flops;
 
-    if (piece->layer != layer || piece->ranges == NULL) continue;
-    PetscCall(MuonPieceGetAssembly_Private(muon, piece, 0, &kind, &flops));
+    if (shard->layer != layer || shard->ranges == NULL) continue;
+    PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
     PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                            piece->cut                  ? "rows of state"
+                            shard->cut                  ? "rows of state"
                             : MuonLayerIsEntries(layer) ? "entries"
                                                         : "rows",
-                            piece->group->partition->size, MuonGroupHasReplicas_Private(muon, piece->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
+                            shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -26,10 +26,10 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
    Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as
    often as there are such ranks
 */
-static const char *MuonDescribeFactors(const MuonPiece *piece, MuonCompressor c, size_t length, char text[])
+static const char *MuonDescribeFactors(const MuonShard *shard, MuonCompressor c, size_t length, char text[])
 {
   text[0] = '\0';
-  if (piece->ranges != NULL && c->factors) (void)snprintf(text, length, " (V %d times)", piece->group->partition->size);
+  if (shard->ranges != NULL && c->factors) (void)snprintf(text, length, " (V %d times)", shard->group->grid->size);
   return text;
 }
 
@@ -39,17 +39,17 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
   char up[100], down[100], factors[2][32];
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
 
-    if (piece->layer != layer) continue;
-    if (piece->group->votes != NULL) PetscCall(PetscStrncpy(text, "votes", length));
-    if (piece->group->votes != NULL) continue;
-    PetscCall(MuonCompressorDescribe_Private(piece->up, sizeof(up), up));
+    if (shard->layer != layer) continue;
+    if (shard->group->votes != NULL) PetscCall(PetscStrncpy(text, "votes", length));
+    if (shard->group->votes != NULL) continue;
+    PetscCall(MuonCompressorDescribe_Private(shard->up, sizeof(up), up));
     PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
-    if (piece->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(piece->down, sizeof(down), down));
-    PetscCall(PetscSNPrintf(text, length, "up %s%s, down %s%s", up, MuonDescribeFactors(piece, piece->up, sizeof(factors[0]), factors[0]), down,
-                            piece->downlink == MUON_DOWNLINK_WEIGHTS ? MuonDescribeFactors(piece, piece->down, sizeof(factors[1]), factors[1]) : ""));
+    if (shard->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(shard->down, sizeof(down), down));
+    PetscCall(PetscSNPrintf(text, length, "up %s%s, down %s%s", up, MuonDescribeFactors(shard, shard->up, sizeof(factors[0]), factors[0]), down,
+                            shard->downlink == MUON_DOWNLINK_WEIGHTS ? MuonDescribeFactors(shard, shard->down, sizeof(factors[1]), factors[1]) : ""));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,10 +73,10 @@ PetscErrorCode MuonInfoSetUp_Private(Muon muon)
     const char *const mode = group->votes != NULL ? "votes" : MuonExchangeModes[group->mode];
 
     PetscCall(MuonExchangeGetType(group->exchange, &type));
-    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->partition->nworkers, group->partition->size, group->npieces,
+    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
                         group->direct ? ", nothing goes down" : ""));
-    for (PetscInt k = 0; k < group->npieces; k++) {
-      MuonLayer layer     = group->piece[k].layer;
+    for (PetscInt k = 0; k < group->nshards; k++) {
+      MuonLayer layer     = group->shard[k].layer;
       char      owner[32] = "", rows[96] = "", messages[256] = "";
 
       PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
@@ -206,7 +206,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   for (PetscInt g = 1; g < muon->ngroups; g++) {
     if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
-  for (PetscInt p = 0; p < muon->npartitions; p++) spread = muon->partition[p]->size > 1 ? PETSC_TRUE : spread;
+  for (PetscInt p = 0; p < muon->ngrids; p++) spread = muon->grid[p]->size > 1 ? PETSC_TRUE : spread;
   if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));

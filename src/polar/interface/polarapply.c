@@ -42,9 +42,9 @@ static PetscErrorCode MuonPolarInspect_Private(PetscInt n, const MuonMatrix G[],
     const MuonArray   *g       = &G[i].here;
     const MuonKernels *kernels = MuonArrayKernels(g);
 
-    if (kernels->IsOrdinary(g->m, g->n, g->data, g->ld)) input[i] = INPUT_FINITE;
+    if (kernels->IsOrdinary(g->len, g->count, g->data, g->ld)) input[i] = INPUT_FINITE;
     else if (!MuonArrayIsFinite(g)) input[i] = INPUT_NANORINF;
-    else input[i] = kernels->MaxAbs(g->m, g->n, g->data, g->ld) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
+    else input[i] = kernels->MaxAbs(g->len, g->count, g->data, g->ld) > 0.0 ? INPUT_FINITE : INPUT_ZERO;
   }
   PetscCall(PetscMalloc2(n, &worst, n, &told));
   for (PetscInt i = 0; i < n; i++) told[i] = PETSC_FALSE;
@@ -79,8 +79,8 @@ static MuonMatrix MuonPolarLines_Private(const MuonMatrix *G)
 
   if (G->size > 1) return lines;
   lines.here.rowmajor = 0;
-  lines.rows          = (PetscInt)G->here.m;
-  lines.columns       = (PetscInt)G->here.n;
+  lines.rows          = (PetscInt)G->here.len;
+  lines.columns       = (PetscInt)G->here.count;
   return lines;
 }
 
@@ -196,7 +196,7 @@ PetscErrorCode MuonPolarApplyMatrix(MuonPolar polar, const MuonMatrix *G, const 
   MuonStatus       status;
 
   PetscFunctionBegin;
-  PetscCheck(g->m == q->m && g->n == q->n && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && G->size == Q->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar));
   PetscCall(MuonPolarApplyMatrices(1, &polar, G, Q, &status));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -36,14 +36,14 @@ static PetscErrorCode MuonPolarMonitorMat_Private(const MuonMatrix *A, Mat *M)
   PetscCall(MuonArrayOnHost(&A->here, PETSC_TRUE, &from));
   PetscCall(MatCreateDense(A->comm, (PetscInt)MuonArrayRows(&A->here), PETSC_DECIDE, A->rows, A->columns, NULL, M));
   PetscCall(MuonMatGetMatrix(*M, PETSC_TRUE, &to));
-  for (size_t j = 0; j < from.n; j++) {
+  for (size_t j = 0; j < from.count; j++) {
     MuonArray line = from, column = to.here;
 
     /* As so many lines of one entry each */
     line.data   = (char *)from.data + j * from.ld * MuonArrayEntryBytes(&from);
     column.data = from.rowmajor ? MuonArrayAt(&to.here, j, 0) : MuonArrayAt(&to.here, 0, j);
-    line.m = column.m = 1;
-    line.n = column.n = from.m;
+    line.len = column.len = 1;
+    line.count = column.count = from.len;
     line.ld           = 1;
     if (!from.rowmajor) column.ld = 1;
     MuonArrayAxpby(1.0, &line, 0.0, &column);

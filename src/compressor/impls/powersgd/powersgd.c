@@ -31,7 +31,7 @@ typedef struct {
 
 static PetscBool IsLike(const MuonArray *A, const MuonArray *B)
 {
-  return A->data != NULL && A->m == B->m && A->n == B->n && A->precision == B->precision && A->memory == B->memory ? PETSC_TRUE : PETSC_FALSE;
+  return A->data != NULL && A->len == B->len && A->count == B->count && A->precision == B->precision && A->memory == B->memory ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static void *Column(const Columns *X, size_t k)
@@ -128,7 +128,7 @@ static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponen
 {
   const MuonKernels *kernels = MuonArrayKernels(X);
   const double       range   = X->precision == MUON_SINGLE ? 1.8446744073709552e19 : 1.3407807929942597e154; /* 2^64 and 2^512 */
-  const double       sum     = kernels->SumSquares(X->m, X->n, X->data, X->ld);
+  const double       sum     = kernels->SumSquares(X->len, X->count, X->data, X->ld);
   MuonArray          copy;
 
   PetscFunctionBegin;
@@ -141,10 +141,10 @@ static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponen
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *norm = kernels->Norm(X->m, X->n, X->data, X->ld, exponent);
+  *norm = kernels->Norm(X->len, X->count, X->data, X->ld, exponent);
   if (*norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, X, X->precision, &copy));
-  kernels->Divide(X->m, X->n, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
+  kernels->Divide(X->len, X->count, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
   *X = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,7 +200,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
 static PetscErrorCode Multiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, const Columns *B, const Columns *Y)
 {
   PetscFunctionBegin;
-  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, 1.0, X->data, PetscMax(X->ld, X->m), Column(B, first), B->rows, 0.0, Column(Y, first), Y->rows);
+  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, 1.0, X->data, PetscMax(X->ld, X->len), Column(B, first), B->rows, 0.0, Column(Y, first), Y->rows);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,7 +239,7 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
 static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
-  const size_t       m = T->m, n = T->n, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
+  const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
   const double       unit   = 2.0 * kernels->unit;
   const MuonMemory   memory = T->memory;
   Columns            P = {kernels, memory, m, NULL}, V = {kernels, memory, n, NULL}, start = {kernels, memory, n, NULL}, first = {kernels, memory, n, NULL}, second = {kernels, memory, m, NULL};
@@ -260,8 +260,8 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   PetscCall(Scale_Private(c, &X, &exponent, &norm));
   if (c->status != MUON_STATUS_OK || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   basis   = MuonArrayLike(&X, X.precision, NULL);
-  basis.m = basis.ld = n;
-  basis.n            = l;
+  basis.len = basis.ld = n;
+  basis.count            = l;
   if (IsLike(&warm->pending, &basis) == PETSC_FALSE) {
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));

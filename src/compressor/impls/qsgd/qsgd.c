@@ -132,7 +132,7 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
     const size_t some = PetscMin(strip, d - first);
     double      *here = scales + first / length;
 
-    kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, some, x);
+    kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, some, x);
     PetscCall(MuonCompressorNorms_QSGD(c, kernels, T->memory, some, x, here));
     for (size_t k = 0; k * length < some && c->status == MUON_STATUS_OK; k++) {
       here[k] = MuonCompressorScale_QSGD(codec, T->precision, here[k]);
@@ -209,7 +209,7 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
 
     MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
     PetscCall(MuonCompressorDequantize_QSGD(c, kernels, Y, some, codes, steps + first / length, x));
-    kernels->Spread(Y->m, Y->n, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
+    kernels->Spread(Y->len, Y->count, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
   }
   PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muoncompressorcodec.h>
-#include "../../../kernels/muonkernels.h"
+#include "../../../kernels/codec/muonkernels.h"
 
 /* Bytes of a seed */
 enum {
@@ -38,7 +38,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
   MuonKernelSubset(d, (size_t)kept, seed, bitmap);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
-  if (MuonArrayKernels(T)->Gather(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
+  if (MuonArrayKernels(T)->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
   else {
     if (T->memory != MUON_HOST) PetscCall(MuonCompressorFetch_Private(c, codec, (size_t)kept, values, &precision, &values));
     PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload));

@@ -17,15 +17,15 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArr
   if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* Each factor takes the root of the singular value */
   P = (char *)values + (size_t)found * kernels->size;
-  Q = P + (size_t)found * T->n * kernels->size;
+  Q = P + (size_t)found * T->count * kernels->size;
   for (PetscInt k = 0; k < found; k++) {
-    char        *p = P + (size_t)k * T->n * kernels->size, *q = Q + (size_t)k * T->m * kernels->size;
+    char        *p = P + (size_t)k * T->count * kernels->size, *q = Q + (size_t)k * T->len * kernels->size;
     const double root = (double)PetscSqrtReal(sigma[k]);
 
-    kernels->Axpby(T->n, 1, root, p, T->n, 0.0, p, T->n);
-    kernels->Axpby(T->m, 1, root, q, T->m, 0.0, q, T->m);
+    kernels->Axpby(T->count, 1, root, p, T->count, 0.0, p, T->count);
+    kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
   }
-  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->m + (PetscLogDouble)T->n)));
+  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
   PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, P, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,7 +44,7 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision, &u, &omega));
   mixed  = u * u * sqrt(kept);
-  *alpha = MuonCompressorFactorsAlpha_Private(kept / (double)PetscMin(shape->m, shape->n), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
+  *alpha = MuonCompressorFactorsAlpha_Private(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,11 +20,11 @@ static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonAr
   PetscFunctionBegin;
   PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, T->m * kernels->size, &line));
-  for (size_t j = 0; j < T->n; j++) {
-    kernels->Residual(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->m, T->m, line);
-    kernels->Axpby(T->m, 1, HUGE_SCALE, line, T->m, 0, line, T->m);
-    sum += kernels->SumAbs(T->m, 1, line, T->m);
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, T->len * kernels->size, &line));
+  for (size_t j = 0; j < T->count; j++) {
+    kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->len, T->len, line);
+    kernels->Axpby(T->len, 1, HUGE_SCALE, line, T->len, 0, line, T->len);
+    sum += kernels->SumAbs(T->len, 1, line, T->len);
   }
   *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,7 +43,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bits));
-  if (kernels->Signs(T->m, T->n, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
+  if (kernels->Signs(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
   else {
     PetscCall(MuonCompressorHugeMean_Sign(c, T, R, &mean));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -75,7 +75,7 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
     PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, ((size_t)count + 7) / 8, &bits));
     PetscCall(PetscMemcpy(bits, payload, ((size_t)count + 7) / 8));
   }
-  kernels->SignsAxpby(Y->m, Y->n, bits, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
+  kernels->SignsAxpby(Y->len, Y->count, bits, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
   if (add == PETSC_TRUE) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

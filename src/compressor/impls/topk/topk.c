@@ -1,5 +1,5 @@
 #include <petscmuon/private/muoncompressorcodec.h>
-#include "../../../kernels/muonkernels.h"
+#include "../../../kernels/codec/muonkernels.h"
 
 static PetscErrorCode MuonCompressorLayout_TopK(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
@@ -32,8 +32,8 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
   PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
   PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
   PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, MuonKernelTopScratch(d, size), &work));
-  if (precision == T->precision) infinite = kernels->Top(T->m, T->n, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
-  else infinite = kernels->TopRounded(T->m, T->n, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
+  if (precision == T->precision) infinite = kernels->Top(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
+  else infinite = kernels->TopRounded(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   if (infinite != 0) {
     c->status = MUON_STATUS_NANORINF;

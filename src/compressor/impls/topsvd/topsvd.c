@@ -50,7 +50,7 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonAr
   PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found, &norm, &scale));
   *count = found;
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonBlocksCount_Private(&c->blocks) == 1) topsvd->contraction = Contraction(topsvd->p, found, sigma, norm, scale, MuonCompressorRank_Private(c, T), (PetscInt)PetscMin(T->m, T->n));
+  if (MuonBlocksCount_Private(&c->blocks) == 1) topsvd->contraction = Contraction(topsvd->p, found, sigma, norm, scale, MuonCompressorRank_Private(c, T), (PetscInt)PetscMin(T->len, T->count));
   if (found == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < found; k++) {
     if (T->precision == MUON_SINGLE) ((float *)values)[k] = (float)sigma[k];
@@ -77,7 +77,7 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonAr
 static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-  const double           all = (double)PetscMin(shape->m, shape->n), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
+  const double           all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
   double                 u, omega, mixed, e;
 
   PetscFunctionBegin;

@@ -9,7 +9,7 @@ static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
 }
 
 /*MC
-  MUONEXCHANGERANGE - "range" - Every worker serves a range of the entries of all layers together
+  MUONEXCHANGERANGE - "range" - Every worker owns a range of the entries of all layers together
 
   Level: intermediate
 
@@ -26,7 +26,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Range(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  exchange->partition   = MUON_EXCHANGE_PARTITION_RANGES;
+  exchange->ownership   = MUON_EXCHANGE_OWNERSHIP_RANGES;
   exchange->ops->assign = MuonExchangeAssign_Range;
   exchange->ops->up     = MuonExchangePacketsAllToAll;
   exchange->ops->down   = MuonExchangePacketsAllGather;

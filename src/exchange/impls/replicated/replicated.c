@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
 
 /*MC
-  MUONEXCHANGEREPLICATED - "replicated" - Every worker serves every layer
+  MUONEXCHANGEREPLICATED - "replicated" - Every worker owns every layer
 
   Level: intermediate
 

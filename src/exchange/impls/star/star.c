@@ -8,7 +8,7 @@ static PetscErrorCode MuonExchangeAssign_Star(MuonExchange exchange)
 }
 
 /*MC
-  MUONEXCHANGESTAR - "star" - Worker 0 serves every layer
+  MUONEXCHANGESTAR - "star" - Worker 0 owns every layer
 
   Level: intermediate
 
@@ -27,7 +27,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  exchange->partition   = MUON_EXCHANGE_PARTITION_ONE;
+  exchange->ownership   = MUON_EXCHANGE_OWNERSHIP_ONE;
   exchange->ops->assign = MuonExchangeAssign_Star;
   exchange->ops->up     = MuonExchangePacketsGather;
   exchange->ops->down   = MuonExchangePacketsBroadcast;

@@ -21,7 +21,7 @@ static double Correction(double beta, PetscInt64 steps)
 /* New moments, and weights from X; 1 where all are finite */
 static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew)
 {
-  return MuonArrayKernels(G)->AdamW(G->m, G->n, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data, adamw->newsquare.data,
+  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data, adamw->newsquare.data,
                                     Xnew->data, Xnew->ld);
 }
 

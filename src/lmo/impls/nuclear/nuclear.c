@@ -14,7 +14,7 @@ static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, con
   PetscCall(MuonLMOSingularTriple(lmo, G, u, u + m, dual, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (count == 0) PetscCall(PetscArrayzero(u, m + n));
-  kernels->RankOne(d->m, d->n, count > 0 ? -1.0 : 0.0, d->rowmajor ? u + m : u, d->rowmajor ? u : u + m, d->data, d->ld);
+  kernels->RankOne(d->len, d->count, count > 0 ? -1.0 : 0.0, d->rowmajor ? u + m : u, d->rowmajor ? u : u + m, d->data, d->ld);
   if (count > 0) PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(d)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

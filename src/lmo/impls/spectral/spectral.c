@@ -11,8 +11,8 @@ static PetscErrorCode MuonLMOFinish_Spectral(MuonLMO lmo, const MuonMatrix *G, c
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
-  *dual = kernels->Dot(g->m, g->n, g->data, g->ld, d->data, d->ld);
-  kernels->Axpby(d->m, d->n, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
+  *dual = kernels->Dot(g->len, g->count, g->data, g->ld, d->data, d->ld);
+  kernels->Axpby(d->len, d->count, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
   PetscCall(MuonLMOSum(lmo, G, 1, dual));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
   PetscCall(MuonLogDeviceEnd(g->memory, flops));

@@ -59,11 +59,11 @@ static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const c
 }
 
 /*
-   A piece's compressor begins as the one for all layers, which has read the keys for all whatever its type
+   A shard's compressor begins as the one for all layers, which has read the keys for all whatever its type
    was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read
    here; what was set after MuonSetFromOptions() stays
 */
-static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *piece, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
+static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *shard, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
 {
   const PetscInt *columns;
   PetscInt        nrows, ncolumns, bits, *rows;
@@ -72,20 +72,20 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonPiece *
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", MuonPrefix(muon), family));
-  PetscCall(MuonLayerGetOwnPrefix_Private(piece->layer, sizeof(layer), layer));
+  PetscCall(MuonLayerGetOwnPrefix_Private(shard->layer, sizeof(layer), layer));
   PetscCall(PetscSNPrintf(own, sizeof(own), "%s%s", layer, family));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)c, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
   PetscCall(MuonCompressorCopyOptions_Private(all, c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
-  PetscCall(MuonEF21Spares_Private(muon, piece->layer, own, &spares));
+  PetscCall(MuonEF21Spares_Private(muon, shard->layer, own, &spares));
   if (spares) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
   else if (muon->setfromoptionscalled) {
     PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
   }
-  PetscCall(MuonPieceGetBlocks(piece, &nrows, &rows, &ncolumns, &columns));
+  PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
   PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
   PetscCall(PetscFree(rows));
   PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
@@ -98,14 +98,14 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    EF21Piece *state = (EF21Piece *)muon->piece[p].data;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    EF21Shard *state = (EF21Shard *)muon->shard[p].data;
 
     if (state == NULL) continue;
     PetscCall(MuonCompressorDestroy(&state->first));
     PetscCall(MuonArrayDestroy(&state->Gj));
     PetscCall(MuonArrayDestroy(&state->G));
-    PetscCall(PetscFree(muon->piece[p].data));
+    PetscCall(PetscFree(muon->shard[p].data));
   }
   PetscCall(EF21MeterDestroy_Private(&ef21->meter));
   ef21->started = 0;
@@ -119,13 +119,13 @@ static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bit
   PetscLogDouble entries = 1;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
 
-    for (PetscInt b = 0; b < MuonBlocksCount_Private(&piece->layer->blocks); b++) {
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&shard->layer->blocks); b++) {
       MuonBlock block;
 
-      PetscCall(MuonLayerGetBlock_Private(piece->layer, b, &block));
+      PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
       entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
     }
   }
@@ -158,51 +158,51 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
-  PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->npieces));
+  PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->nshards));
   PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
-    EF21Piece *state;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    EF21Shard *state;
     PetscBool  assigns;
 
     PetscCall(PetscNew(&state));
-    piece->data = state;
-    PetscCall(MuonEF21ConfigureCompressor_Private(muon, piece, ef21->up, "ef21_", indexbits, piece->up));
-    PetscCall(MuonEF21ConfigureCompressor_Private(muon, piece, ef21->down, "ef21_server_", indexbits, piece->down));
-    if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, piece->layer));
-    PetscCall(MuonEF21GetLayerDownlink(muon, piece->layer, &piece->downlink));
-    PetscCall(MuonCompressorIsAssignment(piece->up, &assigns));
+    shard->data = state;
+    PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
+    PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->down, "ef21_server_", indexbits, shard->down));
+    if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, shard->layer));
+    PetscCall(MuonEF21GetLayerDownlink(muon, shard->layer, &shard->downlink));
+    PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
-    if (assigns == PETSC_FALSE) piece->keep_sum = PETSC_TRUE;
+    if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
   PetscCall(EF21HashTemplates_Private(ef21, ef21->chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 {
   Muon_EF21           *ef21  = (Muon_EF21 *)muon->data;
-  EF21Piece           *state = (EF21Piece *)piece->data;
+  EF21Shard           *state = (EF21Shard *)shard->data;
   MuonCompressorValues values;
   MuonArray            shape;
   int                  init[2] = {(int)ef21->init, -(int)ef21->init}, most[2];
 
   PetscFunctionBegin;
-  if (piece == muon->piece) {
+  if (shard == muon->shard) {
     PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
     PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%sef21_init is %s on some ranks and %s on others, expected the same on each", MuonPrefix(muon), MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
   }
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPieceGetStateShape(muon, piece, &shape));
+  PetscCall(MuonShardGetStateShape(muon, shard, &shape));
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
-  if (piece->serves) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
+  if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
   /* The first gradient goes whole */
-  PetscCall(MuonCompressorGetValues(piece->up, &values));
+  PetscCall(MuonCompressorGetValues(shard->up, &values));
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &state->first));
   PetscCall(MuonCompressorSetType(state->first, MUONCOMPRESSORIDENTITY));
   PetscCall(MuonCompressorIdentitySetValues_Private(state->first, values == MUON_COMPRESSOR_VALUES_DOUBLE || values == MUON_COMPRESSOR_VALUES_NATIVE ? values : MUON_COMPRESSOR_VALUES_SINGLE));
-  PetscCall(MuonCompressorSetStream(state->first, muon->seed, piece->name, piece->group->partition->worker, 0));
+  PetscCall(MuonCompressorSetStream(state->first, muon->seed, shard->name, shard->group->grid->worker, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,20 +233,20 @@ static PetscBool EF21IsFirst(Muon muon)
   return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
 {
   PetscFunctionBegin;
   if (EF21IsFirst(muon)) {
-    piece->previous = 0;
-    piece->fresh    = 1;
+    shard->previous = 0;
+    shard->fresh    = 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* R_j = C_j(M_j - G_j) */
-static PetscErrorCode MuonWorker_EF21(Muon muon, MuonPiece *piece, MuonUpload *upload)
+static PetscErrorCode MuonWorker_EF21(Muon muon, MuonShard *shard, MuonUpload *upload)
 {
-  EF21Piece *state = (EF21Piece *)piece->data;
+  EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,9 +256,9 @@ static PetscErrorCode MuonWorker_EF21(Muon muon, MuonPiece *piece, MuonUpload *u
 }
 
 /* G + mean of R_j */
-static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonPiece *piece, const MuonArray *sum, PetscInt count)
+static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonShard *shard, const MuonArray *sum, PetscInt count)
 {
-  EF21Piece *state = (EF21Piece *)piece->data;
+  EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
   if (state->estimates) MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
@@ -267,16 +267,16 @@ static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonPiece *piece, const Muon
 }
 
 /* G_j + R_j, and the server's new aggregate in place of the old one */
-static PetscErrorCode MuonCommit_EF21(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
 {
-  EF21Piece *state = (EF21Piece *)piece->data;
+  EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(EF21MeterUp_Private(muon, piece, PETSC_FALSE, &piece->T, &state->Gj));
-  PetscCall(MuonCompressorDecodeOpened(piece->sent, &piece->up_own, PETSC_TRUE, 1, &state->Gj));
-  PetscCall(EF21MeterUp_Private(muon, piece, PETSC_TRUE, &piece->T, &state->Gj));
-  if (piece->serves) MuonArraySwap(&state->G, &piece->sum);
+  PetscCall(EF21MeterUp_Private(muon, shard, PETSC_FALSE, &shard->T, &state->Gj));
+  PetscCall(MuonCompressorDecodeOpened(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
+  PetscCall(EF21MeterUp_Private(muon, shard, PETSC_TRUE, &shard->T, &state->Gj));
+  if (shard->owns) MuonArraySwap(&state->G, &shard->sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,16 +291,16 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonPiece *piece, MuonStateVisitor *visitor)
+static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
 {
-  EF21Piece *state = (EF21Piece *)piece->data;
+  EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
-  /* Of the optimizer, and named with the first of all pieces */
+  /* Of the optimizer, and named with the first of all shards */
   visitor->holder = MUON_STATE_EVERYONE;
   visitor->layer  = "";
-  if (piece == muon->piece) PetscCall(MuonStateVisitBytes(visitor, "started", sizeof(((Muon_EF21 *)muon->data)->started), &((Muon_EF21 *)muon->data)->started));
-  visitor->layer  = piece->name;
+  if (shard == muon->shard) PetscCall(MuonStateVisitBytes(visitor, "started", sizeof(((Muon_EF21 *)muon->data)->started), &((Muon_EF21 *)muon->data)->started));
+  visitor->layer  = shard->name;
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonStateVisitArray(visitor, "estimate", PETSC_TRUE, PETSC_FALSE, &state->Gj));
   visitor->holder = MUON_STATE_SERVER;
@@ -400,14 +400,14 @@ PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor
 @*/
 PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
 {
-  MuonPiece *piece;
+  MuonShard *shard;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   MuonCheckType(muon, MUONEF21);
-  PetscCall(MuonPieceFind(muon, layer, &piece));
-  if (up != NULL) *up = piece->up;
-  if (down != NULL) *down = piece->down;
+  PetscCall(MuonShardFind(muon, layer, &shard));
+  if (up != NULL) *up = shard->up;
+  if (down != NULL) *down = shard->down;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -772,13 +772,13 @@ static PetscErrorCode MuonEF21ViewSplit_Private(Muon muon, PetscViewer viewer, P
   PetscBool  assigns;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    const MuonPiece *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
 
-    PetscCall(MuonCompressorIsAssignment(down ? piece->down : piece->up, &assigns));
-    if (down && piece->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
+    PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
+    if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
     layers[assigns]++;
-    entries[assigns] += (PetscInt64)piece->layer->m * piece->layer->n;
+    entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -848,7 +848,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
   few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum
   or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer
-  another downlink. Where every rank serves (`MUONEXCHANGEREPLICATED`) and no layer has another lossy
+  another downlink. Where every rank owns (`MUONEXCHANGEREPLICATED`) and no layer has another lossy
   compressor nothing goes down, as with identity.
 
   The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0

@@ -32,7 +32,7 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *r
    ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer
    whose rule knows no norm, have the Frobenius norm only
 */
-static PetscErrorCode EF21Distance_Private(Muon muon, const MuonPiece *piece, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
+static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
   PetscBool     lmo;
   MuonLayerRule rule;
@@ -44,18 +44,18 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonPiece *piece, Pe
   PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, A, A->precision, &D));
   MuonArrayAxpby(1, A, 0, &D);
   MuonArrayAxpby(-1, B, 1, &D);
-  distance[0] = MuonArrayKernels(&D)->Norm(D.m, D.n, D.data, D.ld, &exponent);
+  distance[0] = MuonArrayKernels(&D)->Norm(D.len, D.count, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
-  PetscCall(MuonLayerGetRule(piece->layer, &rule));
+  PetscCall(MuonLayerGetRule(shard->layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo == PETSC_FALSE || piece->ranges != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerComputeNormArray(piece->layer, &D, dual, &norm));
+  if (lmo == PETSC_FALSE || shard->ranges != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
   distance[1] = (double)norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* rest holds what was missing before the message, and then what still is; nothing of nothing is nothing */
-static PetscErrorCode EF21Measure_Private(Muon muon, MuonPiece *piece, PetscBool dual, PetscBool after, const MuonArray *A, const MuonArray *B, double contraction[2], double rest[2])
+static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, PetscBool dual, PetscBool after, const MuonArray *A, const MuonArray *B, double contraction[2], double rest[2])
 {
   double before[2];
 
@@ -64,7 +64,7 @@ static PetscErrorCode EF21Measure_Private(Muon muon, MuonPiece *piece, PetscBool
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
   before[0] = rest[0];
   before[1] = rest[1];
-  PetscCall(EF21Distance_Private(muon, piece, dual, A, B, rest));
+  PetscCall(EF21Distance_Private(muon, shard, dual, A, B, rest));
   for (int k = 0; k < 2 && after == PETSC_TRUE; k++) {
     const double ratio = rest[k] / before[k];
 
@@ -74,21 +74,21 @@ static PetscErrorCode EF21Measure_Private(Muon muon, MuonPiece *piece, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterUp_Private(Muon muon, MuonPiece *piece, PetscBool after, const MuonArray *A, const MuonArray *B)
+PetscErrorCode EF21MeterUp_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[piece - muon->piece];
+  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
 
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, piece, PETSC_TRUE, after, A, B, mine->up, mine->lag));
+  PetscCall(EF21Measure_Private(muon, shard, PETSC_TRUE, after, A, B, mine->up, mine->lag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterDown_Private(Muon muon, MuonPiece *piece, PetscBool after, const MuonArray *A, const MuonArray *B)
+PetscErrorCode EF21MeterDown_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[piece - muon->piece];
+  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
 
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, piece, PETSC_FALSE, after, A, B, mine->down, mine->gap));
+  PetscCall(EF21Measure_Private(muon, shard, PETSC_FALSE, after, A, B, mine->down, mine->gap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,8 +120,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all, &intact));
   for (PetscInt k = 0; k < EF21_FIGURES * meter->n * muon->size && intact == PETSC_FALSE; k++) ((double *)all)[k] = (double)NAN;
   for (PetscInt i = 0; i < meter->n; i++) {
-    const MuonPiece     *piece  = &muon->piece[i];
-    MuonLayer            layer  = piece->layer;
+    const MuonShard     *shard  = &muon->shard[i];
+    MuonLayer            layer  = shard->layer;
     MuonEF21Compression *result = &meter->result[i];
     EF21Figures          server;
 
@@ -130,7 +130,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
     for (PetscMPIInt j = 0; j < muon->size; j++) {
       const EF21Figures *one = &all[(size_t)j * (size_t)meter->n + (size_t)i];
 
-      for (int k = 0; k < 2 && piece->group->partition->worker_of[j] == PetscMax(layer->owner, 0); k++) {
+      for (int k = 0; k < 2 && shard->group->grid->worker_of[j] == PetscMax(layer->owner, 0); k++) {
         server.down[k] = EF21Worse_Private(server.down[k], one->down[k]);
         server.gap[k]  = EF21Worse_Private(server.gap[k], one->gap[k]);
       }
@@ -154,8 +154,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
       result->down[k]      = (PetscReal)server.down[k];
       result->gap[k]       = (PetscReal)server.gap[k];
     }
-    PetscCall(EF21Bound_Private(piece->sent, piece->rows, layer->N, &result->up_bound));
-    PetscCall(EF21Bound_Private(piece->down, piece->rows, layer->N, &result->down_bound));
+    PetscCall(EF21Bound_Private(shard->sent, shard->rows, layer->N, &result->up_bound));
+    PetscCall(EF21Bound_Private(shard->down, shard->rows, layer->N, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,15 +245,15 @@ PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
 @*/
 PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
 {
-  MuonPiece *piece;
+  MuonShard *shard;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(compression, 3);
   MuonCheckType(muon, MUONEF21);
-  PetscCall(MuonPieceFind(muon, layer, &piece));
-  *compression = ((Muon_EF21 *)muon->data)->meter.result[piece - muon->piece];
+  PetscCall(MuonShardFind(muon, layer, &shard));
+  *compression = ((Muon_EF21 *)muon->data)->meter.result[shard - muon->shard];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

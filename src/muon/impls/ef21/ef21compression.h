@@ -21,13 +21,13 @@ typedef struct {
   MuonEF21Compression *result; /* of all */
 } EF21Meter;
 
-/* State of one piece */
+/* State of one shard */
 typedef struct {
   PetscBool      estimates; /* messages are differences to estimates of the momentum; else they are the momentum itself */
   MuonArray      Gj;        /* worker: estimate of its momentum */
-  MuonArray      G;         /* server: aggregate, whose next value is piece->sum until the commit */
+  MuonArray      G;         /* server: aggregate, whose next value is shard->sum until the commit */
   MuonCompressor first;     /* sends the first gradient whole */
-} EF21Piece;
+} EF21Shard;
 
 typedef struct {
   MuonCompressor   up, down;  /* what the options say of all layers */
@@ -53,11 +53,11 @@ PETSC_INTERN PetscErrorCode EF21MeterDestroy_Private(EF21Meter *);
 */
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);
 /*
-   What the receiver of a piece lacks of A while it has B; called before it gets the message and after. up:
+   What the receiver of a shard lacks of A while it has B; called before it gets the message and after. up:
    the dual norm counts, and no commit was before
 */
-PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
-PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonPiece *, PetscBool after, const MuonArray *A, const MuonArray *B);
+PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonShard *, PetscBool after, const MuonArray *A, const MuonArray *B);
+PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonShard *, PetscBool after, const MuonArray *A, const MuonArray *B);
 /* Every rank learns what the others measured */
 PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetFromOptions_Private(Muon);

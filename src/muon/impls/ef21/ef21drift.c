@@ -93,17 +93,17 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece *piece = &muon->piece[p];
-    EF21Piece *state = (EF21Piece *)piece->data;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    EF21Shard *state = (EF21Shard *)shard->data;
     MuonArray  mean;
 
     if (state->estimates == PETSC_FALSE) continue;
     PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state->Gj, state->Gj.precision, &mean));
-    PetscCall(MuonPieceReduceBegin_Private(piece, &state->Gj, &mean));
-    PetscCall(MuonExchangeReduceEnd(piece->group->exchange));
-    if (piece->serves == PETSC_FALSE || MuonPieceCounts_Private(piece) == PETSC_FALSE) continue;
-    MuonArrayAxpby(1, &state->G, -1 / (double)piece->group->exchange->nworkers, &mean);
+    PetscCall(MuonShardReduceBegin_Private(shard, &state->Gj, &mean));
+    PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
+    if (shard->owns == PETSC_FALSE || MuonShardCounts_Private(shard) == PETSC_FALSE) continue;
+    MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
     squares += MuonLayerSumSquares(&mean);
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));

@@ -41,33 +41,33 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
   PetscCheck(muon->weights == NULL, comm, PETSC_ERR_SUP, "MuonSetWorkerWeight(): the workers of -%smuon_type sign have one vote each, expected equal weights", MuonPrefix(muon));
-  for (PetscInt p = 0; p < muon->npieces; p++) {
-    MuonPiece  *piece = &muon->piece[p];
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard  *shard = &muon->shard[p];
     const char *type;
     MuonLMO     lmo;
     PetscBool   is;
 
-    if (piece->group->votes == NULL) continue;
-    PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+    if (shard->group->votes == NULL) continue;
+    PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCall(MuonLMOGetType(lmo, &type));
     PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
-    MuonLayerCheck(piece->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
-    piece->no_momentum    = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
-    piece->whole_vote     = sign->direction == MUON_SIGN_DIRECTION_POLAR ? PETSC_TRUE : PETSC_FALSE;
-    piece->whole_majority = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
+    MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
+    shard->no_momentum    = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+    shard->whole_vote     = sign->direction == MUON_SIGN_DIRECTION_POLAR ? PETSC_TRUE : PETSC_FALSE;
+    shard->whole_majority = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
 {
   MuonArray whole, part;
 
   PetscFunctionBegin;
-  if (piece->group->votes == NULL || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetShape(piece->layer, &whole));
-  part = MuonPiecePart(piece, &whole);
-  PetscCall(MuonArrayCreate(&part, part.precision, &piece->Xnew));
+  if (shard->group->votes == NULL || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetShape(shard->layer, &whole));
+  part = MuonShardPart(shard, &whole);
+  PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +84,7 @@ static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
 /*
    ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum
 */
-static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonShard *shard)
 {
   Muon_Sign  *sign = (Muon_Sign *)muon->data;
   PetscMPIInt workers, worker;
@@ -92,35 +92,35 @@ static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonPiece *piece)
   PetscBool   ours;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetWorkers(piece->group->exchange, &workers, &worker));
-  PetscCall(MuonLayerGetGradientMemory(piece->layer, &whole, &ours));
-  for (PetscInt b = 0; b < MuonVotesCount(piece) && whole.data != NULL; b++) {
-    MuonArray part, G = piece->mean.data != NULL ? piece->mean : MuonPiecePart(piece, &whole);
+  PetscCall(MuonExchangeGetWorkers(shard->group->exchange, &workers, &worker));
+  PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
+  for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
+    MuonArray part, G = shard->mean.data != NULL ? shard->mean : MuonShardPart(shard, &whole);
     MuonBlock block;
 
-    PetscCall(MuonVotesGetBlock(piece, b, &G, &part, &block));
-    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.m, part.n, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * workers);
+    PetscCall(MuonVotesGetBlock(shard, b, &G, &part, &block));
+    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * workers);
   }
-  PetscCall(MuonLayerRestoreGradientMemory(piece->layer, &whole));
+  PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonPiece *piece)
+static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
 
   PetscFunctionBegin;
-  if (piece->group->votes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->group->votes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    piece->previous = 0;
-    piece->fresh    = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) piece->fresh = 1 - piece->previous;
-  if (sign->measure) PetscCall(MuonMeasure_Sign(muon, piece));
+    shard->previous = 0;
+    shard->fresh    = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->fresh = 1 - shard->previous;
+  if (sign->measure) PetscCall(MuonMeasure_Sign(muon, shard));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A worker votes with the polar factor of T */
-static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonPiece *const piece[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[])
+static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonShard *const shard[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[])
 {
   MuonPolar *polar;
   MuonLMO    lmo;
@@ -128,7 +128,7 @@ static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonPiece *const
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &polar));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonLayerGetLMO(piece[k]->layer, &lmo));
+    PetscCall(MuonLayerGetLMO(shard[k]->layer, &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar[k]));
   }
   PetscCall(MuonPolarApplyMatrices(n, polar, T, U, status));
@@ -136,7 +136,7 @@ static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonPiece *const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLength_Sign(Muon muon, MuonPiece *piece, const MuonBlock *block, const MuonMatrix *S, double *length, MuonStatus *status)
+static PetscErrorCode MuonLength_Sign(Muon muon, MuonShard *shard, const MuonBlock *block, const MuonMatrix *S, double *length, MuonStatus *status)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
   MuonLMO          lmo;
@@ -146,7 +146,7 @@ static PetscErrorCode MuonLength_Sign(Muon muon, MuonPiece *piece, const MuonBlo
   PetscFunctionBegin;
   if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) *length = sqrt((double)block->m * (double)block->n);
   else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
-    PetscCall(MuonLayerGetLMO(piece->layer, &lmo));
+    PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCall(MuonLMOComputeNormMatrix(lmo, S, &norm));
     PetscCall(MuonLMOGetStatus(lmo, &computed));
     MuonStatusMerge(computed, status);

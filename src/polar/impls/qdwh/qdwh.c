@@ -1,6 +1,6 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../muonpolarpanel.h"
-#include "../../../kernels/muonpolarsolve.h"
+#include "../../../kernels/dense/muonpolarsolve.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"

@@ -1,6 +1,6 @@
 #include "../../muonpolarpanel.h" /*I "petscmuonpolar.h" I*/
-#include "../../../kernels/muonpolarsolve.h"
-#include "../../../kernels/muonpolarzolotarev.h"
+#include "../../../kernels/dense/muonpolarsolve.h"
+#include "../../../kernels/dense/muonpolarzolotarev.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"

@@ -1,0 +1,392 @@
+#if !defined(REAL)
+/*
+   The entries of T - R of largest absolute value, exactly.
+
+   One pass over the arrays lists, in the order of memory, every entry that reaches a bound; a sample puts the
+   bound a little below the threshold that is looked for. The list is then cut to the wanted number. A list
+   that fills up before the end, because the sample misled or entries are equal, is cut in between, and the
+   bound rises to what is left: an entry that as many earlier ones reach is not wanted any more. Where the
+   list comes out too short a second pass does without a bound. So two passes are the most, the result never
+   depends on the sample, and no copy of the residual is kept.
+
+   The bits of |x| order as |x| does: numbers are compared as integers.
+*/
+  #include "muonkernels.h"
+  #include "../array/muonstretch.h"
+  #include <math.h>
+
+  /* One entry in so many is sampled */
+  #define SAMPLED       ((size_t)64)
+  #define SAMPLES_LEAST ((size_t)64)
+  #define SAMPLES_MOST  ((size_t)16384)
+  #define BIN_BITS      12
+  #define BINS          ((size_t)1 << BIN_BITS)
+
+static size_t Most(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static size_t SampleSize(size_t entries)
+{
+  const size_t samples = entries / SAMPLED;
+
+  return samples < SAMPLES_LEAST ? 0 : samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
+}
+
+size_t MuonKernelTopRoom(size_t entries, size_t count)
+{
+  const size_t room = count + Most(count / 4, BINS);
+
+  return room < entries ? room : entries;
+}
+
+size_t MuonKernelTopScratch(size_t entries, size_t size)
+{
+  return BINS * sizeof(size_t) + SampleSize(entries) * size;
+}
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+    #include <immintrin.h>
+    /* Words looked at together */
+    #define WORDS 16
+
+static int IsWide(void)
+{
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+}
+  #endif
+
+  /* This file includes itself for each pair of the type of an entry and that in which entries are compared */
+  #define ENTRY                      float
+  #define REAL                       float
+  #define REAL_NAME(name)            name##Single
+  #define TOP                        MuonKernelTopSingle
+  #define KEPT                       void
+  #define KEY                        uint32_t
+  #define KEY_BITS                   31
+  #define EXPONENT_BITS              8
+  #define WIDE                       16
+  #define WideReal                   __m512
+  #define WideKey                    __m512i
+  #define WideMask                   __mmask16
+  #define WIDE_KEY(x)                _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
+  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
+  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_ps(to, mask, x)
+  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_ps(mask, from)
+  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
+  #include "select.c"
+  #undef ENTRY
+  #undef REAL_NAME
+  #undef TOP
+  #undef KEPT
+
+  #undef LOAD_WIDE
+
+  #define ENTRY                  double
+  #define REAL_NAME(name)        name##Rounded
+  #define TOP                    MuonKernelTopRoundedDouble
+  #define KEPT                   float
+  #define HALF_WIDE(t, r, at)    _mm512_cvtpd_ps(r == NULL ? _mm512_loadu_pd(t + (at)) : _mm512_sub_pd(_mm512_loadu_pd(t + (at)), _mm512_loadu_pd(r + (at))))
+  #define LOAD_WIDE(x, t, r, at) x = _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(HALF_WIDE(t, r, at))), _mm256_castps_pd(HALF_WIDE(t, r, at + 8)), 1))
+  #include "select.c"
+  #undef REAL
+  #undef REAL_NAME
+  #undef TOP
+  #undef KEPT
+  #undef KEY
+  #undef KEY_BITS
+  #undef EXPONENT_BITS
+
+  #undef WIDE
+  #undef WideReal
+  #undef WideKey
+  #undef WideMask
+  #undef WIDE_KEY
+  #undef WIDE_REACHES
+  #undef WIDE_COMPRESS
+  #undef WIDE_LOAD
+  #undef LOAD_WIDE
+
+  #define REAL                       double
+  #define REAL_NAME(name)            name##Double
+  #define TOP                        MuonKernelTopDouble
+  #define KEPT                       void
+  #define KEY                        uint64_t
+  #define KEY_BITS                   63
+  #define EXPONENT_BITS              11
+  #define WIDE                       8
+  #define WideReal                   __m512d
+  #define WideKey                    __m512i
+  #define WideMask                   __mmask8
+  #define WIDE_KEY(x)                _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
+  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
+  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_pd(to, mask, x)
+  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_pd(mask, from)
+  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
+  #include "select.c"
+
+int MuonKernelTopRoundedSingle(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
+{
+  return MuonKernelTopSingle(m, n, T, ldt, R, ldr, count, bitmap, kept, scratch);
+}
+
+#else
+
+MUON_KERNEL_INLINE KEY REAL_NAME(Magnitude)(REAL x)
+{
+  KEY key;
+
+  memcpy(&key, &x, sizeof(key));
+  return key & (((KEY)1 << KEY_BITS) - 1);
+}
+
+/*
+   The key that the wanted-th largest of count > 0 numbers has; *equal of those with this very key are to be
+   kept, the first ones. Each round counts the keys between low and high, of which one is it, in bins and goes
+   on with one bin
+*/
+MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t wanted, size_t *histogram, size_t *equal)
+{
+  KEY      low = REAL_NAME(Magnitude)(x[0]), high = low;
+  unsigned shift = 0;
+
+  for (size_t k = 0; k < count; k++) {
+    const KEY key = REAL_NAME(Magnitude)(x[k]);
+
+    low  = key < low ? key : low;
+    high = key > high ? key : high;
+  }
+  while ((high - low) >> shift >= BINS) shift++;
+  while (low < high) {
+    const KEY    span = high - low;
+    const size_t bins = (size_t)(span >> shift) + 1;
+    size_t       bin  = bins - 1;
+
+    memset(histogram, 0, bins * sizeof(*histogram));
+    for (size_t k = 0; k < count; k++) {
+      const KEY offset = REAL_NAME(Magnitude)(x[k]) - low;
+
+      if (offset <= span) ++histogram[offset >> shift];
+    }
+    for (; histogram[bin] < wanted; bin--) wanted -= histogram[bin];
+    low += (KEY)bin << shift;
+    if (histogram[bin] == wanted) {
+      /* The whole bin is kept, whatever is equal to its lower end */
+      *equal = count;
+      return low;
+    }
+    if (high - low >= (KEY)1 << shift) high = low + (((KEY)1 << shift) - 1);
+    shift = shift > BIN_BITS ? shift - BIN_BITS : 0;
+  }
+  *equal = wanted;
+  return low;
+}
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+/* Keeps of the list what is above the threshold, and the first equal of what has reached it */
+__attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REAL_NAME(CutWide)(size_t listed, REAL *kept, KEY threshold, size_t equal, unsigned char *bitmap)
+{
+  REAL *to = kept;
+
+  for (size_t k = 0, first = 0; k < listed; first += WORD) {
+    const uint64_t word  = LoadWord(bitmap, first, WORD);
+    const size_t   there = CountOnes(word);
+    uint64_t       left  = 0;
+
+    for (size_t i = 0; i < there; i += WIDE) {
+      const WideMask some = (WideMask)(there - i < WIDE ? (1u << (there - i)) - 1 : (1u << WIDE) - 1);
+      const WideReal x    = WIDE_LOAD(some, kept + k + i);
+      const WideKey  key  = WIDE_KEY(x);
+      WideMask       keep = some & WIDE_REACHES(key, threshold + 1), tie = (WideMask)(some & WIDE_REACHES(key, threshold) & ~keep);
+
+      for (; tie != 0 && equal > 0; tie &= (WideMask)(tie - 1), equal--) keep |= tie & (WideMask)-tie;
+      WIDE_COMPRESS(to, keep, x);
+      to += CountOnes(keep);
+      left |= (uint64_t)keep << i;
+    }
+    StoreWord(bitmap, first, WORD, _pdep_u64(left, word));
+    k += there;
+  }
+}
+  #endif
+
+/*
+   Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for
+   those that may follow
+*/
+MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
+{
+  size_t    equal;
+  const KEY threshold = REAL_NAME(Threshold)(listed, kept, count, histogram, &equal);
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+  if (IsWide()) {
+    REAL_NAME(CutWide)(listed, kept, threshold, equal, bitmap);
+    return threshold + 1;
+  }
+  #endif
+  for (size_t k = 0, to = 0, first = 0; k < listed; first += WORD) {
+    uint64_t word = LoadWord(bitmap, first, WORD), left = word;
+
+    for (uint64_t rest = word; rest != 0; rest &= rest - 1, k++) {
+      const KEY      key  = REAL_NAME(Magnitude)(kept[k]);
+      const uint64_t tie  = (uint64_t)((key == threshold) & (equal > 0));
+      const uint64_t keep = (uint64_t)(key > threshold) | tie;
+
+      kept[to] = kept[k];
+      to += (size_t)keep;
+      equal -= (size_t)tie;
+      left ^= (rest & (~rest + 1)) & (keep - 1);
+    }
+    StoreWord(bitmap, first, WORD, left);
+  }
+  return threshold + 1;
+}
+
+/*
+   x = t - r in 64 places, of which some are there, and one bit for each that reaches least. Keys leave the
+   top bit free, so that it is the borrow of a subtraction
+*/
+MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const ENTRY *r, KEY least, REAL *x, KEY *infinite)
+{
+  const KEY under = least - 1;
+  KEY       key[WORD], found = 0;
+  uint64_t  word = 0;
+
+  if (r == NULL) {
+    for (size_t i = 0; i < some; i++) x[i] = (REAL)t[i];
+  } else {
+    for (size_t i = 0; i < some; i++) x[i] = (REAL)(t[i] - r[i]);
+  }
+  for (size_t i = some; i < WORD; i++) x[i] = 0;
+  memcpy(key, x, sizeof(key));
+  for (size_t i = 0; i < WORD; i++) {
+    key[i] &= ((KEY)1 << KEY_BITS) - 1;
+    found |= key[i] + ((KEY)1 << (KEY_BITS - EXPONENT_BITS)); /* reaches the top bit exactly where the exponent is the largest */
+  }
+  for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((KEY)(under - key[i]) >> KEY_BITS) << i;
+  *infinite |= found;
+  return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
+}
+
+/*
+   The bound that a few more than the wanted entries should reach: four standard deviations more. Where in its
+   stretch an entry is sampled is scattered, but always the same
+*/
+static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram)
+{
+  const size_t samples = SampleSize(m * n), stretch = samples > 0 ? m * n / samples : 0;
+  const double part = (double)count / ((double)m * (double)n), wanted = part * (double)samples + 4 * sqrt(part * (1 - part) * (double)samples) + 4;
+  REAL        *x = (REAL *)(histogram + BINS);
+  size_t       equal;
+
+  if (wanted >= (double)samples) return 0;
+  for (size_t k = 0; k < samples; k++) {
+    const Place  place = PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
+    const ENTRY *t     = T + place.line * ldt + place.at;
+
+    x[k] = (REAL)(R == NULL ? *t : *t - R[place.line * ldr + place.at]);
+  }
+  return REAL_NAME(Threshold)(samples, x, (size_t)wanted, histogram, &equal);
+}
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+/*
+   The same for whole words of entries without gaps, with the instructions that compilers do not find by
+   themselves: a comparison gives the bits, which put what they name side by side. Returns how many are listed
+*/
+__attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_NAME(ReachWide)(size_t words, const ENTRY *t, const ENTRY *r, KEY least, unsigned char *bitmap, REAL *kept, KEY *infinite)
+{
+  REAL    *to    = kept;
+  uint64_t found = 0;
+
+  for (size_t w = 0; w < words; w++) {
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < WORD; i += WIDE) {
+      const size_t at = w * WORD + i;
+      WideReal     x;
+      WideKey      key;
+      WideMask     reached;
+
+      LOAD_WIDE(x, t, r, at);
+      key     = WIDE_KEY(x);
+      reached = WIDE_REACHES(key, least);
+      found |= WIDE_REACHES(key, (KEY)(((KEY)1 << EXPONENT_BITS) - 1) << (KEY_BITS - EXPONENT_BITS));
+      WIDE_COMPRESS(to, reached, x);
+      to += CountOnes(reached);
+      word |= (uint64_t)reached << i;
+    }
+    StoreWord(bitmap, w * WORD, WORD, word);
+  }
+  if (found != 0) *infinite |= (KEY)1 << KEY_BITS;
+  return (size_t)(to - kept);
+}
+  #endif
+
+/*
+   One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how
+   long it is, or SIZE_MAX where an entry is not finite
+*/
+MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, size_t *histogram)
+{
+  const size_t entries = m * n, room = MuonKernelTopRoom(entries, count);
+  Place        place    = {0, 0};
+  KEY          infinite = 0;
+  size_t       listed   = 0;
+  #if defined(MUON_KERNEL_CLONES_X86)
+  const int    wide     = IsWide();
+  #endif
+
+  for (size_t first = 0; first < entries;) {
+    const size_t some = entries - first < WORD ? entries - first : WORD;
+    ENTRY        here[WORD], there[WORD];
+    const ENTRY *t = (const ENTRY *)Stretch(sizeof(ENTRY), m, T, ldt, place, some, here), *r = R == NULL ? NULL : (const ENTRY *)Stretch(sizeof(ENTRY), m, R, ldr, place, some, there);
+    REAL         x[WORD];
+    uint64_t     word;
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+    if (wide && place.at + WORD * WORDS <= m && listed + WORD * WORDS <= room) {
+      listed += REAL_NAME(ReachWide)(WORDS, t, r, least, bitmap + first / 8, kept + listed, &infinite);
+      first += WORD * WORDS;
+      Advance(m, WORD * WORDS, &place);
+      continue;
+    }
+  #endif
+    if (some < WORD) word = REAL_NAME(Reach)(some, t, r, least, x, &infinite);
+    else word = r == NULL ? REAL_NAME(Reach)(WORD, t, NULL, least, x, &infinite) : REAL_NAME(Reach)(WORD, t, r, least, x, &infinite);
+    if (listed + some > room) {
+      least  = REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
+      listed = count;
+    }
+    StoreWord(bitmap, first, WORD, word);
+    for (; word != 0; word &= word - 1) kept[listed++] = x[LowestBit(word)];
+    first += some;
+    Advance(m, some, &place);
+  }
+  return infinite >> KEY_BITS != 0 ? SIZE_MAX : listed;
+}
+
+MUON_KERNEL_CLONES static void REAL_NAME(Finish)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
+{
+  (void)REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
+}
+
+int TOP(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, KEPT *values, void *scratch)
+{
+  REAL        *kept = (REAL *)values;
+  const ENTRY *t = (const ENTRY *)T, *r = (const ENTRY *)R;
+  size_t      *histogram = (size_t *)scratch, listed;
+  KEY          least;
+
+  Flatten(&m, &n, ldt, R != NULL ? ldr : ldt, ldt);
+  if (m * n == 0) return 0;
+  least  = REAL_NAME(Sample)(m, n, t, ldt, r, ldr, count, histogram);
+  listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, least, bitmap, kept, histogram);
+  if (listed < count) listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, 0, bitmap, kept, histogram);
+  if (listed == SIZE_MAX) return 1;
+  if (listed > count) REAL_NAME(Finish)(listed, kept, count, bitmap, histogram);
+  return 0;
+}
+#endif

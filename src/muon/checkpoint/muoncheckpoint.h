@@ -1,0 +1,116 @@
+/*
+   Between the files of this folder that write and read checkpoints.
+*/
+#pragma once
+
+#include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonfile.h>
+
+#define MUON_PROGRAM_NAME 101 /* bytes of a name, the zero at its end among them */
+
+/* Bytes of the program's own, which travel with the state */
+typedef struct {
+  char                 *name;
+  MuonCheckpointSaveFn *save;
+  MuonCheckpointLoadFn *load;
+  void                 *ctx;
+  /* borrowed while a checkpoint is written */
+  PetscInt64  bytes;
+  const void *data;
+} MuonProgram;
+
+struct _n_MuonPrograms {
+  PetscInt     count;
+  MuonProgram *program;
+};
+
+static inline PetscInt MuonPrograms(Muon muon)
+{
+  return muon->programs != NULL ? muon->programs->count : 0;
+}
+
+/*
+   Files that are in the file of a viewer, which rank 0 alone can read: the others ask it. NULL where files
+   are in a folder
+*/
+typedef struct _n_MuonFiles *MuonFiles;
+/*
+   Around all that a rank reads by itself: between the two no rank waits for another but for rank 0, which
+   goes on when all others are done
+*/
+PETSC_INTERN PetscErrorCode MuonFilesBegin_Private(MuonFiles);
+PETSC_INTERN PetscErrorCode MuonFilesEnd_Private(MuonFiles);
+
+/* All ranks learn what the first that failed says. ok where none did */
+PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult mine, const char text[], MuonFileResult *, char said[MUON_FILE_TEXT]);
+/* The bytes of the program, from its routines; an error on every rank where one of them failed on some */
+PETSC_INTERN PetscErrorCode MuonCheckpointAsk_Private(Muon);
+/* The file of this rank; what the manifest has, on rank 0 */
+PETSC_INTERN PetscErrorCode MuonCheckpointWriteRank_Private(Muon, MuonFileFolder *, const MuonFileIdentity *, MuonFileSeal *, MuonFileResult *);
+PETSC_INTERN PetscErrorCode MuonCheckpointCommit_Private(Muon, MuonFileFolder *, const MuonFileIdentity *, const MuonFileSeal seals[], MuonFileSeal *, MuonFileResult *);
+/* Every byte of the files of a generation; rank first, and those that are stride further each */
+PETSC_INTERN MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride);
+/*
+   Loads a generation whose every byte was verified, or says on every rank why it does not fit; closes the
+   manifest and frees the seals
+*/
+PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles, MuonFileResult *, char said[MUON_FILE_TEXT]);
+
+/* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
+PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
+
+/*
+   What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are
+   others
+*/
+PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
+PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
+
+#define MUON_CHECKPOINT_WEIGHTS  "weights"
+#define MUON_CHECKPOINT_WEIGHT   "worker.weight"
+#define MUON_CHECKPOINT_NUMBERS  "numbers"
+#define MUON_CHECKPOINT_CHOICES  "choices"
+#define MUON_CHECKPOINT_SETTINGS "settings"
+#define MUON_CHECKPOINT_PROGRAM  "program." /* and the name that the program gave */
+
+/* Of the optimizer itself. Those behind the fourth are this rank's own */
+enum {
+  NUMBER_STEP,
+  NUMBER_NANS,
+  NUMBER_LOSS,
+  NUMBER_DUAL,
+  NUMBER_UP,
+  NUMBER_DOWN = NUMBER_UP + 3,
+  NUMBERS     = NUMBER_DOWN + 3
+};
+
+/* How many ranks have the same of a state, this one among them */
+typedef struct {
+  PetscInt    layer;
+  MuonLayer   entries; /* the layer, where the rows of the record are entries of it */
+  PetscMPIInt copies, copy;
+  PetscBool   leads; /* what has no rows, of a layer whose rows are spread, is written by the first rank of a worker */
+} MuonCheckpointPlace;
+
+/* A rectangle of a layer, and where it is in memory */
+typedef struct {
+  MuonFileRecord record;
+  MuonArray      array;
+} MuonCheckpointPart;
+
+/* The name of the record of a program's bytes */
+typedef struct {
+  char name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
+} MuonProgramRecord;
+
+PETSC_INTERN MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder);
+PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char name[], PetscInt *layer, const MuonShard **);
+PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);
+PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace *, const MuonFileRecord *, const MuonArray *, uint64_t first, uint64_t rows, MuonCheckpointPart part[3]);
+/*
+   All state, or none, then the weights of all layers, which are everyone's; write: the visitor may change
+   them
+*/
+PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
+PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
+PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);

@@ -1,0 +1,531 @@
+#if !defined(_DEFAULT_SOURCE)
+  #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
+#endif
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscdraw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
+
+/*
+   The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files.
+   Its errors are those of all ranks
+*/
+typedef struct {
+  FILE       *file;
+  MPI_Comm    comm;
+  PetscMPIInt failed;
+  PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
+} MuonCSV;
+
+/*@
+  MuonMonitor - Calls the monitors of an optimizer
+
+  Collective
+
+  Input Parameters:
++ muon - the optimizer
+. step - the step that was taken
+- loss - mean over the workers of the loss at the weights before it
+
+  Level: developer
+
+  Note:
+  `MuonStep()` calls this routine; a caller who writes another step does it there.
+
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonStep()`
+@*/
+PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall((*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonMonitorSet - Adds a routine that is called after each step
+
+  Logically Collective
+
+  Input Parameters:
++ muon    - the optimizer
+. monitor - the routine, see `MuonMonitorFn`
+. ctx     - its context, or `NULL`
+- destroy - frees the context, or `NULL`
+
+  Calling sequence of `monitor`:
++ muon - the optimizer
+. step - the step that was taken
+. loss - mean over the workers of the loss at the weights before it
+- ctx  - the context
+
+  Options Database Keys:
++ -muon_monitor [viewer]   - one line a step, or a graph of the loss, `draw::draw_lg`
+. -muon_monitor_csv file   - one row a step in a file
+- -muon_monitor_interval n - every n-th step only
+
+  Level: intermediate
+
+  Note:
+  A routine that is set twice with the same context is called once.
+
+.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonMonitorSetInterval()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(monitor != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "MuonMonitorSet(): the routine is NULL; MuonMonitorCancel() removes monitors");
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitor[i] == monitor && muon->monitorctx[i] == ctx && muon->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(muon->nmonitors < MAXMUONMONITORS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "An optimizer has at most %d monitors", MAXMUONMONITORS);
+  muon->monitor[muon->nmonitors]        = monitor;
+  muon->monitorctx[muon->nmonitors]     = ctx;
+  muon->monitordestroy[muon->nmonitors] = destroy;
+  muon->nmonitors++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorCancel - Removes all monitors
+
+  Logically Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Options Database Key:
+. -muon_monitor_cancel - removes the monitors that the program set, those of the options database stay
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSet()`
+@*/
+PetscErrorCode MuonMonitorCancel(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitordestroy[i] != NULL) PetscCall((*muon->monitordestroy[i])(&muon->monitorctx[i]));
+  }
+  muon->nmonitors = 0;
+  PetscCall(PetscFree(muon->csv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonSetValidation - Sets a routine that tells how good the weights are on data that nobody trains on
+
+  Logically Collective
+
+  Input Parameters:
++ muon     - the optimizer
+. fn       - the routine, or `NULL` for none
+. interval - it is called after every so many steps, and after the last one of `MuonSetMaxSteps()`; at least 1
+- ctx      - its context, or `NULL`
+
+  Calling sequence of `fn`:
++ muon  - the optimizer
+. value - what this rank found, of which the mean over the ranks is shown; with the weights of `MuonSetWorkerWeight()` where these differ
+- ctx   - the context
+
+  Level: intermediate
+
+  Note:
+  Every rank calls it at the same time, after the step was committed. The value stands in the lines of
+  `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is
+  empty for the others. Both speak of such a step, whatever `-muon_monitor_interval` says.
+
+.seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
+@*/
+PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt interval, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, interval, 3);
+  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetValidation(): interval %" PetscInt_FMT " must be at least 1", interval);
+  muon->validation         = fn;
+  muon->validationinterval = interval;
+  muon->validationctx      = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetValidation - Gets what the routine of `MuonSetValidation()` found last
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameters:
++ value - the mean over the ranks; may be `NULL`
+- step  - the step after which it was found, -1 where there is none; may be `NULL`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetValidation()`
+@*/
+PetscErrorCode MuonGetValidation(Muon muon, PetscReal *value, PetscInt *step)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (value != NULL) *value = muon->value;
+  if (step != NULL) *step = muon->validated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
+{
+  PetscFunctionBegin;
+  if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*muon->validation)(muon, &muon->value, muon->validationctx));
+  if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
+  muon->value /= (PetscReal)muon->size;
+  muon->validated = step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
+{
+  return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The loss over the steps; one that is no number has no place in a graph */
+static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, PetscViewer viewer)
+{
+  const PetscReal x = (PetscReal)step;
+  PetscDrawLG     lg;
+  PetscDrawAxis   axis;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerDrawGetDrawLG(viewer, 0, &lg));
+  PetscCall(PetscDrawLGGetAxis(lg, &axis));
+  PetscCall(PetscDrawAxisSetLabels(axis, "Muon", "Step", "Loss"));
+  if (step == 0) PetscCall(PetscDrawLGReset(lg));
+  if (!PetscIsInfOrNanReal(loss)) PetscCall(PetscDrawLGAddPoint(lg, &x, &loss));
+  PetscCall(PetscDrawLGDraw(lg));
+  PetscCall(PetscDrawLGSave(lg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The largest root mean square of an update, where updates are measured, and the layer; servers know theirs
+*/
+static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
+{
+  struct {
+    double rms;
+    int    layer;
+  } most = {-1, 0};
+
+  PetscFunctionBegin;
+  if (muon->measure_update_rms == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if ((double)muon->active[l]->updaterms <= most.rms) continue;
+    most.rms   = (double)muon->active[l]->updaterms;
+    most.layer = (int)l;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, PetscObjectComm((PetscObject)muon)));
+  if (most.rms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " update rms %.4e of %s", most.rms, ((PetscObject)muon->active[most.layer])->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in
+  both directions and their part of an uncompressed message
+
+  Collective; No Fortran Support
+
+  Input Parameters:
++ muon - the optimizer
+. step - the step
+. loss - the loss
+- vf   - viewer and format
+
+  Options Database Keys:
++ -muon_monitor [viewer]      - prints the lines
+- -muon_monitor draw::draw_lg - draws the loss instead
+
+  Level: intermediate
+
+  Notes:
+  On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
+
+  The rate is that of `MuonGetRate()`, or where no layer has the rule `lmo` that of the first layer.
+
+  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast
+  the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
+  vote or have another rule.
+
+  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over
+  32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote,
+  `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest
+  root mean square of an update, and whose it is.
+
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
+@*/
+PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
+{
+  PetscViewer     viewer = vf->viewer;
+  const PetscReal dense  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  PetscInt        tablevel;
+  PetscBool       draw, dual = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
+  if (draw) {
+    PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
+  PetscCall(PetscViewerPushFormat(viewer, vf->format));
+  PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
+  for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
+    if (muon->shard[p].group->votes == NULL) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
+  if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " bits up %.0f down %.0f of dense up %.4f down %.4f", (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
+  if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
+  if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
+  PetscCall(MuonMonitorUpdate_Private(muon, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonMonitorDefault(muon, step, loss, (PetscViewerAndFormat *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Before the first row: the file of a run that goes on with a checkpoint keeps its rows of the steps before
+   this one, and loses those that this run takes again, with what a crash left of a row. Any other file is
+   begun anew. Returns whether that failed
+*/
+static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues)
+{
+  char line[512];
+  long keep = 0;
+
+  csv->begun = PETSC_TRUE;
+  if (fseek(csv->file, 0, SEEK_END) != 0 || ftell(csv->file) <= 0) return fputs(MUON_CSV_HEADER, csv->file) < 0; /* nothing is there, or it is no file */
+  if (continues && fseek(csv->file, 0, SEEK_SET) == 0 && fgets(line, sizeof(line), csv->file) != NULL && strcmp(line, MUON_CSV_HEADER) == 0) {
+    do {
+      keep = ftell(csv->file);
+    } while (keep >= 0 && fgets(line, sizeof(line), csv->file) != NULL && line[strlen(line) - 1] == '\n' && strtoll(line, NULL, 10) < (long long)step);
+  }
+  if (keep < 0 || fflush(csv->file) != 0 || ftruncate(fileno(csv->file), (off_t)keep) != 0 || fseek(csv->file, keep, SEEK_SET) != 0) return 1;
+  return keep == 0 && fputs(MUON_CSV_HEADER, csv->file) < 0;
+}
+
+static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
+{
+  MuonCSV        *csv       = (MuonCSV *)ctx;
+  const PetscReal dense     = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  char            value[32] = "";
+
+  PetscFunctionBegin;
+  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->validated == step) snprintf(value, sizeof(value), "%.17g", (double)muon->value);
+  /* Not by PetscFPrintf(), whose error would be that of this rank alone */
+  csv->failed = csv->file != NULL && csv->begun == PETSC_FALSE && MuonCSVBegin_Private(csv, step, muon->continues);
+  csv->failed = csv->failed || (csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
+                                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
+                                                      fflush(csv->file) != 0));
+  PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
+  PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
+{
+  MuonCSV       *csv    = (MuonCSV *)*ctx;
+  const MPI_Comm comm   = csv->comm;
+  PetscMPIInt    failed = 0;
+
+  PetscFunctionBegin;
+  /* What could not be written was told before */
+  if (csv->file != NULL) failed = fclose(csv->file) != 0 && csv->failed == 0;
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
+  PetscCall(PetscFree(csv));
+  *ctx = NULL;
+  PetscCheck(failed == 0, comm, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorSetCSV - Writes one row a step to a file of comma-separated values, for plotting
+
+  Collective
+
+  Input Parameters:
++ muon - the optimizer
+- file - name of the file
+
+  Options Database Key:
+. -muon_monitor_csv file - name of the file
+
+  Level: intermediate
+
+  Notes:
+  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down,
+  reason, and validation, empty where there was none; the first row names them.
+
+  A file that is there is begun anew at the first row. A run that goes on with a checkpoint,
+  `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose
+  steps are taken again, go.
+
+.seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
+@*/
+PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
+{
+  MuonCSV    *csv;
+  PetscMPIInt failed;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(file, 2);
+  PetscCall(PetscNew(&csv));
+  csv->comm = PetscObjectComm((PetscObject)muon);
+  if (muon->rank == 0) {
+    csv->file = fopen(file, "r+");
+    if (csv->file == NULL) csv->file = fopen(file, "w+");
+  }
+  failed = muon->rank == 0 && csv->file == NULL;
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, csv->comm));
+  if (failed) PetscCall(PetscFree(csv));
+  PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);
+  PetscCall(PetscFree(muon->csv));
+  PetscCall(PetscStrallocpy(file, &muon->csv));
+  PetscCall(MuonMonitorSet(muon, MuonMonitorCSV_Private, csv, MuonMonitorCSVDestroy_Private));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorGetCSV - Gets the name of the file of comma-separated values
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. file - the name, borrowed, `NULL` where there is none
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSetCSV()`
+@*/
+PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, file, muon->csv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
+
+  Logically Collective
+
+  Input Parameters:
++ muon     - the optimizer
+- interval - at least 1
+
+  Options Database Key:
+. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorGetInterval()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`
+@*/
+PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(muon, interval, 2);
+  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_monitor_interval %" PetscInt_FMT " must be at least 1", interval);
+  muon->monitorinterval = interval;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. interval - the number
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonMonitorSetInterval()`
+@*/
+PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, interval, muon->monitorinterval);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMonitorViewerFromOptions(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
+{
+  PetscViewerAndFormat *vf;
+  PetscViewer           viewer;
+  PetscViewerFormat     format;
+  PetscViewerType       type;
+  PetscBool             lines, same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, &viewer, &format, set));
+  if (*set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Monitors print lines, and one draws them: another viewer would fail in the first step */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)viewer, &lines, PETSCVIEWERASCII, monitor == MuonMonitorDefault_Private ? PETSCVIEWERDRAW : "", ""));
+  PetscCall(PetscViewerGetType(viewer, &type));
+  PetscCheck(lines, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s: a viewer of type %s prints no lines, expected one of type ascii", ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "", key + 1, type);
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    if (muon->monitor[i] == monitor && ((PetscViewerAndFormat *)muon->monitorctx[i])->viewer == viewer) same = PETSC_TRUE;
+  }
+  if (same == PETSC_FALSE) {
+    PetscCall(PetscViewerAndFormatCreate(viewer, format, &vf));
+    PetscCall(MuonMonitorSet(muon, monitor, vf, MuonViewerAndFormatDestroy));
+  }
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called inside MuonSetFromOptions(), after the optimizer's own keys; a second call replaces nothing twice */
+PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
+{
+  char         file[PETSC_MAX_PATH_LEN];
+  const char  *prefix  = ((PetscObject)muon)->prefix;
+  PetscOptions options = ((PetscObject)muon)->options;
+  PetscBool    flg, same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
+  if (flg) PetscCall(MuonMonitorCancel(muon));
+  PetscCall(MuonMonitorViewerFromOptions(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
+  PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
+  if (flg) {
+    if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));
+    if (same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, file));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

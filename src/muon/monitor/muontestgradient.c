@@ -1,0 +1,285 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <float.h>
+#include <math.h>
+
+/* What losses and gradients of a layer are rounded to */
+static double MuonTestEpsilon_Private(const MuonArray *W)
+{
+  return W->precision == MUON_SINGLE ? (double)FLT_EPSILON : PetscMax((double)PETSC_MACHINE_EPSILON, DBL_EPSILON);
+}
+
+/*
+   The routine of the user's at the weights as they are, of which this rank's loss is wanted; sums that it
+   began are of no use
+*/
+static PetscErrorCode MuonTestLoss_Private(Muon muon, PetscReal *loss)
+{
+  PetscFunctionBegin;
+  *loss = 0;
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
+  PetscCall((*muon->objective)(muon, loss, muon->objectivectx));
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of a layer, numbered by rows, along which a derivative is taken */
+typedef struct {
+  PetscInt64 begin, end;
+} MuonTestEntries;
+
+/*
+   Entries 1 and -1 at random in the rows from first on of a matrix, the same whatever rows a rank has; 1
+   where there is one entry alone, and zeros elsewhere
+*/
+static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, PetscInt first, const MuonTestEntries *entries, PetscBool alone, const MuonArray *D)
+{
+  const MuonKernelStream stream  = {(uint64_t)muon->seed, layer->hash, 0, 0, 0};
+  const size_t           columns = MuonArrayColumns(D);
+  uint32_t              *words;
+  MuonArray              host;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayOnHost(D, PETSC_FALSE, &host));
+  PetscCall(PetscMalloc1(columns, &words));
+  for (size_t i = 0; i < MuonArrayRows(D); i++) {
+    MuonKernelStreamWords(&stream, ((uint64_t)first + i) * columns, columns, words);
+    for (size_t j = 0; j < columns; j++) {
+      const PetscInt64 entry = (PetscInt64)(((size_t)first + i) * columns + j);
+      const double     sign  = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> 31 && alone == PETSC_FALSE ? -1 : 1;
+
+      if (host.precision == MUON_SINGLE) *(float *)MuonArrayAt(&host, i, j) = (float)sign;
+      else *(double *)MuonArrayAt(&host, i, j) = sign;
+    }
+  }
+  PetscCall(PetscFree(words));
+  PetscCall(MuonArrayOffHost(D, PETSC_TRUE, &host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* <G,D> of the mean gradient over the workers as far as this rank adds to it, times the number of ranks */
+static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope)
+{
+  const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
+  const MuonLayer     layer     = muon->layer[l];
+  MuonArray           G, D;
+  PetscBool           ours;
+
+  PetscFunctionBegin;
+  *slope = 0;
+  PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
+  if (G.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonArrayCreate(&G, G.precision, &D));
+  PetscCall(MuonTestDirection_Private(muon, layer, layer->wholegradient ? 0 : layer->first, entries, alone, &D));
+  *slope = MuonArrayKernels(&G)->Dot(G.len, G.count, G.data, G.ld, D.data, D.ld);
+  if (layer->ranks > 1 && layer->wholegradient == PETSC_FALSE) *slope *= layer->ranks * (grid->weight != NULL ? grid->weight[grid->worker] : 1);
+  else if (muon->weights != NULL) *slope *= muon->weights[muon->rank];
+  PetscCall(MuonArrayDestroy(&D));
+  PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   (f(W + k h D) - f(W - k h D)) / 2 k h of this rank's loss for k = 1 and 2, and by how much losses that are
+   rounded, or are others at the same weights, may change the first; here is that at W. The weights become
+   what they were, bit for bit
+*/
+static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, const MuonTestEntries *entries, PetscBool alone, PetscReal here, double difference[2], double *rounding)
+{
+  const double weight = muon->weights != NULL ? muon->weights[muon->rank] : 1;
+  MuonArray    W, D, before;
+  PetscReal    loss[5];
+  double       most, h, epsilon;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonArrayCreate(&W, W.precision, &D));
+  PetscCall(MuonArrayCreate(&W, W.precision, &before));
+  MuonArrayAxpby(1, &W, 0, &before);
+  most = W.data != NULL ? MuonArrayKernels(&W)->MaxAbs(W.len, W.count, W.data, W.ld) : 0;
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonTestDirection_Private(muon, layer, layer->first, entries, alone, &D));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  epsilon = MuonTestEpsilon_Private(&W);
+  h       = cbrt(epsilon) * PetscMax(most, 1e-3);
+  for (int k = 0; k < 5; k++) {
+    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &W));
+    MuonArrayAxpby(1, &before, 0, &W);
+    if (k < 4) MuonArrayAxpby((k % 2 == 0 ? h : -h) * (1 + k / 2), &D, 1, &W);
+    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_TRUE, &W));
+    PetscCall(MuonTestLoss_Private(muon, &loss[k]));
+  }
+  for (int k = 0; k < 2; k++) difference[k] = weight * ((double)loss[2 * k] - (double)loss[2 * k + 1]) / (2 * h * (1 + k));
+  *rounding = weight * 10 * PetscMax(epsilon * PetscMax(fabs((double)loss[0]), fabs((double)loss[1])), fabs((double)loss[4] - (double)here)) / h;
+  PetscCall(MuonArrayDestroy(&before));
+  PetscCall(MuonArrayDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   On every rank: the derivative of the mean loss by the gradients, by differences, and how far these two may
+   be apart. The differences with h and 2 h are apart by three times the error of the first, where losses are
+   smooth.
+*/
+static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope, double *difference, double *limit)
+{
+  PetscReal loss;
+  MuonArray shape;
+  double    d[4];
+
+  PetscFunctionBegin;
+  PetscCall(MuonTestLoss_Private(muon, &loss));
+  PetscCall(MuonTestSlope_Private(muon, l, entries, alone, &d[0]));
+  PetscCall(MuonTestDifference_Private(muon, muon->layer[l], entries, alone, loss, &d[1], &d[3]));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, d, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
+  *slope      = d[0] / muon->size;
+  *difference = d[1] / muon->size;
+  PetscCall(MuonLayerGetShape(muon->layer[l], &shape));
+  *limit = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(*slope), fabs(*difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Halves the entries of a layer whose gradient is off, towards the half that is off by more */
+static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, double off)
+{
+  const MuonLayer layer   = muon->layer[l];
+  MuonTestEntries entries = {0, (PetscInt64)layer->m * layer->n};
+  const PetscBool columns = layer->N != layer->n && layer->rowmajor == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  double          slope, difference, limit;
+
+  PetscFunctionBegin;
+  while (entries.end - entries.begin > 1) {
+    const MuonTestEntries half = {entries.begin, (entries.begin + entries.end) / 2};
+
+    PetscCall(MuonTestEntries_Private(muon, l, &half, PETSC_FALSE, &slope, &difference, &limit));
+    if (fabs(slope - difference) >= fabs(off - (slope - difference))) {
+      entries.end = half.end;
+      off         = slope - difference;
+    } else {
+      entries.begin = half.end;
+      off -= slope - difference;
+    }
+  }
+  PetscCall(MuonTestEntries_Private(muon, l, &entries, PETSC_TRUE, &slope, &difference, &limit));
+  /* Those of a slice of a parallel vector are numbered as they lie in memory */
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "  which is wrong: its entry (%" PetscInt64_FMT ",%" PetscInt64_FMT ") is %.9g, by differences %.9g\n", columns ? entries.begin % layer->m : entries.begin / layer->n,
+                        columns ? entries.begin / layer->m : entries.begin % layer->n, slope, difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
+
+  Collective
+
+  Input Parameter:
+. muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
+
+  Output Parameter:
+. error - the largest relative error over the layers; may be `NULL`
+
+  Options Database Key:
+. -muon_test_gradient - does it at the first step
+
+  Level: intermediate
+
+  Notes:
+  One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and
+  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
+  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
+
+  How far it may be off follows from the differences themselves\: those with twice the step tell their error,
+  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
+  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
+  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
+  right.
+
+  The routine is called six times for each layer, in the same step, and more often where an entry is looked
+  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
+  noise. The weights are what they were afterwards.
+
+.seealso: `Muon`, `MuonSetTestGradient()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+@*/
+PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
+{
+  MPI_Comm  comm  = PetscObjectComm((PetscObject)muon);
+  PetscReal worst = 0;
+  PetscInt  wrong = 0, rough = 0;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(muon->objective != NULL, comm, PETSC_ERR_ORDER, "-%smuon_test_gradient: there is nothing to call, expected a routine of MuonSetObjectiveAndGradient()", MuonPrefix(muon));
+  PetscCall(MuonSetUp(muon));
+  muon->gradienttested = PETSC_TRUE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer             layer = muon->layer[l];
+    const MuonTestEntries all   = {0, (PetscInt64)layer->m * layer->n};
+    double                slope, difference, limit, size, off;
+
+    if (layer->frozen) continue;
+    PetscCall(MuonTestEntries_Private(muon, l, &all, PETSC_FALSE, &slope, &difference, &limit));
+    size = PetscMax(fabs(slope), fabs(difference));
+    off  = slope == difference ? 0 : fabs(slope - difference) / size;
+    if (!(off <= (double)worst)) worst = (PetscReal)off;
+    PetscCall(PetscPrintf(comm, "gradient of layer %s: %.9g along a random direction, by differences %.9g, relative error %.3g\n", ((PetscObject)layer)->name, slope, difference, off));
+    if (!(fabs(slope - difference) <= limit)) {
+      wrong++;
+      PetscCall(MuonTestFindEntry_Private(muon, l, slope - difference));
+    } else if (limit > size / 10) {
+      rough++;
+      PetscCall(PetscPrintf(comm, "  of which nothing can be told: the differences may be off by %.3g; does each call use the same samples?\n", limit));
+    }
+  }
+  if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));
+  else PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are probably right%s\n", MuonPrefix(muon), rough > 0 ? " where that can be told" : ""));
+  if (error != NULL) *error = worst;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetTestGradient - Sets whether the first step calls `MuonTestGradient()`
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- test - whether it does
+
+  Options Database Key:
+. -muon_test_gradient test - whether it does
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonTestGradient()`, `MuonGetTestGradient()`
+@*/
+PetscErrorCode MuonSetTestGradient(Muon muon, PetscBool test)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(muon, test, 2);
+  /* The set-up compares what the ranks chose, before any of them waits for the others */
+  PetscCheck(muon->setupcalled == PETSC_FALSE || test == muon->test_gradient, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_test_gradient must be set before MuonSetUp(); call MuonTestGradient() after it", MuonPrefix(muon));
+  muon->test_gradient = test;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetTestGradient - Gets whether the first step calls `MuonTestGradient()`
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. test - whether it does
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetTestGradient()`
+@*/
+PetscErrorCode MuonGetTestGradient(Muon muon, PetscBool *test)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, test, muon->test_gradient);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

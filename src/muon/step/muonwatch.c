@@ -1,0 +1,178 @@
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+
+/*
+   Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks
+   that hold the same.
+
+   A server that keeps weights X of its own steps from X. Where somebody changed the workers' weights W since
+   the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
+   Servers that keep none step from W anyway.
+
+   Before a step each rank has a checksum of a slice of its weights, another one in each step, which the
+   agreement compares.
+*/
+
+/*@
+  MuonSetCheckWeights - Sets whether an optimizer looks for weights that were changed without its knowledge,
+  and for weights that differ between ranks
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- flg  - whether it does, which is the default
+
+  Options Database Key:
+. -muon_check_weights (true|false) - whether it does
+
+  Level: intermediate
+
+  Notes:
+  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between
+  the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every
+  rank, nothing is applied, and `MuonGetDriftedLayer()` tells the first layer. After 64 steps all entries were
+  looked at. A layer whose rows are spread over all ranks has no other copy to compare with; `MuonView()` says
+  so. Frozen layers are not looked at.
+
+  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are
+  taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of
+  `MUONEF21` do behind a server compressor that leaves something out, they notice it by the state of the
+  matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by
+  `MuonWeightsChanged()`.
+
+  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a
+  matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who
+  changes a few entries there calls `MuonWeightsChanged()`.
+
+.seealso: `Muon`, `MuonGetCheckWeights()`, `MuonWeightsChanged()`, `MuonGetDriftedLayer()`, `MuonConvergedReason`
+@*/
+PetscErrorCode MuonSetCheckWeights(Muon muon, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  muon->check_weights = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetCheckWeights - Gets whether an optimizer looks for weights that were changed without its knowledge,
+  and for weights that differ between ranks
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. flg - whether it does
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetCheckWeights()`
+@*/
+PetscErrorCode MuonGetCheckWeights(Muon muon, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, flg, muon->check_weights);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetDriftedLayer - Gets the layer whose weights differ between ranks that should hold the same
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. layer - the first such layer, borrowed, after a step that ended with `MUON_DIVERGED_WEIGHTS`; else `NULL`. The same on every rank
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetCheckWeights()`, `MuonGetConvergedReason()`
+@*/
+PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, layer, muon->drifted);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there are ranks with the same rows of a group's layers, which they compare */
+PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
+{
+  return muon->size > 1 && group->nshards > 0 && (group->shard[0].cut || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+   Servers with weights of their own look at those of the workers, first at what was noted when the library
+   wrote them last
+*/
+static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
+{
+  const PetscBool watched = muon->check_weights && shard->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
+
+  PetscFunctionBegin;
+  shard->edited         = PETSC_FALSE;
+  shard->layer->watched = watched;
+  if (watched == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (noted) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->edited));
+  else PetscCall(MuonLayerNoteWeights(shard->layer));
+  if (shard->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWatchWeights_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonWatchShard_Private(muon, &muon->shard[p]));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    MuonGroup group = muon->group[g];
+
+    group->weights = 0;
+    if (muon->check_weights == PETSC_FALSE || MuonGroupHasReplicas_Private(muon, group) == PETSC_FALSE) continue;
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SLICES, &group->weights));
+  }
+  PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
+
+  Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Level: intermediate
+
+  Notes:
+  Servers that keep weights of their own take over the new ones, which must be the same on every rank;
+  momentum and estimates stay.
+
+  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  the ranks, and it holds for what is not noticed too.
+
+.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+@*/
+PetscErrorCode MuonWeightsChanged(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckRanksAgree_Private(muon));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    MuonArray  whole, W;
+
+    if (shard->X.data == NULL) continue;
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+    W = MuonShardPart(shard, &whole);
+    MuonArrayAxpby(1, &W, 0, &shard->X);
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
