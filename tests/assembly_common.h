@@ -120,8 +120,8 @@ static inline PetscErrorCode TestInput(void *ctx, PetscInt k, MuonArray *G)
   TestCheck(p, item->kind == MUON_ASSEMBLY_NONE || item->kind == MUON_ASSEMBLY_GRAM || k > p->lastinput);
   if (item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER) p->lastinput = k;
   p->inputs++;
-  G->len         = (size_t)(item->rowmajor ? item->columns : rows);
-  G->count         = (size_t)(item->rowmajor ? rows : item->columns);
+  G->len       = (size_t)(item->rowmajor ? item->columns : rows);
+  G->count     = (size_t)(item->rowmajor ? rows : item->columns);
   G->ld        = G->len + (size_t)(k % 3);
   G->precision = item->precision;
   G->memory    = MUON_HOST;

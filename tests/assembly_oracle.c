@@ -39,8 +39,8 @@ static PetscErrorCode Output(void *ctx, PetscInt k, const MuonArray *D)
   PetscFunctionBegin;
   p->outputs++;
   like           = *D;
-  like.len         = (size_t)(item->rowmajor ? item->columns : item->rows);
-  like.count         = (size_t)(item->rowmajor ? item->rows : item->columns);
+  like.len       = (size_t)(item->rowmajor ? item->columns : item->rows);
+  like.count     = (size_t)(item->rowmajor ? item->rows : item->columns);
   like.precision = item->precision;
   PetscCall(MuonArrayCreate(&like, item->precision, &G));
   PetscCall(MuonArrayCreate(&like, item->precision, &all));

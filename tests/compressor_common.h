@@ -215,8 +215,8 @@ static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecisi
 {
   PetscFunctionBegin;
   A->rowmajor  = rowmajor;
-  A->len         = (size_t)(rowmajor ? n : m);
-  A->count         = (size_t)(rowmajor ? m : n);
+  A->len       = (size_t)(rowmajor ? n : m);
+  A->count     = (size_t)(rowmajor ? m : n);
   A->ld        = A->len + (size_t)gap;
   A->precision = precision;
   A->memory    = MUON_HOST;

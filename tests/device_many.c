@@ -29,8 +29,8 @@ static MuonArray Shape(PetscInt k)
   memset(&a, 0, sizeof(a));
   a.memory    = MUON_DEVICE;
   a.precision = tall ? MUON_DOUBLE : MUON_SINGLE;
-  a.len         = tall ? 13 : 4;
-  a.count         = tall ? 4 : k % 15 == 11 ? 12 : 13;
+  a.len       = tall ? 13 : 4;
+  a.count     = tall ? 4 : k % 15 == 11 ? 12 : 13;
   a.ld        = a.len;
   a.rowmajor  = k % 2;
   return a;

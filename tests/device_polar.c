@@ -62,8 +62,8 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   }
   PetscCall(PetscMemzero(&g, sizeof(g)));
   g.precision   = precision;
-  g.len           = m;
-  g.count           = n;
+  g.len         = m;
+  g.count       = n;
   g.ld          = ld;
   g.memory      = MUON_HOST;
   q             = g;

@@ -35,8 +35,8 @@ static PetscErrorCode Check(MuonPolar polar, PetscInt m, PetscInt n, int rowmajo
   Ranges(size, m, ranges);
   rows = ranges[rank + 1] - ranges[rank];
   PetscCall(PetscMemzero(&g, sizeof(g)));
-  g.len         = (size_t)(rowmajor ? n : rows);
-  g.count         = (size_t)(rowmajor ? rows : n);
+  g.len       = (size_t)(rowmajor ? n : rows);
+  g.count     = (size_t)(rowmajor ? rows : n);
   g.ld        = g.len;
   g.precision = precision;
   g.rowmajor  = rowmajor;

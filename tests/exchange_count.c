@@ -97,9 +97,9 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     if (replicated == PETSC_TRUE) owner[i] = audit.rank;
     /* Of both precisions; where the sum is not wanted there is no room for it */
     PetscCall(PetscMemzero(&in[i], sizeof(in[i])));
-    in[i].len         = TestHash((uint32_t)i, 1, 2, 0) % 10;
+    in[i].len       = TestHash((uint32_t)i, 1, 2, 0) % 10;
     in[i].ld        = in[i].len;
-    in[i].count         = 1 + (size_t)i % 5;
+    in[i].count     = 1 + (size_t)i % 5;
     in[i].precision = i % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
     out[i]          = in[i];
     PetscCall(PetscMalloc1(MuonArrayBytes(&in[i]), (char **)&in[i].data));

@@ -181,8 +181,8 @@ static PetscErrorCode CheckSizes(void)
   PetscCall(PetscMemzero(in, sizeof(in)));
   for (int i = 0; i < 2; i++) {
     in[i].data      = data[i];
-    in[i].len         = 2;
-    in[i].count         = 3;
+    in[i].len       = 2;
+    in[i].count     = 3;
     in[i].ld        = 2;
     in[i].precision = MUON_DOUBLE;
     out[i]          = in[i];

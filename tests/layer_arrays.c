@@ -45,8 +45,8 @@ static void Make(MuonPrecision precision, int rowmajor, Block *block)
   MuonArray *A = &block->array;
 
   A->data      = block->memory;
-  A->len         = rowmajor ? WIDE : TALL;
-  A->count         = rowmajor ? TALL : WIDE;
+  A->len       = rowmajor ? WIDE : TALL;
+  A->count     = rowmajor ? TALL : WIDE;
   A->ld        = A->len + GAP;
   A->precision = precision;
   A->memory    = MUON_HOST;

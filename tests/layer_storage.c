@@ -93,8 +93,8 @@ static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const vo
   PetscCall(PetscObjectStateGet(object, &before));
   PetscCall(MuonLayerGetShape(layer, &shape));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-  Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len, "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart",
-        ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
+  Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len,
+        "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart", ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(PetscObjectStateGet(object, &between));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &W));

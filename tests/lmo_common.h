@@ -164,8 +164,8 @@ static PETSC_UNUSED MuonArray TestArrayOf(int variant, int m, int n, int pad, vo
   MuonArray array;
 
   array.rowmajor  = variant == TEST_SINGLE_ROWS || variant == TEST_DOUBLE_ROWS;
-  array.len         = (size_t)(array.rowmajor ? n : m);
-  array.count         = (size_t)(array.rowmajor ? m : n);
+  array.len       = (size_t)(array.rowmajor ? n : m);
+  array.count     = (size_t)(array.rowmajor ? m : n);
   array.ld        = array.len + (size_t)pad;
   array.precision = TestPrecision(variant);
   array.memory    = MUON_HOST;

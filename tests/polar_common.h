@@ -244,8 +244,8 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
 static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmajor, int first, int rows, int m, int n, int pad, const double *A, MuonArray *array)
 {
   PetscFunctionBeginUser;
-  array->len         = (size_t)(rowmajor ? n : rows);
-  array->count         = (size_t)(rowmajor ? rows : n);
+  array->len       = (size_t)(rowmajor ? n : rows);
+  array->count     = (size_t)(rowmajor ? rows : n);
   array->ld        = array->len + (size_t)pad;
   array->precision = precision;
   array->memory    = MUON_HOST;

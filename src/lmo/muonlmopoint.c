@@ -91,13 +91,13 @@ static PetscErrorCode MuonLMOReadPoint_Private(const MuonLMOFormat *format, cons
   PetscFunctionBegin;
   *count           = 0;
   buffer.data      = d;
-  buffer.count         = 1;
+  buffer.count     = 1;
   buffer.precision = MUON_DOUBLE;
   for (size_t j = 0; j < D->count; j++) {
     MuonArray line = *D;
 
-    line.data = (char *)D->data + j * D->ld * MuonArrayEntryBytes(D);
-    line.count    = 1;
+    line.data  = (char *)D->data + j * D->ld * MuonArrayEntryBytes(D);
+    line.count = 1;
     MuonArrayAxpby(1.0, &line, 0.0, &buffer);
     for (size_t i = 0; i < D->len; i++) {
       const PetscInt64 row = (PetscInt64)(D->rowmajor ? j : i), here = (PetscInt64)(D->rowmajor ? i : j);

@@ -107,9 +107,9 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
     PetscCall(MuonPolarExactSequential_Private(polar, &G->here, &Q->here));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  whole.len  = (size_t)(whole.rowmajor ? G->columns : G->rows);
-  whole.count  = (size_t)(whole.rowmajor ? G->rows : G->columns);
-  whole.ld = whole.len;
+  whole.len   = (size_t)(whole.rowmajor ? G->columns : G->rows);
+  whole.count = (size_t)(whole.rowmajor ? G->rows : G->columns);
+  whole.ld    = whole.len;
   if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_D, &whole, whole.precision, &whole));
   PetscCall(MuonMatrixMoveRows(G, &G->here, &whole, PETSC_TRUE));
   if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &whole, &whole);

@@ -110,8 +110,8 @@ MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, Pe
   MuonArray array;
 
   array.data      = (void *)data;
-  array.len         = (size_t)m;
-  array.count         = (size_t)n;
+  array.len       = (size_t)m;
+  array.count     = (size_t)n;
   array.ld        = (size_t)PetscMax(ld, m);
   array.precision = MUON_PETSCSCALAR;
   array.memory    = MUON_HOST;
@@ -186,9 +186,9 @@ static MuonArray MuonArrayRow(const MuonArray *A, size_t i)
   MuonArray row = MuonArrayPart(A, i, 0, 1, MuonArrayColumns(A));
 
   if (row.rowmajor) {
-    row.count  = row.len;
-    row.len  = 1;
-    row.ld = 1;
+    row.count = row.len;
+    row.len   = 1;
+    row.ld    = 1;
   }
   return row;
 }

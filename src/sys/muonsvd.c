@@ -470,7 +470,7 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  whole.len = (size_t)(whole.rowmajor ? A->columns : A->rows);
+  whole.len   = (size_t)(whole.rowmajor ? A->columns : A->rows);
   whole.count = (size_t)(whole.rowmajor ? A->rows : A->columns);
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());

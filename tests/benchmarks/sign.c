@@ -73,8 +73,8 @@ static PetscErrorCode MeasurePrecision(MuonPrecision precision, Memory *m, Petsc
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(&shape, sizeof(shape)));
-  shape.len      = m->entries;
-  shape.count      = 1;
+  shape.len    = m->entries;
+  shape.count  = 1;
   shape.memory = MUON_HOST;
   PetscCall(MuonArrayCreate(&shape, precision, &m->X));
   for (size_t i = 0; i < m->entries; i++) {

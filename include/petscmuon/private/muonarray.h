@@ -30,7 +30,7 @@ typedef enum {
 } MuonMemory;
 
 typedef struct {
-  void         *data;
+  void *data;
   /*
      count vectors of len contiguous entries each, ld entries from one to the next; ld may be anything where
      count < 2

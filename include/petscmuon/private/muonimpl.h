@@ -30,9 +30,9 @@ typedef struct {
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
-typedef struct _n_MuonGroup     *MuonGroup;
+typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
-typedef struct _n_MuonVotes     *MuonVotes;
+typedef struct _n_MuonVotes      *MuonVotes;
 
 /*
    How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank
@@ -116,7 +116,7 @@ typedef struct {
    All ranks run the groups in the same order
 */
 struct _n_MuonGroup {
-  MuonWorkerGrid    grid;
+  MuonWorkerGrid   grid;
   MuonExchange     exchange;
   MuonAssembly     assembly; /* inside the worker, NULL where that is one rank */
   PetscInt         nitems;   /* of the assembly */
@@ -187,7 +187,7 @@ struct _p_Muon {
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
-  MuonWorkerGrid              *grid;
+  MuonWorkerGrid             *grid;
   PetscInt                   *grid_of; /* of each layer */
   PetscInt                    ngroups;
   MuonGroup                  *group;

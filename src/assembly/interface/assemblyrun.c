@@ -31,8 +31,8 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   MuonArray array;
 
   array.data      = data;
-  array.len         = (size_t)(item->rowmajor ? item->columns : rows);
-  array.count         = (size_t)(item->rowmajor ? rows : item->columns);
+  array.len       = (size_t)(item->rowmajor ? item->columns : rows);
+  array.count     = (size_t)(item->rowmajor ? rows : item->columns);
   array.ld        = array.len;
   array.precision = precision;
   array.memory    = MUON_HOST;
@@ -94,10 +94,10 @@ static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAsse
       float     rounded[STRIP];
       MuonArray packed, to = *Y;
 
-      to.data = (char *)Y->data + (i + j * Y->ld) * MuonArrayEntryBytes(Y);
-      to.len    = PetscMin(Y->len - i, STRIP);
-      to.count    = 1;
-      packed  = MuonArrayLike(&to, MUON_SINGLE, rounded);
+      to.data  = (char *)Y->data + (i + j * Y->ld) * MuonArrayEntryBytes(Y);
+      to.len   = PetscMin(Y->len - i, STRIP);
+      to.count = 1;
+      packed   = MuonArrayLike(&to, MUON_SINGLE, rounded);
       MuonWireBF16Decode(to.len, from, 0, rounded);
       MuonArrayAxpby(1, &packed, 0, &to);
       from += 2 * to.len;

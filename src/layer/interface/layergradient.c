@@ -520,7 +520,8 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerMakeGradient_Private(layer));
-  PetscAssert(M->precision == layer->gradient.precision && M->len == layer->gradient.len && M->count == layer->gradient.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision", ((PetscObject)layer)->name);
+  PetscAssert(M->precision == layer->gradient.precision && M->len == layer->gradient.len && M->count == layer->gradient.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision",
+              ((PetscObject)layer)->name);
   MuonArraySwap(&layer->gradient, M);
   if (layer->gradientmat != NULL) {
     PetscCall(MatDenseResetArray(layer->gradientmat));

@@ -327,8 +327,8 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   PetscCheck(a.ld >= line, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": ld %" PetscInt_FMT " of an array, expected at least the %" PetscInt_FMT " entries of a %s", name, a.ld, line, a.rowmajor ? "row" : "column");
   PetscCheck(a.w != NULL || a.rows == 0 || a.N == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without weights, expected w", name);
   shape.data      = NULL;
-  shape.len         = (size_t)line;
-  shape.count         = (size_t)(a.rowmajor ? a.rows : a.N);
+  shape.len       = (size_t)line;
+  shape.count     = (size_t)(a.rowmajor ? a.rows : a.N);
   shape.ld        = (size_t)a.ld;
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
@@ -501,7 +501,7 @@ MuonArray MuonLayerMatrixOf(MuonLayer layer, const MuonArray *whole)
   if (MuonLayerIsEntries(layer) == PETSC_FALSE) return matrix;
   matrix.rowmajor = layer->rowmajor;
   matrix.len = matrix.ld = (size_t)(layer->rowmajor ? layer->n : layer->m);
-  matrix.count             = (size_t)(layer->rowmajor ? layer->m : layer->n);
+  matrix.count           = (size_t)(layer->rowmajor ? layer->m : layer->n);
   return matrix;
 }
 

@@ -222,11 +222,11 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscCall(MuonLMOPointOpen_Private(lmo, &format, (PetscInt64)plain.count, payload, &point));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   for (size_t j = 0; j < Y->count; j += lines) {
-    part.data = (char *)Y->data + j * Y->ld * kernels->size;
-    part.count    = PetscMin(lines, Y->count - j);
+    part.data  = (char *)Y->data + j * Y->ld * kernels->size;
+    part.count = PetscMin(lines, Y->count - j);
     PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &part, Y->precision, &d));
     PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_B, &d, PETSC_FALSE, &near));
-    line   = near;
+    line       = near;
     line.count = 1;
     for (size_t k = 0; k < part.count; k++) {
       line.data = (char *)near.data + k * near.len * kernels->size;

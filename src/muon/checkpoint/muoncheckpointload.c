@@ -245,8 +245,8 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
     if (entrywise == PETSC_FALSE && record->layer_rows != (uint64_t)shard->rows) continue;
     PetscCall(PetscMemzero(&shape, sizeof(shape)));
     shape.rowmajor  = record->rowmajor;
-    shape.len         = (size_t)(record->rowmajor ? record->columns : record->rows);
-    shape.count         = (size_t)(record->rowmajor ? record->rows : record->columns);
+    shape.len       = (size_t)(record->rowmajor ? record->columns : record->rows);
+    shape.count     = (size_t)(record->rowmajor ? record->rows : record->columns);
     shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     PetscCall(MuonShardGetStateShape(walk->muon, shard, &own));
     if (walk->muon->restart_convert) shape.precision = own.precision;

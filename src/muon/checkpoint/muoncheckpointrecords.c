@@ -67,7 +67,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
 {
   const PetscBool  weights = state->holder == MUON_STATE_EVERYONE && strcmp(state->name, MUON_CHECKPOINT_WEIGHTS) == 0 ? PETSC_TRUE : PETSC_FALSE; /* the caller's, not a server's */
   const MuonShard *shard;
-  MuonWorkerGrid    grid;
+  MuonWorkerGrid   grid;
   MuonLayer        layer;
 
   PetscFunctionBegin;
@@ -91,7 +91,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   PetscCheck(place->layer >= 0 || state->layer[0] == '\0', PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s of \"%s\", which is no layer", state->name, state->layer);
   if (place->layer < 0) PetscFunctionReturn(PETSC_SUCCESS);
   layer                 = muon->layer[place->layer];
-  grid             = muon->grid[muon->grid_of[place->layer]];
+  grid                  = muon->grid[muon->grid_of[place->layer]];
   record->entrywise     = state->entrywise ? 1 : 0;
   record->whose         = state->holder == MUON_STATE_WORKER ? (uint32_t)grid->worker : 0;
   record->layer_rows    = (uint64_t)layer->m;
@@ -142,7 +142,7 @@ int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRe
     part[n].array           = MuonArrayPart(array, (size_t)(at - record->row), 0, 0, 0);
     part[n].array.rowmajor  = layer->rowmajor;
     part[n].array.len = part[n].array.ld = (size_t)length;
-    part[n].array.count                    = (size_t)lines;
+    part[n].array.count                  = (size_t)lines;
     at += lines * length;
   }
   return n;

@@ -176,7 +176,7 @@ static PetscErrorCode MuonMakeState_Private(MuonStateVisitor *visitor, const cha
   if (wanted == PETSC_FALSE || array->data != NULL || search->matrix.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetStateShape(search->at->muon, search->at, &shape));
   if (entrywise && (rows != MuonArrayRows(&shape) || columns != MuonArrayColumns(&shape))) PetscFunctionReturn(PETSC_SUCCESS);
-  shape.len = shape.rowmajor ? columns : rows;
+  shape.len   = shape.rowmajor ? columns : rows;
   shape.count = shape.rowmajor ? rows : columns;
   PetscCall(MuonArrayCreate(&shape, shape.precision, array));
   PetscFunctionReturn(PETSC_SUCCESS);

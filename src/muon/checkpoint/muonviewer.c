@@ -506,11 +506,11 @@ static PetscErrorCode MuonFilesWriteWeights_Private(Muon muon, MuonFiles files, 
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer           layer     = muon->layer[l];
-    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
-    MuonArray           W, host;
-    MuonMatrix          matrix;
-    Mat                 full;
+    MuonLayer            layer = muon->layer[l];
+    const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
+    MuonArray            W, host;
+    MuonMatrix           matrix;
+    Mat                  full;
 
     if (layer->ranks > 1 && grid->worker == grid->worker_of[0]) {
       PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, NULL, &full));

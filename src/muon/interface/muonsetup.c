@@ -133,7 +133,7 @@ PetscErrorCode MuonShardGetBlocks(const MuonShard *shard, PetscInt *nrows, Petsc
 static PetscErrorCode MuonSetUpShard_Private(Muon muon, MuonShard *shard, MuonGroup group, PetscInt item, MuonLayer layer)
 {
   const MuonWorkerGrid grid = group->grid;
-  char                name[192];
+  char                 name[192];
 
   PetscFunctionBegin;
   shard->muon    = muon;
@@ -192,15 +192,15 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
 static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool votes)
 {
   MuonWorkerGrid grid = muon->grid[p];
-  MuonExchange  all;
-  MuonGroup     group;
-  PetscBool     free = grid->size == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  MuonExchange   all;
+  MuonGroup      group;
+  PetscBool      free = grid->size == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(MuonGetExchange(muon, &all));
   PetscCall(PetscNew(&group));
-  group->grid = grid;
-  group->shard     = muon->shard + muon->nshards;
+  group->grid  = grid;
+  group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscBool does = PETSC_FALSE;
 

@@ -84,8 +84,8 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
                name);
     PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size,
-               MuonPrefix(muon), name);
+               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size, MuonPrefix(muon),
+               name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

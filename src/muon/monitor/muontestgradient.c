@@ -59,10 +59,10 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
 /* <G,D> of the mean gradient over the workers as far as this rank adds to it, times the number of ranks */
 static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope)
 {
-  const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
-  const MuonLayer     layer     = muon->layer[l];
-  MuonArray           G, D;
-  PetscBool           ours;
+  const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
+  const MuonLayer      layer = muon->layer[l];
+  MuonArray            G, D;
+  PetscBool            ours;
 
   PetscFunctionBegin;
   *slope = 0;

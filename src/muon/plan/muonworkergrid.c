@@ -74,9 +74,9 @@ static PetscBool MuonIsWorker_Private(Muon muon, PetscInt l, const PetscMPIInt a
 /* all: what rank r told is at all + r of_rank */
 static PetscErrorCode MuonWorkerGridCreate_Private(Muon muon, size_t of_rank, const PetscMPIInt all[], MuonWorkerGrid *grid)
 {
-  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
   MuonWorkerGrid p;
-  PetscMPIInt  *number;
+  PetscMPIInt   *number;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));

@@ -31,7 +31,7 @@ static void MuonClipSetFactor_Private(Muon muon, double norm)
 static PetscErrorCode MuonClipAddRanks_Private(Muon muon, double *norm)
 {
   const MuonWorkerGrid grid = muon->grid[0];
-  double             *all;
+  double              *all;
 
   PetscFunctionBegin;
   if (grid->size == 1) PetscFunctionReturn(PETSC_SUCCESS);

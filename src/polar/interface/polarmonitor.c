@@ -44,7 +44,7 @@ static PetscErrorCode MuonPolarMonitorMat_Private(const MuonMatrix *A, Mat *M)
     column.data = from.rowmajor ? MuonArrayAt(&to.here, j, 0) : MuonArrayAt(&to.here, 0, j);
     line.len = column.len = 1;
     line.count = column.count = from.len;
-    line.ld           = 1;
+    line.ld                   = 1;
     if (!from.rowmajor) column.ld = 1;
     MuonArrayAxpby(1.0, &line, 0.0, &column);
   }

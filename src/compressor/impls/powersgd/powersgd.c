@@ -259,9 +259,9 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
   PetscCall(Scale_Private(c, &X, &exponent, &norm));
   if (c->status != MUON_STATUS_OK || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  basis   = MuonArrayLike(&X, X.precision, NULL);
+  basis     = MuonArrayLike(&X, X.precision, NULL);
   basis.len = basis.ld = n;
-  basis.count            = l;
+  basis.count          = l;
   if (IsLike(&warm->pending, &basis) == PETSC_FALSE) {
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));

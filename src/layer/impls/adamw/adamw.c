@@ -21,8 +21,8 @@ static double Correction(double beta, PetscInt64 steps)
 /* New moments, and weights from X; 1 where all are finite */
 static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew)
 {
-  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data, adamw->newsquare.data,
-                                    Xnew->data, Xnew->ld);
+  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data,
+                                    adamw->newsquare.data, Xnew->data, Xnew->ld);
 }
 
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
