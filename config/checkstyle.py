@@ -117,7 +117,7 @@ class Source:
 def room_of_header(path):
   """The room whose interface a header of include/ is; None for a header that is not ours."""
   name = os.path.basename(path)
-  match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
+  match = re.fullmatch(r"(?:petsc)?muon(sys|version|impl|compat|parameter)\.h", name)
   if match:
     return "sys"
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
