@@ -96,13 +96,6 @@ static inline PetscErrorCode RunMonitor(Muon muon, PetscInt step, PetscReal loss
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode RunPolarMonitor(MuonPolar polar, Mat G, Mat Q, void *ctx)
-{
-  PetscFunctionBegin;
-  ((Run *)ctx)->polarcalls++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Objects of a run; what is not there yet is made by the call */
 static inline Muon RunMuon(Run *run)
 {
@@ -264,24 +257,22 @@ SETTER(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), (PetscReal)0.5))
 /* Norms */
 SETTER(LMOType, MuonLMOSetType(RunLMO(run, 0), MUONLMOMAX))
 SETTER(LMOPrefix, MuonLMOSetOptionsPrefix(RunLMO(run, 0), "some_"))
-SETTER(Mixed, MuonLMOMixedSetExponents(RunLMO(run, 0), 3, (PetscReal)1.5))
-SETTER(Schatten, MuonLMOSchattenSetExponent(RunLMO(run, 0), 3))
+SETTER(Mixed, MuonObjectSetParameter((PetscObject)RunLMO(run, 0), "lmo_mixed_exponent_p", "3"))
+SETTER(Schatten, MuonObjectSetParameter((PetscObject)RunLMO(run, 0), "lmo_schatten_exponent", "3"))
 /* Polar factors */
 static const PetscReal SetterCoefficients[3] = {(PetscReal)1.5, (PetscReal)-0.5, 0};
-static const PetscInt  SetterRestart[1]      = {1};
 SETTER(PolarType, MuonPolarSetType(RunPolar(run), MUONPOLARNEWTONSCHULZ))
 SETTER(PolarPrefix, MuonPolarSetOptionsPrefix(RunPolar(run), "some_"))
-SETTER(PolarSteps, MuonPolarSetSteps(RunPolar(run), 3))
-SETTER(Coefficients, MuonPolarSetCoefficients(RunPolar(run), "kj"))
+SETTER(PolarSteps, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_steps", "3"))
+SETTER(Coefficients, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_coefficients", "kj"))
 SETTER(CoefficientValues, MuonPolarSetCoefficientValues(RunPolar(run), 3, SetterCoefficients))
-SETTER(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), MUON_POLAR_PRECISION_SINGLE))
-SETTER(Tolerance, MuonPolarSetTolerance(RunPolar(run), (PetscReal)0.25))
-SETTER(Normalization, MuonPolarSetNormalization(RunPolar(run), MUON_POLAR_NORMALIZATION_SPECTRAL))
-SETTER(Power, MuonPolarSetPowerIterations(RunPolar(run), 1))
-SETTER(PolarMonitor, MuonPolarMonitorSet(RunPolar(run), RunPolarMonitor, run, NULL))
-SETTER(Restart, MuonPolarGramSetRestart(RunPolar(run), 1, SetterRestart))
-SETTER(Poles, MuonPolarZolotarevSetPoles(RunPolar(run), 2))
-SETTER(PolesInterval, MuonPolarZolotarevSetInterval(RunPolar(run), (PetscReal)0.25))
+SETTER(PolarPrecision, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_precision", "single"))
+SETTER(Tolerance, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_tolerance", "0.25"))
+SETTER(Normalization, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_normalization", "spectral"))
+SETTER(Power, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_power_iterations", "1"))
+SETTER(Restart, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_gram_restart", "1"))
+SETTER(Poles, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_zolotarev_poles", "2"))
+SETTER(PolesInterval, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_zolotarev_interval", "0.25"))
 /* Compressors of a layer */
 SETTER(CompressorType, MuonCompressorSetType(RunUp(run), MUONCOMPRESSORNATURAL))
 SETTER(CompressorPrefix, MuonCompressorSetOptionsPrefix(RunUp(run), "some_"))
@@ -419,21 +410,20 @@ static const Setter Setters[] = {
   {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_Epsilon, TAKES_EFFECT, 0},
   {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0},
   {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0},
-  {"MuonLMOSchattenSetExponent", DENSE "-muon_layer_a_lmo_type schatten", Set_Schatten, TAKES_EFFECT, 0},
+  {"-lmo_mixed_exponent_p", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0},
+  {"-lmo_schatten_exponent", DENSE "-muon_layer_a_lmo_type schatten", Set_Schatten, TAKES_EFFECT, 0},
   {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0},
   {"MuonPolarSetOptionsPrefix", DENSE, Set_PolarPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonPolarSetSteps", SCHULZ, Set_PolarSteps, TAKES_EFFECT, 0},
-  {"MuonPolarSetCoefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_Coefficients, TAKES_EFFECT, 0},
+  {"-lmo_polar_steps", SCHULZ, Set_PolarSteps, TAKES_EFFECT, 0},
+  {"-lmo_polar_coefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_Coefficients, TAKES_EFFECT, 0},
   {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0},
-  {"MuonPolarSetPrecision", SCHULZ "-lmo_polar_precision double", Set_PolarPrecision, TAKES_EFFECT, 0},
-  {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0},
-  {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0},
-  {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0},
-  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK},
-  {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0},
-  {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0},
-  {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0},
+  {"-lmo_polar_precision", SCHULZ "-lmo_polar_precision double", Set_PolarPrecision, TAKES_EFFECT, 0},
+  {"-lmo_polar_tolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0},
+  {"-lmo_polar_normalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0},
+  {"-lmo_polar_power_iterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0},
+  {"-lmo_polar_gram_restart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0},
+  {"-lmo_polar_zolotarev_poles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0},
+  {"-lmo_polar_zolotarev_interval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0},
   {"MuonCompressorSetType", UP "topk", Set_CompressorType, STOPS_STEP, 0},
   {"MuonCompressorSetOptionsPrefix", UP "topk", Set_CompressorPrefix, WITHOUT_EFFECT, OF_RANK},
   {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0},

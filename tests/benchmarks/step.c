@@ -4,6 +4,7 @@ static char help[] = "Times the phases of a step beside what the machine can do:
                      "Options of the optimizer change what is timed: -ef21_compressor rankk, -muon_type dense, -muon_exchange_type star. All ranks measure at the same time.\n"
                      "A model that fits into the caches can be faster than the triad, which does not.\n\n";
 
+#include <petscmuon/private/muonpolarimpl.h>
 #include <petscmuon.h>
 #include <petsctime.h>
 #include "../../tutorials/nanogpt/model.h"

@@ -36,7 +36,7 @@ enum {
 #define MUON_UNBOUNDED DBL_MAX
 
 /* The last row of an array has no key */
-typedef struct {
+struct _MuonParameter {
   const char        *key; /* behind the family of the class: "steps" of -lmo_polar_steps */
   MuonParameterKind  kind;
   size_t             at;                 /* offset of the field */
@@ -44,7 +44,7 @@ typedef struct {
   const char *const *names;              /* of an enumeration, as PetscOptionsEnum() wants them */
   unsigned int       flags;
   const char        *help;
-} MuonParameter;
+};
 
 /* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL */
 typedef struct {
