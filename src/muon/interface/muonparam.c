@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
    Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated

@@ -409,7 +409,7 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonEx
 
     PetscCall(MuonCostOfShard_Private(muon, &group->shard[k], sums, &bytes[0], &bytes[1], &summable));
     if (sums && summable == PETSC_FALSE) *legal = PETSC_FALSE;
-    for (int way = 0; way < 2; way++) (*share)[2 * other->owner[group->shard[k].item] + way] += bytes[way];
+    for (int way = 0; way < 2; way++) (*share)[2 * other->owner[group->shard[k].id] + way] += bytes[way];
     shape->up += bytes[0];
     shape->down += bytes[1];
   }
@@ -613,7 +613,7 @@ static PetscErrorCode MuonCostViewAssemblies_Private(Muon muon, PetscViewer view
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup  group = muon->group[g];
     const int        size  = group->grid->size;
-    const PetscBool  rows  = group->nshards > 0 && group->shard[0].cut ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool  rows  = group->nshards > 0 && group->shard[0].sharded ? PETSC_TRUE : PETSC_FALSE;
     double           entry = 0, gathered, sums = 0, weights = 0;
     size_t           n         = 0;
     PetscBool        all[3]    = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
@@ -631,8 +631,8 @@ static PetscErrorCode MuonCostViewAssemblies_Private(Muon muon, PetscViewer view
 
       PetscCall(MuonShardGetStateShape(muon, shard, &state));
       PetscCall(MuonLayerGetShape(shard->layer, &shape));
-      if (shard->mean.data != NULL) sums += (double)shard->layer->m * (double)shard->layer->n * (double)MuonArrayEntryBytes(&shape);
-      if (shard->cut) weights += (double)shard->layer->m * (double)shard->layer->n * (double)MuonArrayEntryBytes(&shape);
+      if (shard->full.mean.data != NULL) sums += (double)shard->layer->m * (double)shard->layer->n * (double)MuonArrayEntryBytes(&shape);
+      if (shard->sharded) weights += (double)shard->layer->m * (double)shard->layer->n * (double)MuonArrayEntryBytes(&shape);
       PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
       if (kind == MUON_ASSEMBLY_NONE) continue;
       for (int a = 0; a < MUON_COST_ASSEMBLIES; a++) all[a] = kind == kinds[a] ? all[a] : PETSC_FALSE;

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/muonimpl.h>
+#include "muonmonitor.h"
 #include "muoncostmodel.h"
 
 /* The link as it was given, measured or assumed; collective where it is measured */

@@ -1,7 +1,7 @@
 #if !defined(_DEFAULT_SOURCE)
   #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
 #endif
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,7 +289,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
   for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
-    if (muon->shard[p].group->votes == NULL) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
+    if (muon->shard[p].group->ops->votes == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
   if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "../step/muonstep.h" /*I "petscmuon.h" I*/
 #include <float.h>
 #include <math.h>
 

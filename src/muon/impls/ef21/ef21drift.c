@@ -102,7 +102,7 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
     PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state->Gj, state->Gj.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->Gj, &mean));
     PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    if (shard->owns == PETSC_FALSE || MuonShardCounts_Private(shard) == PETSC_FALSE) continue;
+    if (shard->owns == PETSC_FALSE || MuonShardCounts(shard) == PETSC_FALSE) continue;
     MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
     squares += MuonLayerSumSquares(&mean);
   }
