@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
 LIMIT = 120.0  # seconds a test
 TOGETHER = 8  # cases of a program in one start of MPI
