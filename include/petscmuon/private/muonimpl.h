@@ -529,6 +529,7 @@ PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonShard *, PetscInt, do
    not NULL says there that there is none, which else is an error
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
+PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
 PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
@@ -542,8 +543,6 @@ PETSC_INTERN PetscErrorCode MuonRestartWeights_Private(Muon);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);
-/* A checkpoint in the file of a binary viewer */
-PETSC_INTERN PetscErrorCode MuonViewBinary_Private(Muon, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

@@ -1,4 +1,4 @@
-#include "../checkpoint/muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 #include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
@@ -489,8 +489,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  muon->checkpoint_agreed = PETSC_TRUE;
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE)); /* what cannot be written is an error before the run, not behind it */
+  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));

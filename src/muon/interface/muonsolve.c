@@ -151,14 +151,16 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
-  const PetscInt step = muon->step;
-  PetscReal      loss = 0;
-  char           where[256];
+  PetscInt  step;
+  PetscReal loss = 0;
+  char      where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUp(muon));
+  step = muon->step; /* which may be that of a checkpoint now */
+  PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckpointBeforeStep_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
