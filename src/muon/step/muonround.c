@@ -616,7 +616,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
 /* Root mean square of what the rate was multiplied with, over the whole layer */
 static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 {
-  const double entries = (double)shard->layer->m * (double)shard->layer->n;
+  const double entries = (double)MuonLayerEntries(shard->layer);
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
