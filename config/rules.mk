@@ -144,9 +144,9 @@ FORTRAN_FLAGS    ?= -O1 -g -Wall -Wno-unused-dummy-argument $(if $(WERROR),-Werr
 FORTRAN_OBJ      := $(OBJ)/fortran
 FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
 PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)
-$(MODULE): config/fortran.py config/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
+$(MODULE): config/tools/fortran.py config/tools/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON3) config/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
+	$(Q)$(PYTHON3) config/tools/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
 $(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
 	@mkdir -p $(@D)
 	$(call say,FC,$<)

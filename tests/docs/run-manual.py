@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 #TEST timeoutfactor: 1
-"""Tests config/manual.py: its pages have what stands in the comments, and its table every key that the sources read."""
+"""Tests config/tools/manual.py: its pages have what stands in the comments, and its table every key that the sources read."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "config"))
+sys.path.insert(0, os.path.join(ROOT, "config", "tools"))
 import checkstyle
 import manual
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the form of the code: PETSc's style, man pages, options, and which room includes which. Prints file:line: what is wrong; the status is 1 when something is.
 
-config/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
+config/tools/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 
 import fortran
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # A room includes itself and rooms on lower floors
 FLOORS = {
@@ -119,6 +119,8 @@ def room_of_header(path):
   name = os.path.basename(path)
   match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
   if match:
+    return "sys"
+  if name == "muonparameter.h":
     return "sys"
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
     return "kernels"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the reference of PetscMuon from the comments and the calls in its sources.
 
-  config/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
-  config/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
-  config/manual.py options         the table of options, as Markdown
+  config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
+  config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
+  config/tools/manual.py options         the table of options, as Markdown
 """
 
 import argparse
