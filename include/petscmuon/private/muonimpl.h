@@ -26,7 +26,7 @@ typedef struct {
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   /*
      The first active layer without a gradient here, where the caller did not say so; their number where there
-     is none, -1 where there is no gradient at all
+     is none, more where a gradient was ready twice, -1 where there is no gradient at all
   */
   double missing;
   double save;      /* this rank was asked for a checkpoint */
@@ -102,6 +102,7 @@ typedef struct {
   ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
   PetscBool         edited;                /* somebody changed the weights since the last step: X is not looked at */
   PetscBool         summed;                /* the messages are in sum already */
+  PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
   PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
   PetscBool         in_place;              /* T is the layer's own gradient */
 
@@ -271,7 +272,10 @@ struct _p_Muon {
   PetscInt64          nancount;
   PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
   MuonConvergedReason reason;
-  MuonLayer           mismatch; /* with MUON_DIVERGED_WEIGHTS, else NULL */
+  MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
+  PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
+  PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
+  MuonLayer           readytwice;
   struct {
     /*
        Of the round: the phase at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for

@@ -26,8 +26,8 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
 PetscErrorCode MuonResetShards_Private(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
-  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
   PetscCall(MuonDestroyGroups_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,14 +88,14 @@ PetscErrorCode MuonSetUp(Muon muon)
   if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (PetscInt)muon->momentum_default;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(MuonSetUpLayers_Private(muon));
+  muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  muon->checkpoint_agreed = PETSC_TRUE;
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE)); /* what cannot be written is an error before the run, not behind it */
+  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));

@@ -167,6 +167,7 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   shard->layer->server          = NULL;
   shard->layer->serverisweights = PETSC_FALSE;
   shard->layer->ready           = NULL;
+  shard->layer->readyctx        = NULL;
   shard->layer->watched         = PETSC_FALSE;
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));

@@ -14,6 +14,9 @@ static PetscErrorCode MuonFindMissing_Private(Muon muon, double *missing)
     count++;
   }
   *missing = count > 0 && count == muon->nactive ? -1 : (double)first;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l] == muon->readytwice) *missing = (double)(muon->nactive + 1 + l);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +47,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
    A step, as in the papers. Each line is a function; [] are operations of the type, {} of the group, and what a
    group of means does of the latter stands behind them:
 
-     for all shards      MuonShardAverage     gradients of the ranks of a worker -> G
+     for all shards      MuonBeginSums        gradients of the ranks of a worker -> G
      for all groups      MuonWorkers
        for its shards      MuonWorkerMomentum   T = beta M + gradient_weight G, with weights of [momentum]
        {workers}           MuonWorkerEncode     R = C(T - estimate), as [worker] says -> MuonExchangeUp(); or sums of T begin
@@ -68,10 +71,10 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   muon->failed.layer                  = NULL;
   PetscCall(MuonDeviceBegin_Private(muon));
   PetscCall(MuonFindMissing_Private(muon, &record->missing));
+  PetscCall(MuonBeginSums_Private(muon));
   PetscTryTypeMethod(muon, begin, record);
   PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
-  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardAverage_Private(muon, &muon->shard[p]));
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
   MuonNextPhase(muon, status);
@@ -91,7 +94,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
 /* Root mean square of what the rate was multiplied with, over the whole layer */
 static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 {
-  const double entries = (double)shard->layer->m * (double)shard->layer->n;
+  const double entries = (double)MuonLayerEntries(shard->layer);
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;

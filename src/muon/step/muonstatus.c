@@ -64,6 +64,8 @@ typedef struct {
   double      nans;
   PetscMPIInt missing; /* the first rank without a gradient of a layer, and the layer */
   PetscInt    layer;
+  PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
+  PetscInt    again;
   PetscBool   gradient;                           /* somebody has one */
   PetscBool   replicas, weights, measure, options; /* are the same where they should be */
 } MuonOutcome;
@@ -119,7 +121,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, all, &intact));
   outcome->worst    = intact ? MUON_STATUS_OK : MUON_STATUS_CORRUPT;
   outcome->gradient = intact == PETSC_FALSE || muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
-  outcome->missing  = -1;
+  outcome->missing = outcome->twice = -1;
   outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
   muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
@@ -140,6 +142,10 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
     if (one->missing >= 0) outcome->gradient = PETSC_TRUE;
     if (one->missing < muon->nactive && outcome->missing < 0) outcome->missing = r;
     if (outcome->missing == r) outcome->layer = PetscMax((PetscInt)one->missing, 0);
+    if (one->missing > muon->nactive && outcome->twice < 0) {
+      outcome->twice = r;
+      outcome->again = (PetscInt)one->missing - muon->nactive - 1;
+    }
     if (one->save != 0) muon->save = PETSC_TRUE;
     MuonCompareReplicas_Private(muon, r, count, all, outcome);
   }
@@ -164,6 +170,9 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
   PetscCheck(muon->step == 0 || outcome.missing < 0, comm, PETSC_ERR_USER,
              "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
              ((PetscObject)muon->active[outcome.layer])->name, outcome.missing);
+  PetscCheck(outcome.twice < 0, comm, PETSC_ERR_ORDER,
+             "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step, ((PetscObject)muon->active[outcome.again])->name,
+             outcome.twice);
   PetscCheck(outcome.measure, comm, PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   *ok      = PETSC_FALSE;

@@ -27,12 +27,14 @@ PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray
 PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonCompressorCost *, PetscLogDouble bits[3]);
 
 /*
-   The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here;
-   the new weights of all its ranks, where each has them whole
+   Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
+   those that are left, and the wait for means of whole gradients; collective: waits for those of a step that
+   never came, where there may be any
 */
 PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
-PETSC_INTERN PetscErrorCode MuonShardDropSum_Private(MuonShard *);
-PETSC_INTERN PetscErrorCode MuonShardAverage_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
+/* The new weights of all ranks of a worker, where each has them whole */
 PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
 
 /*

@@ -18,7 +18,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->full.mean.data != NULL || (at_server && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
+  if (shard->full.mean.data != NULL || (at_server && shard->group->ops->votes == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
   }
