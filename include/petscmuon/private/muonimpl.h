@@ -21,7 +21,8 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
    print
 */
 typedef struct {
-  double status, nans, loss, dual, up, down;
+  double status; /* a MuonStatus, or less than 0: the error of the program's routine */
+  double nans, loss, dual, up, down;
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   /*

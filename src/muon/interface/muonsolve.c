@@ -89,37 +89,66 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The loss and gradients of this worker */
-static PetscErrorCode MuonComputeGradient_Private(Muon muon, double *loss)
+/*
+   The loss and gradients of this worker. A rank whose routine fails has no gradients, and goes on: the others
+   learn of it with the status of the step
+*/
+static PetscErrorCode MuonComputeGradient_Private(Muon muon, MuonRecord *record, PetscErrorCode *ierr)
 {
-  PetscErrorCode ierr;
-  PetscReal      mine = 0;
+  PetscReal loss = 0;
 
   PetscFunctionBegin;
+  *ierr = PETSC_SUCCESS;
   if (muon->objective == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonDropSums_Private(muon)); /* of a routine that failed */
   muon->computing = PETSC_TRUE;
   PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
-  ierr = (*muon->objective)(muon, &mine, muon->objectivectx);
-  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", ierr));
+  *ierr = (*muon->objective)(muon, &loss, muon->objectivectx);
+  if (*ierr != PETSC_SUCCESS && muon->size == 1) PetscCall(*ierr);
   PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));
-  *loss = (double)mine;
+  record->loss   = *ierr == PETSC_SUCCESS ? (double)loss : 0;
+  record->status = *ierr == PETSC_SUCCESS ? (double)MUON_STATUS_OK : -(double)*ierr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The round of a rank whose routine failed, which looks at no gradient */
+static PetscErrorCode MuonJoinRound_Private(Muon muon, MuonRecord *record)
+{
+  PetscBool *none, ok, differs;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nactive, &none));
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    none[l]                     = muon->active[l]->nogradient;
+    muon->active[l]->nogradient = PETSC_TRUE;
+  }
+  PetscCall(MuonRound_Private(muon, record, &ok, &differs));
+  for (PetscInt l = 0; l < muon->nactive; l++) muon->active[l]->nogradient = none[l];
+  PetscCall(PetscFree(none));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A round, and what the ranks then find of each other's options */
-static PetscErrorCode MuonTakeStep_Private(Muon muon, MuonRecord *record)
+static PetscErrorCode MuonTakeStep_Private(Muon muon)
 {
-  unsigned int choices;
-  PetscBool    ok, differs;
-  char         what[512];
+  MuonRecord     record;
+  PetscErrorCode ierr;
+  unsigned int   choices;
+  PetscBool      ok, differs;
+  char           what[512];
 
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(&record, sizeof(record)));
+  PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashChoices_Private(muon, &choices));
-  record->choices = (double)choices;
-  PetscCall(MuonCheckpointAsked_Private(muon, &record->save));
-  PetscCall(MuonRound_Private(muon, record, &ok, &differs));
+  record.choices = (double)choices;
+  PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MuonJoinRound_Private(muon, &record));
+    PetscCall(ierr);
+  }
+  PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
   if (differs) {
     PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
@@ -161,9 +190,8 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon, MuonRecord *record)
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
-  PetscInt   step;
-  MuonRecord record;
-  char       where[256];
+  PetscInt step;
+  char     where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -182,9 +210,7 @@ PetscErrorCode MuonStep(Muon muon)
   muon->mismatch    = NULL;
   muon->failed.rank = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  PetscCall(PetscMemzero(&record, sizeof(record)));
-  PetscCall(MuonComputeGradient_Private(muon, &record.loss));
-  PetscCall(MuonTakeStep_Private(muon, &record));
+  PetscCall(MuonTakeStep_Private(muon));
   PetscCall(MuonCountSentBytes_Private(muon));
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];

@@ -63,7 +63,8 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 */
 PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, PetscBool *differs)
 {
-  MuonStatus status = PetscIsInfOrNanReal((PetscReal)record->loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  const PetscBool failed = record->status < 0 ? PETSC_TRUE : PETSC_FALSE; /* the program's routine */
+  MuonStatus      status = failed || PetscIsInfOrNanReal((PetscReal)record->loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
 
   PetscFunctionBegin;
   muon->failed.phase = 0;
@@ -84,7 +85,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
-  record->status = (double)status;
+  if (failed == PETSC_FALSE) record->status = (double)status;
   record->up     = muon->traffic.up[1];
   record->down   = muon->traffic.down[1];
   PetscCall(MuonReduceStatus_Private(muon, record, ok, differs));

@@ -62,6 +62,8 @@ PetscErrorCode MuonDescribeReason_Private(Muon muon, size_t length, char text[])
 typedef struct {
   MuonStatus  worst;
   double      nans;
+  PetscMPIInt failed; /* the first rank whose routine failed, and its error */
+  int         error;
   PetscMPIInt missing; /* the first rank without a gradient of a layer, and the layer */
   PetscInt    layer;
   PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
@@ -121,7 +123,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, all, &intact));
   outcome->worst    = intact ? MUON_STATUS_OK : MUON_STATUS_CORRUPT;
   outcome->gradient = intact == PETSC_FALSE || muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
-  outcome->missing = outcome->twice = -1;
+  outcome->missing = outcome->twice = outcome->failed = -1;
   outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
   muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
@@ -130,7 +132,11 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
     const MuonRecord *one = (const MuonRecord *)(all + (size_t)count * (size_t)r), *first = (const MuonRecord *)all;
 
-    outcome->worst = MuonWorseStatus_Private(outcome->worst, (MuonStatus)(int)one->status);
+    if (one->status < 0 && outcome->failed < 0) {
+      outcome->failed = r;
+      outcome->error  = -(int)one->status;
+    }
+    outcome->worst = MuonWorseStatus_Private(outcome->worst, one->status < 0 ? MUON_STATUS_OK : (MuonStatus)(int)one->status);
     outcome->nans += one->nans;
     loss += (PetscReal)(one->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)one->dual;
@@ -164,6 +170,10 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&outcome, sizeof(outcome)));
   PetscCall(MuonGatherStatus_Private(muon, record, &outcome));
+  *ok = *differs = PETSC_FALSE;
+  if (record->status < 0) PetscFunctionReturn(PETSC_SUCCESS); /* this rank raises its own error */
+  PetscCheck(outcome.failed < 0, PETSC_COMM_SELF, (PetscErrorCode)outcome.error, "Step %" PetscInt_FMT ": the routine of MuonSetObjectiveAndGradient() failed on rank %d with the error %d, which is one of all ranks", muon->step, outcome.failed,
+             outcome.error);
   /* In the first step, which would be one of nothing */
   PetscCheck(outcome.gradient || muon->objective != NULL, comm, PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
   PetscCheck(outcome.gradient, comm, PETSC_ERR_USER, "No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient() for each, in Python the program set_gradient()");
@@ -175,7 +185,6 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
              outcome.twice);
   PetscCheck(outcome.measure, comm, PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
-  *ok      = PETSC_FALSE;
   *differs = outcome.options ? PETSC_FALSE : PETSC_TRUE;
   if (*differs) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
