@@ -34,10 +34,12 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   MuonArray         to  = *Xnew;
   int               finite;
   PetscLogDouble    flops;
+  MuonMark          mark;
 
   PetscFunctionBegin;
   own.rate *= layer->scale;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
+  PetscCall(MuonLayerMark_Private(layer, &mark));
   if (adamw->mean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
@@ -59,6 +61,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, own.rate, whole ? 1 - own.rate * own.decay : 0, whole ? X : G, &to);
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(&own, X, 1, &to, Xnew);
+  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
