@@ -103,8 +103,8 @@ install: lib $(MODULE)
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
 SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
 DOCS    = $(BUILD)/docs
-docs:
-	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made
+docs: $(BUILD)/parameters.tsv
+	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made --parameters $<
 	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/made/doctrees $(DOCS)/made/source $(DOCS)/html
 	@echo "The manual is $(DOCS)/html/index.html"
 

@@ -323,7 +323,7 @@ static PetscErrorCode MuonNameState_Private(MuonStateVisitor *visitor, const Muo
 /*@
   MuonGetLayerStateName - Gets the name and the shape of a state of a layer that this rank keeps
 
-  Not Collective; No Fortran Support
+  Not Collective
 
   Input Parameters:
 + muon   - an optimizer that is set up

@@ -28,6 +28,7 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonDropSums_Private(muon)); /* of the gradients that there were */
   muon->objective    = objective;
   muon->objectivectx = ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,8 +173,8 @@ PetscErrorCode MuonStep(Muon muon)
   muon->drifted     = NULL;
   muon->failed.rank = -1;
   if (muon->objective != NULL) {
-    /* Sums that a routine began which then failed are of no use */
-    for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
+    PetscCall(MuonDropSums_Private(muon)); /* of a routine that failed */
+    muon->computing = PETSC_TRUE;
     PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
     PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));

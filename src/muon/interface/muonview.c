@@ -100,7 +100,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -110,11 +110,12 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     if (islmo) PetscCall(MuonLMOView(lmo, string));
     PetscCall(PetscViewerDestroy(&string));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+    if (islmo) PetscCall(PetscSNPrintf(radius, sizeof(radius), "%g", (double)factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
