@@ -138,6 +138,14 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
 
+# The tables of parameters as text, for the manual
+$(BUILD)/config/tools/parameters: $(OBJ)/config/tools/parameters.o | $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_program,$@,$<,$(MUON_LIBS))
+$(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
+	$(call refresh,$@,config/mpiexec -n 0 $<)
+
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
 FORTRAN_FLAGS    ?= -O1 -g -Wall -Wno-unused-dummy-argument $(if $(WERROR),-Werror)

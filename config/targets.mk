@@ -96,15 +96,15 @@ install: lib $(MODULE)
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
-	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin
+	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
 SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
 DOCS    = $(BUILD)/docs
-docs:
-	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made
+docs: $(BUILD)/parameters.tsv
+	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made --parameters $<
 	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/made/doctrees $(DOCS)/made/source $(DOCS)/html
 	@echo "The manual is $(DOCS)/html/index.html"
 

@@ -152,7 +152,7 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
       if (same == PETSC_FALSE) continue;
       if (l < first) before++;
       layers++;
-      entries += (PetscInt64)layer->m * layer->n;
+      entries += MuonLayerEntries(layer);
       if (layer->frozen) continue;
       PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
       least = PetscMin(least, rate);
