@@ -1,5 +1,6 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
 #include <petsctime.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -46,7 +47,6 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonSetFolder_Private(folder, &muon->checkpoint));
-  muon->checkpoint_agreed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,14 +294,9 @@ PetscErrorCode MuonGetCheckpointWeights(Muon muon, const char *file[])
 @*/
 PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
 {
-  PetscBool same = PETSC_FALSE;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (folder != NULL && muon->restart != NULL) PetscCall(PetscStrcmp(folder, muon->restart, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSetFolder_Private(folder, &muon->restart));
-  muon->restarted = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -551,7 +546,9 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   PetscCall(PetscFree(muon->programs));
   PetscCall(PetscFree(muon->checkpoint));
   PetscCall(PetscFree(muon->checkpoint_weights));
+  PetscCall(PetscFree(muon->checkpoint_agreed));
   PetscCall(PetscFree(muon->restart));
+  PetscCall(PetscFree(muon->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,7 +612,7 @@ PetscErrorCode MuonCheckpointSetUp_Private(Muon muon)
   PetscBool flg, binary;
 
   PetscFunctionBegin;
-  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonSetFolder_Private(muon->checkpoint, &muon->checkpoint_agreed));
   /* What cannot be written is an error before the run, not behind it */
   PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view", viewer, sizeof(viewer), &flg));
   PetscCall(PetscStrncmp(viewer, PETSCVIEWERBINARY, sizeof(PETSCVIEWERBINARY) - 1, &binary));
@@ -664,15 +661,18 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
 */
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {
+  PetscBool agreed;
+
   PetscFunctionBegin;
-  if (muon->checkpoint != NULL && muon->checkpoint_agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  PetscCall(PetscStrcmp(muon->checkpoint, muon->checkpoint_agreed, &agreed));
+  if (muon->checkpoint != NULL && agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonSetFolder_Private(muon->checkpoint, &muon->checkpoint_agreed));
   PetscCall(MuonCheckpointBeforeStep_Private(muon));
   if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -685,17 +685,158 @@ PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
+/*
+   Every byte of a generation, whose files are shared out among the ranks; the same run for all. The caller
+   closes the manifest and frees the seals of one that is in order. ABSENT is a folder without a manifest
+*/
+static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
 {
-  PetscBool absent = PETSC_FALSE;
+  unsigned char    run[MUON_FILE_RUN];
+  MuonFileIdentity id;
 
   PetscFunctionBegin;
-  if (muon->restart == NULL || muon->restarted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
-  muon->restarted = PETSC_TRUE;
-  if (absent == PETSC_FALSE && fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
-  else if (absent == PETSC_FALSE) PetscCall(MuonRestartWeights_Private(muon));
-  if (absent) PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
-  else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
+  *result = MuonFileManifestRead(folder, generation, manifest, seals);
+  if (*result == MUON_FILE_ABSENT && muon->rank > 0) *result = MUON_FILE_CORRUPT;
+  id = manifest->id;
+  PetscCall(PetscArraycpy(run, id.run, MUON_FILE_RUN));
+  PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
+  if (*result == MUON_FILE_OK && memcmp(run, id.run, MUON_FILE_RUN) != 0) {
+    *result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank));
+  }
+  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && *result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
+    MuonFileReader reader;
+
+    *result = MuonFileReaderOpen(folder, &id, &(*seals)[id.rank], &reader);
+    if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(&reader);
+    if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT;
+    MuonFileReaderClose(&reader);
+  }
+  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
+  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonFileReaderClose(manifest);
+  free(*seals);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
+   caller asks for it, absent says that there is none
+*/
+static PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *absent)
+{
+  MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
+  MuonFileFolder      folder;
+  MuonFileReader      manifest;
+  MuonFileSeal       *seals;
+  MuonFileGeneration *all   = NULL, found;
+  size_t              count = 0;
+  PetscInt            left;
+  MuonFileResult      result;
+  char                text[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  result = MuonFileFolderInit(&folder, NULL, path);
+  if (result == MUON_FILE_OK && muon->rank == 0) result = MuonFileFolderList(&folder, &all, &count);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, folder.text));
+  if (result == MUON_FILE_OK) PetscCall(PetscSNPrintf(text, sizeof(text), "%s: no checkpoint is there", folder.path));
+  else PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
+  if (result == MUON_FILE_OK) result = MUON_FILE_ABSENT;
+  left = (PetscInt)count;
+  PetscCallMPI(MPI_Bcast(&left, 1, MPIU_INT, 0, comm));
+  for (PetscInt k = 0; k < left; k++) {
+    const PetscBool second = result != MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
+    MuonFileResult  one;
+
+    if (muon->rank == 0) found = all[k];
+    PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
+    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &manifest, &seals, &one));
+    if (one == MUON_FILE_ABSENT) continue;
+    if (second) PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", text));
+    PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
+    result = one;
+    if (second || result == MUON_FILE_OK || result == MUON_FILE_VERSION) break;
+  }
+  free(all);
+  if (absent != NULL) *absent = result == MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
+  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(result == MUON_FILE_OK, comm, left == 0 || result == MUON_FILE_ABSENT ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", text);
+  PetscCall(MuonCheckpointLoad_Private(muon, &folder, &manifest, seals));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the weights alone a run begins, where something was done before */
+static PetscErrorCode MuonRestartAnew_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonReset(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
+
+  Collective
+
+  Input Parameters:
++ muon   - an optimizer with the layers that it had then
+- folder - of `MuonSaveCheckpoint()`
+
+  Level: intermediate
+
+  Notes:
+  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
+  is taken and a line says so; a checkpoint of a later version of the format is an error.
+
+  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
+  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
+  be set at any time, such as the learning rate and the schedule, is what it is now.
+
+  On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
+  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
+  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
+  weights and state of servers are the same, and each worker has the mean of what the workers had, which
+  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
+  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
+  `MuonGetTraffic()`, summed over the ranks, go on.
+
+  Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the
+  weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another
+  precision.
+
+  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
+  checkpoint is of before that step.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
+@*/
+PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(folder, 2);
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonRestartLoad_Private(muon, folder, NULL));
+  PetscCall(MuonRestartAnew_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
+{
+  PetscBool absent = PETSC_FALSE, loaded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(muon->restart, muon->restarted, &loaded));
+  if (muon->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonRestartLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
+  PetscCall(MuonSetFolder_Private(muon->restart, &muon->restarted));
+  if (absent) {
+    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
+  else PetscCall(MuonRestartAnew_Private(muon));
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
