@@ -164,7 +164,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
 
     PetscCall(MuonGetAdamWBetas(muon, &betas[0], &betas[1]));
     betas[which] = set == PETSC_TRUE ? real : betas[which];
-    PetscCall(MuonSetAdamWBetas(muon, betas[0], betas[1]));
+    PetscCall(MuonSetAdamW(muon, PETSC_CURRENT, betas[0], betas[1], PETSC_CURRENT, PETSC_CURRENT));
     snprintf(text, length, "%g", (double)betas[which]);
   }
   REAL("-muon_adamw_epsilon", muon, MuonSetAdamWEpsilon, MuonGetAdamWEpsilon)
