@@ -551,7 +551,6 @@ PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
-PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */

@@ -39,13 +39,6 @@ PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, M
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 
-/*
-   What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are
-   others
-*/
-PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
-PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
-
 #define MUON_CHECKPOINT_WEIGHTS  "weights"
 #define MUON_CHECKPOINT_WEIGHT   "worker.weight"
 #define MUON_CHECKPOINT_NUMBERS  "numbers"

@@ -8,6 +8,8 @@
    Reads checkpoints: everything is verified, and has its place, before anything of the optimizer is touched.
 */
 
+#define MUON_OPTIONS_SHOWN 16 /* that are others than they were, at most */
+
 /*
    A load goes over all files four times: to count workers, to make the state that a first step would make, to
    look whether all is there and nothing else, and to take it
@@ -539,6 +541,46 @@ static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The value behind a key of some length in a text of lines; NULL where there is none */
+static const char *MuonCheckpointFindOption_Private(const char text[], const char key[], size_t length)
+{
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (strncmp(line, key, length) == 0) return line + length;
+  }
+  return NULL;
+}
+
+/*
+   Rank 0 has the options that the run was saved with, and says which are others now but for those of
+   checkpoints themselves. What a file has may be no text
+*/
+static PetscErrorCode MuonCheckpointCompareOptions_Private(Muon muon, uint32_t ranks, char there[])
+{
+  char    *here;
+  PetscInt others = 0;
+
+  PetscFunctionBegin;
+  if (muon->rank > 0 || there == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ranks != (uint32_t)muon->size) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)ranks, muon->size));
+  for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
+  PetscCall(MuonParametersWrite((PetscObject)muon, &here));
+  for (const char *line = here; *line != '\0'; line = strchr(line, '\n') + 1) {
+    const char  *layer = strncmp(line, "layer ", 6) == 0 ? strstr(line, ": -") + 2 : line, *family = layer + 1 + strlen(MuonPrefix(muon));
+    const size_t key = (size_t)(layer - line) + strcspn(layer, " ") + 1, length = strcspn(line + key, "\n");
+    const char  *was = MuonCheckpointFindOption_Private(there, line, key);
+
+    if (was == NULL || (strcspn(was, "\n") == length && strncmp(was, line + key, length) == 0)) continue;
+    if (strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
+    if (++others > MUON_OPTIONS_SHOWN) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %.*s was %.*s, ", (int)key - 1, line, *was == '\n' ? 6 : (int)strcspn(was, "\n"), *was == '\n' ? "(none)" : was));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "now %.*s\n", length == 0 ? 6 : (int)length, length == 0 ? "(none)" : line + key));
+  }
+  if (others > MUON_OPTIONS_SHOWN) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %" PetscInt_FMT " more options are others now\n", others - MUON_OPTIONS_SHOWN));
+  PetscCall(PetscFree(here));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Hands the program's bytes to its routines, and frees them */
 static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointWalk *walk, uint32_t ranks, PetscBool give)
 {
@@ -590,7 +632,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   PetscCall(PetscFree(walk.made));
   if (walk.result == MUON_FILE_OK && all) {
     PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers));
-    PetscCall(MuonSettingsCompare_Private(muon, settings));
+    PetscCall(MuonCheckpointCompareOptions_Private(muon, run.ranks, settings));
   }
   PetscCall(PetscFree(settings));
   PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, walk.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
