@@ -36,7 +36,7 @@ enum {
 #define MUON_UNBOUNDED DBL_MAX
 
 /* The last row of an array has no key */
-typedef struct {
+typedef struct _MuonParameter {
   const char        *key; /* behind the family of the class: "steps" of -lmo_polar_steps */
   MuonParameterKind  kind;
   size_t             at;                 /* offset of the field */

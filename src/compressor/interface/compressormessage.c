@@ -37,7 +37,7 @@ static MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock
    Whether a matrix is sent whole or, where it is zero or dropped, not at all: no count between is one of a
    message
 */
-static PetscBool MuonCompressorIsWhole_Private(const MuonCompressorLayout *layout)
+static PetscBool MuonCompressorIsFull_Private(const MuonCompressorLayout *layout)
 {
   return layout->form == MUON_WIRE_DENSE || layout->form == MUON_WIRE_SIGNS || layout->form == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -166,7 +166,7 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
     PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count, &header));
     bytes = (size_t)MuonWireMessageBytes(&header);
     /* A message that leaves out one line of all may be longer, by the positions of the others */
-    if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsWhole_Private(&layout) == PETSC_FALSE) {
+    if (layout.exact == PETSC_FALSE && layout.count > 0 && MuonCompressorIsFull_Private(&layout) == PETSC_FALSE) {
       PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count - 1, &header));
       bytes = PetscMax(bytes, (size_t)MuonWireMessageBytes(&header));
     }
@@ -263,7 +263,6 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArr
     MuonBlock            block;
     MuonCompressorLayout layout;
     MuonWireMessage      came, header;
-    MuonWireLayout       sections;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, &block));
     array = MuonCompressorBlock_Private(shape, &block);
@@ -289,10 +288,7 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArr
     if (opened->data == opened->room && plain == from) PetscCall(PetscArraycpy(opened->room + opened->bytes, from, some));
     opened->bytes += (size_t)MuonWireMessageBytes(&header);
     plain += MuonWireMessageHeaderBytes(&header);
-    (void)MuonWireMessageLayout(&header, (uint64_t)layout.rows, (uint64_t)layout.columns, &sections);
-    PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, shape->precision, (PetscInt64)sections.values, plain + sections.valuesat, valid));
-    if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, &array, (PetscInt64)header.count, plain, valid);
-    if (*valid == PETSC_TRUE && cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain, entropy, &sum));
+    if (cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain, entropy, &sum));
   }
   if (*valid == PETSC_TRUE && cost != NULL) *cost = sum;
   PetscFunctionReturn(PETSC_SUCCESS);
