@@ -208,12 +208,12 @@ PetscErrorCode MuonParametersUnset(PetscObject object, const char key[])
 /* What errors begin with: the layer where there is one, and the key as the user writes it */
 static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
-  const MuonParameters *parameters = MuonParametersOf(object);
-  const char           *layer      = parameters->layer;
+  const char *const layer  = MuonParametersOf(object)->layer;
+  const char *const prefix = object->prefix != NULL ? object->prefix : "", *const family = MuonParametersClassOf_Private(object)->family;
 
   PetscFunctionBegin;
-  PetscCall(
-    PetscSNPrintf(text, length, "%s%s%s-%s%s%s", layer != NULL ? "Layer \"" : "", layer != NULL ? layer : "", layer != NULL ? "\": " : "", object->prefix != NULL ? object->prefix : "", MuonParametersClassOf_Private(object)->family, row->key));
+  if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": -%s%s%s", layer, prefix, family, row->key));
+  else PetscCall(PetscSNPrintf(text, length, "-%s%s%s", prefix, family, row->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -158,7 +158,7 @@ static PetscErrorCode MuonTextAdd_Private(MuonText *text, const char layer[], co
     text->capacity = 2 * text->capacity + more + 1024;
     PetscCall(PetscRealloc(text->capacity, &text->text));
   }
-  PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, "%s%s%s-%s%s%s %s\n", layer != NULL ? "layer " : "", layer != NULL ? layer : "", layer != NULL ? ": " : "", prefix != NULL ? prefix : "", family, key, value));
+  PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, layer != NULL ? "layer %s: -%s%s%s %s\n" : "%s-%s%s%s %s\n", layer != NULL ? layer : "", prefix != NULL ? prefix : "", family, key, value));
   PetscCall(PetscStrlen(text->text + text->length, &used));
   text->length += used;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -276,8 +276,8 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
   PetscCall(PetscFPTrapPop());
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
   for (PetscInt j = 0; j < s; j++) {
-    PetscCall(PetscArraycpy(*R + j * s, X + (size_t)j * l, j + 1));
-    PetscCall(PetscArrayzero(*R + j * s + j + 1, s - j - 1));
+    PetscCall(PetscArraycpy(*R + (size_t)j * s, X + (size_t)j * l, j + 1));
+    PetscCall(PetscArrayzero(*R + (size_t)j * s + j + 1, s - j - 1));
   }
   PetscCall(PetscLogFlops(2.0 * l * s * s - 2.0 / 3.0 * s * s * s));
   PetscFunctionReturn(PETSC_SUCCESS);

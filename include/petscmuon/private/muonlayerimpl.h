@@ -182,6 +182,11 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], Muon
 /* Memory that is laid out as the weights are */
 PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+/* Of the whole matrix: more than a PetscInt may hold */
+static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
+{
+  return (PetscInt64)layer->m * (PetscInt64)layer->n;
+}
 /* An array without data and gaps that says lines, order and precision of the weights that are here */
 PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
 /* Likewise of all rows, wherever they are */

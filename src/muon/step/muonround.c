@@ -616,7 +616,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
 /* Root mean square of what the rate was multiplied with, over the whole layer */
 static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 {
-  const double entries = (double)shard->layer->m * (double)shard->layer->n;
+  const double entries = (double)MuonLayerEntries(shard->layer);
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
@@ -669,11 +669,14 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
     naked++;
   }
   record.asked = naked > 0 && naked == muon->nactive ? -1 : (double)first;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l] == muon->readytwice) record.asked = (double)(muon->nactive + 1 + l);
+  }
+  PetscCall(MuonBeginSums_Private(muon));
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries shards */
-  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardAverage_Private(muon, &muon->shard[p]));
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
   MuonNextPhase(muon, status);

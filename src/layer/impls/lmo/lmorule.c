@@ -284,7 +284,7 @@ static PetscErrorCode MuonLayerGetFlops_LMO(MuonLayer layer, PetscLogDouble *flo
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  *flops = 3.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+  *flops = 3.0 * (PetscLogDouble)MuonLayerEntries(layer);
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
     MuonBlock      block;
     PetscLogDouble one;
