@@ -192,7 +192,7 @@ static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values
 {
   const PetscInt count = grid->nrows * grid->ncolumns;
   MuonCompressor whole;
-  MuonOpened     own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
+  MuonValidated     own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
   MuonArray      T, R, Y, Z;
   MuonWireGroup  group;
   unsigned char *buf, *partbuf;
@@ -209,7 +209,7 @@ static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values
   PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, values, &whole));
   PetscCall(MuonCompressorSetBlocks(whole, grid->nrows, grid->rows, grid->ncolumns, grid->columns));
   PetscCall(TestEncodeArray(whole, &T, &R, &buf, &bytes, NULL, &own));
-  PetscCall(MuonCompressorOpen(whole, &T, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
+  PetscCall(MuonCompressorValidateArray(whole, &T, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
   TestCheck(valid && opened.bytes == own.bytes && memcmp(opened.data, own.data, own.bytes) == 0, "%s: the sender has opened something else", type);
   TestCheck(MuonWireGroupOpen(buf, bytes, (2166136261u ^ 'w') * 16777619u, (uint64_t)count, &group) == MUON_WIRE_OK, "%s: no group", type);
   for (PetscInt k = 0; k < count; k++) {
@@ -230,18 +230,18 @@ static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values
     PetscCall(PetscFree(partbuf));
     PetscCall(MuonCompressorDestroy(&part));
   }
-  PetscCall(MuonCompressorDecodeOpened(whole, &own, PETSC_FALSE, 0.0, &Y));
+  PetscCall(MuonCompressorDecodeValidated(whole, &own, PETSC_FALSE, 0.0, &Y));
   TestCheck(TestArraySame(&Y, &Z), "%s: what is decoded is not that of the blocks", type);
   PetscCall(MuonCompressorDecodeArray(whole, PETSC_FALSE, 0.0, bytes, buf, &Y, &valid));
   TestCheck(valid && TestArraySame(&Y, &Z), "%s: what is decoded at once is not that of the blocks", type);
   TestArrayCopy(&R, &Y);
   TestArrayCopy(&R, &Z);
-  PetscCall(MuonCompressorDecodeOpened(whole, &opened, PETSC_TRUE, 0.7, &Y));
+  PetscCall(MuonCompressorDecodeValidated(whole, &opened, PETSC_TRUE, 0.7, &Y));
   PetscCall(MuonCompressorDecodeArray(whole, PETSC_TRUE, 0.7, bytes, buf, &Z, &valid));
   TestCheck(valid && TestArraySame(&Y, &Z), "%s: what is added at once is something else", type);
   PetscCall(PetscFree(buf));
-  PetscCall(MuonOpenedDestroy(&own));
-  PetscCall(MuonOpenedDestroy(&opened));
+  PetscCall(MuonValidatedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&opened));
   PetscCall(MuonCompressorDestroy(&whole));
   PetscCall(TestArrayDestroy(&T));
   PetscCall(TestArrayDestroy(&R));

@@ -292,7 +292,7 @@ static inline PetscErrorCode TestMatOfArray(const MuonArray *X, Mat A)
 }
 
 /* The message of T - R, to be freed, and what its sender opens of it */
-static inline PetscErrorCode TestEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, unsigned char **buf, size_t *bytes, MuonCompressorCost *cost, MuonOpened *own)
+static inline PetscErrorCode TestEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, unsigned char **buf, size_t *bytes, MuonCompressorCost *cost, MuonValidated *own)
 {
   size_t most;
 

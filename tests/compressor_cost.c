@@ -19,7 +19,7 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
 {
   MuonCompressor     c;
   MuonCompressorCost cost[3];
-  MuonOpened         opened;
+  MuonValidated         opened;
   MuonMatrix         x;
   Mat                X;
   unsigned char     *buf;
@@ -40,7 +40,7 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     PetscCall(PetscMemzero(&opened, sizeof(opened)));
     PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
     PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, most, buf, &bytes, PETSC_TRUE, &cost[0], NULL));
-    PetscCall(MuonCompressorOpen(c, &x.here, bytes, buf, PETSC_TRUE, &cost[1], &opened, &valid));
+    PetscCall(MuonCompressorValidateArray(c, &x.here, bytes, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_TRUE, "%s: a message that is not valid", type);
     PetscCall(MuonCompressorGetCost(c, 40, 24, bytes, buf, &cost[2]));
     for (int k = 0; k < 2; k++) {
@@ -50,9 +50,9 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     TestCheck(cost[2].encoded == 8.0 * (double)bytes && cost[2].paper > 0, "%s: %zu bytes counted as %g, %g and %g", type, bytes, cost[2].paper, cost[2].encoded, cost[2].entropy);
     /* No message, no cost: bytes that are cut off are none */
     cost[1].encoded = -1;
-    PetscCall(MuonCompressorOpen(c, &x.here, bytes - 1, buf, PETSC_TRUE, &cost[1], &opened, &valid));
+    PetscCall(MuonCompressorValidateArray(c, &x.here, bytes - 1, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_FALSE && cost[1].encoded == -1, "%s: a message without its end is counted", type);
-    PetscCall(MuonOpenedDestroy(&opened));
+    PetscCall(MuonValidatedDestroy(&opened));
     PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
     PetscCall(PetscFree(buf));
     PetscCall(MuonCompressorDestroy(&c));

@@ -53,7 +53,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
   MuonArray        T, R, X, Y, D;
-  MuonOpened       own = {NULL, 0, NULL, 0};
+  MuonValidated       own = {NULL, 0, NULL, 0};
   PetscReal        alpha;
 
   PetscFunctionBegin;
@@ -93,7 +93,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
     PetscCall(MuonCompressorSetStep(c, step));
     PetscCall(TestEncodeArray(c, &X, whole ? NULL : &R, &buf, &bytes, &cost, &own));
     TestCheck(bytes > 0, "%s: no message", what->type);
-    PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
+    PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y));
     PetscCall(PetscStrcmp(what->type, MUONCOMPRESSORTOPSVD, &topsvd));
     if (topsvd) PetscCall(MuonCompressorTopSVDGetContraction(c, &contraction));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
@@ -109,7 +109,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
     TestArrayNormal(&D, 0.3, state);
     MuonArrayAxpby(1.0, &D, 1.0, &T);
   }
-  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(TestArrayDestroy(&T));
   PetscCall(TestArrayDestroy(&R));
   PetscCall(TestArrayDestroy(&X));

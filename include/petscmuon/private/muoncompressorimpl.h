@@ -87,34 +87,36 @@ struct _p_MuonCompressor {
 };
 
 /*
-   A message that was checked, in plain codecs: in room, or where it came or was written, where it is plain
-   there. With blocks these are the messages of the blocks, end to end. Zero-initialized; room grows and is
-   kept from step to step
+   A validated message, in uncompressed codecs: in the buffer, or where it came or was written, where it is
+   uncompressed there. With blocks these are the messages of the blocks, end to end. Zero-initialized; the
+   buffer grows and is kept from step to step
 */
 typedef struct {
   const unsigned char *data;
   size_t               bytes;
-  unsigned char       *room;
+  unsigned char       *buffer;
   size_t               capacity;
-} MuonOpened;
+} MuonValidated;
 
 /*
-   Messages of arrays, of either precision and in either order. Rows of the wire are the lines of the array,
-   columns the entries of a line, and entries are numbered in the order of memory. shape says all but the
-   memory.
+   Messages of arrays, of either precision and in either order. Rows of the wire are the contiguous vectors of
+   the array, columns the entries of one, and entries are numbered in the order of memory. shape says all but
+   the memory.
 
-   GetMaxBytesOf  the most bytes of a message
-   EncodeArray    C(T - R), or T itself where the type is an assignment; R NULL is zero. own, where it is not NULL, is what Open() would make of the message: it may point into buf. The entropy in cost is -1 where it is not asked for
-   Open           checks a message, once, and counts it; opened may point into buf
-   DecodeOpened   Y = Y + scale C where add is true, and Y = C else
-   DecodeArray    both in one pass; Y is scratch where the message is not valid
-   VisitState     names what is kept from message to message
+   GetMaxBytesOf    the largest number of bytes of a message; asked once, at set-up
+   EncodeArray      C(T - R), or T itself where the type is an assignment; R NULL is zero. capacity is at least
+                    what GetMaxBytesOf says. own, where it is not NULL, becomes what ValidateArray() would make of
+                    the message: it may point into buf. The entropy in cost is -1 where it is not asked for
+   ValidateArray    checks a message, once, and counts it; the result may point into buf, or is NULL
+   DecodeValidated  Y = Y + scale C where add is true, and Y = C else
+   DecodeArray      both in one pass; Y is scratch where the message is not valid
+   VisitState       names what is kept from message to message
 */
-PETSC_EXTERN PetscErrorCode MuonOpenedDestroy(MuonOpened *);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor, const MuonArray *shape, size_t *most);
-PETSC_EXTERN PetscErrorCode MuonCompressorEncodeArray(MuonCompressor, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonOpened *own);
-PETSC_EXTERN PetscErrorCode MuonCompressorOpen(MuonCompressor, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonOpened *opened, PetscBool *valid);
-PETSC_EXTERN PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor, const MuonOpened *, PetscBool add, double scale, const MuonArray *Y);
+PETSC_EXTERN PetscErrorCode MuonValidatedDestroy(MuonValidated *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor, const MuonArray *shape, size_t *max);
+PETSC_EXTERN PetscErrorCode MuonCompressorEncodeArray(MuonCompressor, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonValidated *own);
+PETSC_EXTERN PetscErrorCode MuonCompressorValidateArray(MuonCompressor, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *, PetscBool *valid);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor, const MuonValidated *, PetscBool add, double scale, const MuonArray *Y);
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeArray(MuonCompressor, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVisitor *);
 
@@ -128,10 +130,15 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor)
 */
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
+static inline MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
+{
+  return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
+}
 /* Type and parameters of one object for another, not whose messages it writes */
 PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* The keys of the type alone: for an object that got its type from other keys than the rest of its parameters */
 PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
@@ -145,6 +152,19 @@ PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorks
 PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
 /* A receiver gets the matrix itself, to be assigned, and not a difference to be added */
 PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
+
+/*
+   Steps of a norm as messages of one kind, a MuonWireForm: a compressor of no type that a user can choose. data is
+   a MuonCompressorStep, of which magnitude is set before a message is encoded, and the factors of a triple,
+   D = -u v^T, where found is 1; found 0 is D = 0. Arrays are on the host, and a step is assigned
+*/
+typedef struct {
+  int           form;
+  double        magnitude; /* that all entries share: the dual norm */
+  PetscInt      found;
+  const double *u, *v;
+} MuonCompressorStep;
+PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int form, MuonCompressor *);
 
 /* Families of types */
 PETSC_INTERN PetscErrorCode MuonCompressorRegister_Dense(void);

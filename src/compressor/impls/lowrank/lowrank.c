@@ -160,7 +160,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
 {
   const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
-  const size_t       lines = (size_t)count * shape->count, entries = (size_t)count * shape->len;
+  const size_t       np = (size_t)count * shape->count, nq = (size_t)count * shape->len;
   size_t             magnitudes;
   char              *s, *P, *Q;
   double             most, p, q;
