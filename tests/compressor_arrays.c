@@ -1,6 +1,7 @@
 static char help[] = "Messages of arrays: in either order and precision, with gaps and without. What depends on rows and columns knows them in both orders, and what does not sees memory alone.\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 /* Of a message that is sent twice: what it is, what it decodes to, what it adds to */
 typedef struct {
@@ -449,7 +450,7 @@ static PetscErrorCode CheckState(unsigned long long *state)
 
       PetscCall(TestIs(&choices[k], MUONCOMPRESSORPOWERSGD, &powersgd));
       PetscCall(TestCreate(&choices[k], &c));
-      PetscCall(MuonCompressorSetRank(c, rank));
+      PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
       PetscCall(MuonCompressorSetBlocks(c, blocks, NULL, 1, NULL));
       PetscCall(TestArrayCreate(m, n, MUON_SINGLE, 0, 1, &T));
       TestArrayNormal(&T, 1.0, state);

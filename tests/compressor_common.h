@@ -6,6 +6,7 @@
 
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuoncompat.h>
+#include "parameters.h"
 
 #define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
@@ -332,9 +333,9 @@ static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, choice->type));
   PetscCall(MuonCompressorSetRatio(*c, choice->ratio));
-  PetscCall(MuonCompressorSetRank(*c, choice->rank));
-  PetscCall(MuonCompressorSetValues(*c, choice->values));
-  if (choice->bits > 0) PetscCall(MuonCompressorSetBits(*c, choice->bits));
+  PetscCall(SetNumber((PetscObject)(*c), "compressor_rank", choice->rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
+  if (choice->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", choice->bits));
   PetscCall(MuonCompressorSetStream(*c, 11, "attn.qkv", 3, 1));
   PetscCall(MuonCompressorSetStep(*c, 5));
   PetscFunctionReturn(PETSC_SUCCESS);

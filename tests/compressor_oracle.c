@@ -1,6 +1,7 @@
 static char help[] = "Writes what compressors were given and what they made of it, for tests/oracle/compressor.py to do again.\n\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 /* In the order of memory, in binary64 */
 static PetscErrorCode WriteArray(const char dir[], PetscInt number, const char name[], const MuonArray *A)
@@ -133,15 +134,15 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetType(c, type));
   PetscCall(MuonCompressorSetRatio(c, ratio));
-  PetscCall(MuonCompressorSetRank(c, rank));
-  PetscCall(MuonCompressorSetValues(c, values));
-  PetscCall(MuonCompressorSetLineNorm(c, norm));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
+  PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
+  PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", norm));
+  PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", bits));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
   if (quantized) {
-    PetscCall(MuonCompressorSetBits(c, 2 + number % 7));
-    PetscCall(MuonCompressorQSGDSetBlockLength(c, (PetscInt)16 << number % 4));
-    PetscCall(MuonCompressorQSGDSetBlockNorm(c, number / 7 % 2 == 0 ? MUON_COMPRESSOR_BLOCK_NORM_MAX : MUON_COMPRESSOR_BLOCK_NORM_L2));
+    PetscCall(SetNumber((PetscObject)c, "compressor_bits", 2 + number % 7));
+    PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", (PetscInt)16 << number % 4));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[number / 7 % 2 == 0 ? MUON_COMPRESSOR_BLOCK_NORM_MAX : MUON_COMPRESSOR_BLOCK_NORM_L2]));
   }
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorSetStep(c, step));

@@ -1,6 +1,7 @@
 static char help[] = "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n\n";
 
 #include "setters_common.h"
+#include "parameters.h"
 
 static PetscErrorCode Differ(const char name[], const double a[RUN_NUMBERS], const double b[RUN_NUMBERS])
 {
@@ -151,18 +152,18 @@ ILLEGAL(CompressorType, MuonCompressorSetType(RunUp(run), "nosuch"))
 ILLEGAL(RatioNaN, MuonCompressorSetRatio(RunUp(run), SettersNaN()))
 ILLEGAL(Ratio, MuonCompressorSetRatio(RunUp(run), 2))
 ILLEGAL(RatioZero, MuonCompressorSetRatio(RunUp(run), 0))
-ILLEGAL(Rank, MuonCompressorSetRank(RunUp(run), 0))
-ILLEGAL(Bits, MuonCompressorSetBits(RunUp(run), 0))
-ILLEGAL(Values, MuonCompressorSetValues(RunUp(run), (MuonCompressorValues)5))
-ILLEGAL(LineNormNaN, MuonCompressorSetLineNorm(RunUp(run), SettersNaN()))
-ILLEGAL(LineNorm, MuonCompressorSetLineNorm(RunUp(run), (PetscReal)0.5))
-ILLEGAL(IndexBits, MuonCompressorSetPaperIndexBits(RunUp(run), -7))
-ILLEGAL(TopSVDNaN, MuonCompressorTopSVDSetSchatten(RunUp(run), SettersNaN()))
-ILLEGAL(TopSVD, MuonCompressorTopSVDSetSchatten(RunUp(run), (PetscReal)0.5))
-ILLEGAL(Sweeps, MuonCompressorPowerSGDSetSweeps(RunUp(run), 0))
-ILLEGAL(Oversampling, MuonCompressorPowerSGDSetOversampling(RunUp(run), -1))
-ILLEGAL(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 0))
-ILLEGAL(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), (MuonCompressorBlockNorm)2))
+ILLEGAL(Rank, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_rank", "0"))
+ILLEGAL(Bits, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_bits", "0"))
+ILLEGAL(Values, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_values", "5"))
+ILLEGAL(LineNormNaN, SetNumber((PetscObject)(RunUp(run)), "compressor_line_norm", (double)(SettersNaN())))
+ILLEGAL(LineNorm, SetNumber((PetscObject)(RunUp(run)), "compressor_line_norm", (double)((PetscReal)0.5)))
+ILLEGAL(IndexBits, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_paper_index_bits", "-7"))
+ILLEGAL(TopSVDNaN, SetNumber((PetscObject)(RunUp(run)), "compressor_topsvd_schatten", (double)(SettersNaN())))
+ILLEGAL(TopSVD, SetNumber((PetscObject)(RunUp(run)), "compressor_topsvd_schatten", (double)((PetscReal)0.5)))
+ILLEGAL(Sweeps, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_sweeps", "0"))
+ILLEGAL(Oversampling, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_oversampling", "-1"))
+ILLEGAL(BlockLength, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_length", "0"))
+ILLEGAL(BlockNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_norm", "2"))
 ILLEGAL(ExchangeType, MuonExchangeSetType(RunExchange(run), "nosuch"))
 ILLEGAL(ExchangeMode, MuonExchangeSetMode(RunExchange(run), (MuonExchangeMode)3))
 ILLEGAL(Assignment, MuonExchangeSetAssignment(RunExchange(run), (MuonExchangeAssignment)3))

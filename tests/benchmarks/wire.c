@@ -11,6 +11,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
 #include <time.h>
+#include "../parameters.h"
 
 /* No operation is repeated for longer, in seconds */
 #define ENOUGH 1.0
@@ -298,9 +299,9 @@ static PetscErrorCode CompressorCreate(const Row *row, MuonCompressor *c)
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, row->type));
   PetscCall(MuonCompressorSetRatio(*c, row->ratio));
-  PetscCall(MuonCompressorSetValues(*c, row->values));
-  if (row->bits > 0) PetscCall(MuonCompressorSetBits(*c, row->bits));
-  PetscCall(MuonCompressorSetPaperIndexBits(*c, 26));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[row->values]));
+  if (row->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", row->bits));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_paper_index_bits", "26"));
   PetscCall(MuonCompressorSetFromOptions(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -50,6 +50,14 @@ PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, M
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor, MuonWireValues, MuonMemory, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
 PETSC_INTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWireValues, size_t count, const void *x, MuonPrecision *, void **pinned);
 
+/*
+   A section of the values of the kept of entries, on the host and in increasing order of their numbers, by which
+   natural ones are rounded; uses MUON_WORK_COMPRESSOR_C. Decode walks the positions with the reader, which is at
+   the first; it uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device
+*/
+PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
+
 /* Messages with every entry: factor (T - R), R NULL being zero, in a codec. They use MUON_WORK_COMPRESSOR_A */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);

@@ -29,11 +29,7 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones
-   are rounded; they are on the host. Uses MUON_WORK_COMPRESSOR_C
-*/
-static PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
+PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
 {
   const MuonKernelStream stream = MuonCompressorStream_Private(c);
   float                 *singles;
@@ -77,11 +73,7 @@ static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entrie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Such a section: walks the positions with the reader, which is at the first. Uses MUON_WORK_COMPRESSOR_A, and
-   B where Y is in the memory of a device
-*/
-static PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
+PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
   const size_t       entries = MuonArrayEntries(Y), strip = Y->memory == MUON_HOST ? STRIP : DEVICE_STRIP;
