@@ -88,7 +88,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &p));
   PetscCall(MuonSetType(muon, MUONEF21));
   PetscCall(MuonSetLearningRate(muon, 0.5));
-  PetscCall(MuonSetMomentum(muon, 0.5));
+  PetscCall(MuonSetMomentum(muon, 0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonEF21SetInit(muon, MUON_EF21_INIT_GRADIENT));
   PetscCall(MuonEF21GetCompressor(muon, &up));
   PetscCall(MuonEF21GetServerCompressor(muon, &down));

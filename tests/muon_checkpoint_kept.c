@@ -64,7 +64,7 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
   PetscCall(MuonSetType(*muon, MUONEF21));
   PetscCall(MuonSetObjectiveAndGradient(*muon, Objective, run));
   PetscCall(MuonSetLearningRate(*muon, (PetscReal)0.125));
-  PetscCall(MuonSetMomentum(*muon, (PetscReal)0.5));
+  PetscCall(MuonSetMomentum(*muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonGetExchange(*muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
   PetscCall(MuonEF21GetCompressor(*muon, &compressor));

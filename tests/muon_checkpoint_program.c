@@ -374,7 +374,7 @@ static PetscErrorCode CheckSeconds(void)
   PetscCall(MuonSetCheckpointSeconds(p.muon, 0));
   PetscCall(Steps(&p, 1));
   PetscCall(MuonSetLearningRate(q.muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(q.muon, MUON_SCHEDULE_COSINE));
+  PetscCall(MuonSetSchedule(q.muon, MUON_SCHEDULE_COSINE, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(q.muon, 77));
   PetscCall(MuonLayerSetScale(q.layer[1], 4));
   PetscCall(MuonLayerSetLearningRate(q.layer[0], (PetscReal)0.3));

@@ -135,7 +135,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
   if (Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) {
     PetscCall(MuonEF21SetMonitorCompression(p->muon, PETSC_TRUE));
-    PetscCall(MuonMonitorSetInterval(p->muon, last || Is(wrong, "rank_last_step") ? 5 : 1));
+    PetscCall(MuonSetParameter(p->muon, "muon_monitor_interval", last || Is(wrong, "rank_last_step") ? "5" : "1"));
   }
   if (Is(wrong, "rank_learning_rate") && last) PetscCall(MuonSetLearningRate(p->muon, 1));
   if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
@@ -144,7 +144,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
   if (Is(wrong, "rank_init")) PetscCall(MuonEF21SetInit(p->muon, last ? MUON_EF21_INIT_GRADIENT : MUON_EF21_INIT_ZERO));
-  if (Is(wrong, "rank_raises")) PetscCall(MuonSetErrorIfNotConverged(p->muon, last));
+  if (Is(wrong, "rank_raises")) PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", last ? "true" : "false"));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
@@ -265,7 +265,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   PetscFunctionBegin;
   if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
   if (Is(wrong, "late_init")) PetscCall(MuonEF21SetInit(p->muon, MUON_EF21_INIT_GRADIENT));
-  if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetMomentumAt(p->muon, MUON_MOMENTUM_AT_SERVER));
+  if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", "server"));
   if (Is(wrong, "late_exchange")) {
     MuonExchange exchange;
 
@@ -274,7 +274,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
     PetscCall(MuonStep(p->muon));
   }
   if (Is(wrong, "late_cautious")) {
-    PetscCall(MuonSetWeightDecayStyle(p->muon, MUON_WEIGHT_DECAY_CAUTIOUS));
+    PetscCall(MuonSetWeightDecay(p->muon, PETSC_CURRENT, MUON_WEIGHT_DECAY_CAUTIOUS));
     PetscCall(MuonStep(p->muon));
   }
   if (Is(wrong, "late_norm")) {

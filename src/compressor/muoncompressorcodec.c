@@ -228,7 +228,7 @@ PetscErrorCode MuonCompressorFetch_Private(MuonCompressor c, MuonWireValues code
   const MuonPrecision crosses = Crosses(codec, *precision);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, count * MuonKernelsGet(crosses, MUON_HOST)->size, pinned));
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, count * MuonKernelsGet(crosses, MUON_HOST)->size, pinned));
   /* Entries that are not finite then are found when they are written */
   if (crosses != *precision) (void)kernels->ToSingle(count, x, (float *)*pinned);
   else MuonDeviceGet()->copy(count * kernels->size, x, *pinned);
@@ -249,11 +249,13 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
     const size_t   some    = PetscMin(DEVICE_CHUNK, count - k);
     const void    *from    = (const char *)x + k * kernels->size;
     unsigned char *section = to + MuonWireValuesBytes(codec, k);
+    MuonMark       mark;
 
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
     if (codec == MUON_WIRE_VALUES_NATURAL) {
       uint16_t *codes;
 
-      PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * sizeof(*codes), &codes));
+      PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * sizeof(*codes), &codes));
       if (NaturalCodes(c, kernels, rounding, some, from, first + k, codes) != 0) c->status = MUON_STATUS_NANORINF;
       else MuonWireNaturalEncode(some, codes, section);
     } else {
@@ -263,6 +265,7 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
       PetscCall(MuonCompressorFetch_Private(c, codec, some, from, &crosses, &y));
       PetscCall(MuonCompressorHostEncode_Private(c, codec, rounding, crosses, some, y, 0, section));
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -281,20 +284,21 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor c, MuonWireValu
   for (size_t k = 0; k < count; k += DEVICE_CHUNK) {
     const size_t some = PetscMin(DEVICE_CHUNK, count - k);
     void        *to   = (char *)x + k * kernels->size, *y, *singles;
+    MuonMark     mark;
 
-    PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * size, &y));
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
+    PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * size, &y));
     if (codec == MUON_WIRE_VALUES_NATURAL) {
       MuonWireNaturalDecode(some, from, first + k, (uint16_t *)y);
       kernels->NaturalValues(some, (uint16_t *)y, to);
-      continue;
-    }
-    PetscCall(MuonCompressorHostDecode_Private(codec, crosses, some, from, first + k, y));
-    if (crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
-    else {
-      PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * size, &singles));
+    } else PetscCall(MuonCompressorHostDecode_Private(codec, crosses, some, from, first + k, y));
+    if (codec != MUON_WIRE_VALUES_NATURAL && crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
+    else if (codec != MUON_WIRE_VALUES_NATURAL) {
+      PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, some * size, &singles));
       MuonDeviceGet()->copy(some * size, y, singles);
       kernels->AxpbyOther(some, 1, 1.0, singles, some, 0.0, to, some);
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

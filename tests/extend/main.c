@@ -133,7 +133,7 @@ static PetscErrorCode CheckAlgorithm(void)
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
   PetscCall(MuonSetLearningRate(muon, RATE));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonStep(muon));
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MatDenseGetArrayRead(p.W[l], &w));

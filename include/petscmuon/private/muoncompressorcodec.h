@@ -43,8 +43,8 @@ typedef enum {
 /*
    A section of count values in a memory; entry first + k of the stream rounds the k-th. Sets the status where a
    value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 8. Fetch
-   brings values from a device to the host, in the precision from which the codec goes on, which it tells. Where
-   the memory is a device's they use MUON_WORK_COMPRESSOR_D of the device and of its pinned memory
+   brings values from a device to the host, in the precision from which the codec goes on, which it tells, in
+   scratch
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonMemory, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor, MuonWireValues, MuonMemory, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
@@ -52,13 +52,13 @@ PETSC_INTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWire
 
 /*
    A section of the values of the kept of entries, on the host and in increasing order of their numbers, by which
-   natural ones are rounded; uses MUON_WORK_COMPRESSOR_C. Decode walks the positions with the reader, which is at
-   the first; it uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device
+   natural ones are rounded. Decode walks the positions with the reader, which is at
+   the first
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
 
-/* Messages with every entry: factor (T - R), R NULL being zero, in a codec. They use MUON_WORK_COMPRESSOR_A */
+/* Messages with every entry: factor (T - R), R NULL being zero, in a codec */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
 /* Sets the status where an entry of T - R cannot be written */

@@ -232,6 +232,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   MuonWorkspace  work;
   MuonMatrix     x, cx;
   MuonValidated  own;
+  MuonMark       mark;
   unsigned char *buf;
   size_t         max, bytes;
 
@@ -243,11 +244,13 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   PetscCall(MuonCompressorGetArray_Private(c, CX, "CX", PETSC_TRUE, &x.here, &cx));
   PetscCall(MuonCompressorGetMaxBytesOf(c, &x.here, &max));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_D, max, &buf));
+  PetscCall(MuonWorkspaceMark(work, &mark));
+  PetscCall(MuonWorkspaceGet(work, max, &buf));
   PetscCall(PetscMemzero(&own, sizeof(own)));
   PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, max, buf, &bytes, PETSC_FALSE, NULL, &own));
   if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 1.0, &cx.here));
   PetscCall(MuonValidatedDestroy(&own));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
   PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);

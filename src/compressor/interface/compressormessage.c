@@ -101,11 +101,11 @@ PetscErrorCode MuonValidatedDestroy(MuonValidated *message)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A buffer of so many bytes, of which nothing is kept where it grows; or scratch memory until the next message */
+/* A buffer of so many bytes, of which nothing is kept where it grows; or scratch memory, of which the caller has the mark */
 static PetscErrorCode MuonValidatedReserve_Private(MuonCompressor c, PetscBool scratch, size_t bytes, MuonValidated *message)
 {
   PetscFunctionBegin;
-  if (scratch) PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_E, bytes, &message->buffer));
+  if (scratch) PetscCall(MuonWorkspaceGet(c->work, bytes, &message->buffer));
   else if (message->capacity < bytes) {
     PetscCall(PetscFree(message->buffer));
     message->capacity = 0;
@@ -160,8 +160,10 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   unsigned char       *to = buf + *sent;
   PetscBool            coded;
   PetscLogDouble       flops;
+  MuonMark             mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
   PetscCall(MuonCompressorBeginBlock_Private(c, count, b, T, &block));
   tb = MuonCompressorBlock_Private(T, &block);
   if (R != NULL) rb = MuonCompressorBlock_Private(R, &block);
@@ -177,7 +179,10 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   PetscCall(MuonLogDeviceBegin(T->memory, &flops));
   PetscUseTypeMethod(c, encode, &tb, R != NULL ? &rb : NULL, &things, to + before);
   PetscCall(MuonLogDeviceEnd(T->memory, flops));
-  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->status != MUON_STATUS_OK) {
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* How long the header is, is known now: a message of fewer things may have a shorter one */
   PetscCall(MuonCompressorHeader_Private(c, &layout, things, &header));
   after = MuonWireMessageHeaderBytes(&header);
@@ -187,6 +192,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   own->bytes += (size_t)MuonWireMessageBytes(&header);
   own->data = coded ? own->buffer : NULL;
   *sent += (size_t)(coded ? MuonWireMessageCompact(to, (uint64_t)layout.rows, (uint64_t)layout.columns, buf + *sent) : MuonWireMessageBytes(&header));
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,7 +260,7 @@ static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The message is in scratch memory where scratch is true */
+/* The message is in scratch memory where scratch is true: then the caller has the mark */
 static PetscErrorCode MuonCompressorValidate_Private(MuonCompressor c, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch, MuonValidated *message, PetscBool *valid)
 {
   PetscInt           count;
@@ -282,9 +288,14 @@ static PetscErrorCode MuonCompressorValidate_Private(MuonCompressor c, const Muo
 PetscErrorCode MuonCompressorValidateArray(MuonCompressor c, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *message, PetscBool *valid)
 {
   MuonValidated scratch = {NULL, 0, NULL, 0};
+  MuonWorkspace work;
+  MuonMark      mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonCompressorValidate_Private(c, shape, bytes, buf, entropy, cost, message == NULL ? PETSC_TRUE : PETSC_FALSE, message == NULL ? &scratch : message, valid));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,13 +314,16 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     MuonBlock       block;
     MuonWireMessage header;
     PetscLogDouble  flops;
+    MuonMark        mark;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, Y, &block));
     array = MuonCompressorBlock_Private(Y, &block);
     (void)MuonWireMessageRead(at, message->bytes - (size_t)(at - message->data), &header);
+    PetscCall(MuonWorkspaceMark(work, &mark));
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
     PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));
+    PetscCall(MuonWorkspaceRelease(work, &mark));
     at += MuonWireMessageBytes(&header);
   }
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
@@ -319,9 +333,14 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
 PetscErrorCode MuonCompressorDecodeArray(MuonCompressor c, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid)
 {
   MuonValidated scratch = {NULL, 0, NULL, 0};
+  MuonWorkspace work;
+  MuonMark      mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonCompressorValidate_Private(c, Y, bytes, buf, PETSC_FALSE, NULL, PETSC_TRUE, &scratch, valid));
   if (*valid) PetscCall(MuonCompressorDecodeValidated(c, &scratch, add, scale, Y));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -114,7 +114,7 @@ static PetscErrorCode MuonCompressorFinalizePackage_Private(void)
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
-  const MuonParameterClass what = {"compressor_", MuonCompressorParameters, offsetof(struct _p_MuonCompressor, parameters), offsetof(struct _p_MuonCompressor, data), MuonCompressorSetFromOptions_Object, MuonCompressorChanging_Private, NULL, NULL};
+  const MuonParameterClass what = {"compressor_", MuonCompressorParameters, offsetof(struct _p_MuonCompressor, parameters), offsetof(struct _p_MuonCompressor, data), MuonCompressorSetFromOptions_Object, MuonCompressorChanging_Private, NULL, NULL, NULL, NULL};
   PetscErrorCode (*const families[])(void) = {MuonCompressorRegister_Dense, MuonCompressorRegister_Sparse, MuonCompressorRegister_RowColumn, MuonCompressorRegister_LowRank, MuonCompressorRegister_PowerSGD, MuonCompressorRegister_Sign, MuonCompressorRegister_QSGD};
 
   PetscFunctionBegin;

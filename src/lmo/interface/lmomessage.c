@@ -139,16 +139,16 @@ static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, Mu
   PetscCall(MuonLMOBegin_Private(lmo, &whole, &finite));
   if (!finite) PetscFunctionReturn(PETSC_SUCCESS);
   if (step->form == MUON_WIRE_TRIPLES) {
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (m + MuonArrayColumns(G)) * sizeof(double), &u));
+    PetscCall(MuonWorkspaceGet(lmo->work, (m + MuonArrayColumns(G)) * sizeof(double), &u));
     step->u = u;
     step->v = u + m;
     PetscUseTypeMethod(lmo, factors, &whole, u, u + m, &step->magnitude, &step->found);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, G, G->precision, &d));
+  PetscCall(MuonWorkspaceGetArray(lmo->work, G, G->precision, &d));
   point = MuonMatrixOfArray(&d);
   PetscUseTypeMethod(lmo, apply, &whole, &point, &step->magnitude);
-  if (lmo->status == MUON_STATUS_OK) PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_C, &d, PETSC_TRUE, D));
+  if (lmo->status == MUON_STATUS_OK) PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_TRUE, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,19 +157,23 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   MuonCompressor      c;
   MuonCompressorStep *step;
   MuonArray           D;
+  MuonMark            mark;
 
   PetscFunctionBegin;
   *bytes = 0;
   PetscCall(MuonLMOGetMessage_Private(lmo, &c));
   step = (MuonCompressorStep *)c->data;
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   PetscCall(MuonLMOGetStep_Private(lmo, G, step, &D));
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
-  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, entropy, cost, NULL));
-  /* The dual norm may be too large for a number where none of its terms is */
-  lmo->status = c->status;
-  if (lmo->status == MUON_STATUS_OK) lmo->dual = step->magnitude;
+  if (lmo->status == MUON_STATUS_OK) {
+    PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, entropy, cost, NULL));
+    /* The dual norm may be too large for a number where none of its terms is */
+    lmo->status = c->status;
+    if (lmo->status == MUON_STATUS_OK) lmo->dual = step->magnitude;
+  }
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,26 +193,29 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscLogDouble  flops;
   MuonCompressor  c;
   MuonWireMessage header;
-  MuonArray       d, near, sent;
+  MuonArray       d, pinned, sent;
   PetscBool       valid;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetMessage_Private(lmo, &c));
-  PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, Y, Y->precision, &d));
-  PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_B, &d, PETSC_FALSE, &near));
-  sent = near;
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(lmo->work, Y, Y->precision, &d));
+  PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_FALSE, &pinned));
+  sent = pinned;
   /* A step of a state in another precision than the weights is rounded as the D of its sender */
   if (MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK) precision = header.values == MUON_WIRE_VALUES_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
-  if (precision != Y->precision) PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, &near, precision, &sent));
+  if (precision != Y->precision) PetscCall(MuonWorkspaceGetArray(lmo->work, &pinned, precision, &sent));
   PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 1, bytes, buf, &sent, &valid));
   PetscCheck(valid, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %zu x %zu, expected what MuonLMOValidate() accepts", bytes, MuonArrayRows(Y), MuonArrayColumns(Y));
-  if (precision != Y->precision) MuonArrayAxpby(1.0, &sent, 0.0, &near);
+  if (precision != Y->precision) MuonArrayAxpby(1.0, &sent, 0.0, &pinned);
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  PetscCall(MuonArrayAway(&d, &near));
+  PetscCall(MuonArrayPutPinned(&d, &pinned));
   MuonArrayAxpby(a, Y, b, &d);
   MuonArrayAxpby(1.0, &d, 0.0, Y);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

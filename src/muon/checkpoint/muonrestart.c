@@ -402,7 +402,7 @@ PetscErrorCode MuonSetRestartState(Muon muon, MuonRestartState state)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_restart_state", MuonRestartStates, (int)state));
+  PetscCheck((int)state >= 0 && (int)state <= (int)MUON_RESTART_WEIGHTS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_restart_state %d is no MuonRestartState", MuonPrefix(muon), (int)state);
   muon->restart_state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -82,7 +82,7 @@ static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Vect
 
 /*
    In the memory of a device: sums of all vectors at once; one by one those whose sum is out of range, or all
-   for another norm. Uses MUON_WORK_COMPRESSOR_F
+   for another norm
 */
 static PetscErrorCode MuonCompressorDeviceLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *X, char *buffer, MuonKernelLength lengths[])
 {
@@ -90,7 +90,7 @@ static PetscErrorCode MuonCompressorDeviceLengths_Private(MuonCompressor c, cons
   double      *sums;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_F, vectors->count * sizeof(*sums), &sums));
+  PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, vectors->count * sizeof(*sums), &sums));
   if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->len, X->count, X->data, X->ld, vectors->strided ? 1 : 0, (int)p, sums);
   else PetscCall(PetscArrayzero(sums, vectors->count));
   for (size_t k = 0; k < vectors->count && c->status == MUON_STATUS_OK; k++) {
@@ -100,7 +100,7 @@ static PetscErrorCode MuonCompressorDeviceLengths_Private(MuonCompressor c, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the vectors in the bitmap, which a device packs. Uses MUON_WORK_COMPRESSOR_C and D */
+/* The values of the vectors in the bitmap, which a device packs */
 static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const Vectors *vectors, MuonWireValues codec, size_t kept, const unsigned char bitmap[], const MuonArray *X, unsigned char to[])
 {
   const MuonKernels     *kernels = MuonArrayKernels(X);
@@ -111,8 +111,8 @@ static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const
   uint16_t              *codes, *pinned;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_C, all * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*codes), &codes));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * sizeof(*codes), &codes));
   for (size_t v = 0; v < vectors->count; v++) {
     if ((bitmap[v / 8] >> v % 8 & 1) == 0) continue;
     ReadVectors(vectors, v, 1, X, NULL, x + at * kernels->size);
@@ -120,7 +120,7 @@ static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const
     at += vectors->length;
   }
   if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*pinned), &pinned));
+    PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, all * sizeof(*pinned), &pinned));
     MuonDeviceGet()->copy(all * sizeof(*pinned), codes, pinned);
     MuonWireNaturalEncode(all, pinned, to);
   } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, X->memory, X->precision, all, x, 0, to));
@@ -145,18 +145,18 @@ static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const Muo
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, vectors.count * sizeof(MuonKernelLength) + (vectors.count + 7) / 8, &lengths));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(vectors.count * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * vectors.length * sizeof(uint16_t) : 0), &work));
+  PetscCall(MuonWorkspaceGet(c->work, vectors.count * sizeof(MuonKernelLength) + (vectors.count + 7) / 8, &lengths));
+  PetscCall(MuonWorkspaceGet(c->work, PetscMax(vectors.count * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * vectors.length * sizeof(uint16_t) : 0), &work));
   bitmap = (unsigned char *)(lengths + vectors.count);
   if (T->memory != MUON_HOST) {
     if (R != NULL) {
-      PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, &X));
+      PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
       kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
-    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_B, bytes, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, bytes, &x));
     PetscCall(MuonCompressorDeviceLengths_Private(c, &vectors, &X, x, lengths));
   } else {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, vectors.together * bytes, &x));
+    PetscCall(MuonWorkspaceGet(c->work, vectors.together * bytes, &x));
     for (size_t first = 0; first < vectors.count && c->status == MUON_STATUS_OK; first += vectors.together) PetscCall(MuonCompressorLengths_Private(c, &vectors, first, PetscMin(vectors.together, vectors.count - first), T, R, x, lengths));
   }
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -208,7 +208,7 @@ static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, PetscInt6
   PetscFunctionBegin;
   if (!add) PetscCall(MuonArrayZero(Y));
   MuonWireIndexReaderInit(&reader, indices, vectors.count, (uint64_t)count, payload);
-  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, all * kernels->size, &x));
+  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, all * kernels->size, &x));
   for (size_t k = 0; k < all; k += chunk) {
     const size_t some = PetscMin(chunk, all - k);
 

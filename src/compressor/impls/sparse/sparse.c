@@ -44,7 +44,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
      A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
   */
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
   codes = (uint16_t *)(singles + kept);
   if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
   else MuonWireNaturalEncode((uint64_t)kept, codes, to);
@@ -58,8 +58,7 @@ static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entrie
   unsigned char *bitmap;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
-  if (reader->indices == MUON_WIRE_INDICES_BITMAP && reader->from == bitmap) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, bytes, &bitmap));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
   else {
     PetscCall(PetscMemzero(bitmap, bytes));
@@ -85,7 +84,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
     for (size_t first = 0; first < entries; first += strip) {
       const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 
@@ -126,9 +125,9 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = kept;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, MuonKernelTopScratch(d, size), &work));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(d, size), &work));
   if (precision == T->precision) infinite = kernels->Top(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
   else infinite = kernels->TopRounded(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
@@ -167,8 +166,8 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, (size_t)kept * MuonArrayEntryBytes(T), &values));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
@@ -194,7 +193,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 co
 
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
-  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (d + 63) / 64 * 8, &bitmap));
   MuonKernelSubset(d, (size_t)count, seed, bitmap);
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
   PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + SEED, add, scale, Y));

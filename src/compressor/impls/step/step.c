@@ -107,8 +107,8 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
   MuonWireIndices           indices;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (1 + m + n) * sizeof(double), &x));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, most * sizeof(uint64_t) + numbered / 8 + 8, &code));
+  PetscCall(MuonWorkspaceGet(c->work, (1 + m + n) * sizeof(double), &x));
+  PetscCall(MuonWorkspaceGet(c->work, most * sizeof(uint64_t) + numbered / 8 + 8, &code));
   bitmap = (unsigned char *)(code + most);
   PetscCall(PetscArrayzero(bitmap, numbered / 8 + 8));
   x[0] = step->magnitude;
@@ -138,7 +138,7 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 cou
   PetscCall(MuonArrayZero(Y));
   if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
   sections = Sections(c, Y, count, &indices);
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, (size_t)sections.values * sizeof(double), &x));
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)sections.values * sizeof(double), &x));
   PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, (size_t)sections.values, payload + sections.valuesat, 0, x));
   MuonWireIndexReaderInit(&reader, indices, sections.numbered, sections.positions, payload);
   if (form == MUON_WIRE_TRIPLES) {

@@ -156,7 +156,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
   PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->nshards));
   PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
   for (PetscInt p = 0; p < muon->nshards; p++) {
