@@ -5,6 +5,7 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>
@@ -99,7 +100,7 @@ typedef struct {
   MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
   MuonArray         input;                 /* server of several ranks: of the LMO */
   MuonCompressor    sent;                  /* what T was sent with */
-  MuonOpened        up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
+  MuonValidated     up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
   ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
   PetscBool         edited;                /* somebody changed the weights since the last step: X is not looked at */
   PetscBool         summed;                /* the messages are in sum already */
@@ -201,6 +202,7 @@ struct _MuonOps {
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon);   /* the type's sub-objects, which begin options of their own */
   PetscErrorCode (*choices)(Muon, size_t, char[]); /* what was chosen beside compressors and must be the same on all ranks */
+  PetscErrorCode (*children)(Muon, MuonParameterObjectFn *, void *); /* calls the routine for the type's sub-objects */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
   PetscErrorCode (*destroy)(Muon);
@@ -208,6 +210,7 @@ struct _MuonOps {
 
 struct _p_Muon {
   PETSCHEADER(struct _MuonOps);
+  MuonParameters              parameters;
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
@@ -222,7 +225,7 @@ struct _p_Muon {
   MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
   MuonAssembly                assembly;      /* likewise */
-  PetscInt                    assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
+  int                         assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
@@ -232,26 +235,25 @@ struct _p_Muon {
   PetscInt           schedule_warmup, max_steps;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
-  PetscInt           momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
-  PetscBool          momentum_atset;
+  int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStatePrecision state_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
-  PetscBool          cost_measure;
+  char              *cost_alpha, *cost_beta, *cost_gamma; /* with their units, NULL where not set */
+  PetscInt           cost_workers;
+  PetscReal          cost_entries;
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
-  PetscReal       device_batch;               /* bytes, which the scratch memory knows too */
-  PetscBool       device_mpi, device_mpi_set; /* whether MPI is given the memory of a device; else what MPI says decides */
+  PetscReal       device_batch_bytes; /* which the scratch memory knows too */
+  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
-  PetscBool       learning_rateset; /* by somebody: no default */
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -300,7 +302,7 @@ struct _p_Muon {
   PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
   PetscReal         value;
 
-  PetscInt       nmonitors, monitorinterval;
+  PetscInt       nmonitors, monitor_interval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
@@ -311,12 +313,13 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
-  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
+  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
+  char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
   MuonRestartState           restart_state;
-  PetscBool                  restart_if_present, restart_convert, restarted, save; /* some rank was asked for a checkpoint */
+  PetscBool                  restart_if_present, restart_convert, save; /* some rank was asked for a checkpoint */
   PetscBool                  continues;                                            /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                            /* this rank was asked */
 
@@ -401,10 +404,6 @@ PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);
 */
 PETSC_EXTERN PetscErrorCode MuonMonitorViewerFromOptions(Muon, const char key[], MuonMonitorFn *, PetscBool *set);
 
-/*
-   An error where a number was left from before MuonSetUp() that cannot change after it, or where an
-   enumeration has no such value
-*/
-PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, const char key[]);
+/* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
+PETSC_INTERN PetscErrorCode MuonReadAllOptions_Private(PetscObject);

@@ -8,8 +8,6 @@
 #include "../monitor/muonmonitor.h"
 #include "../checkpoint/muoncheckpoint.h"
 
-/* An error where these do not go together */
-PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, PetscInt at, MuonMomentumStyle, MuonNesterovType);
 /*
    Layers that are slices become those of another vector with the same entries on each rank, before
    MuonSetUp()
@@ -19,6 +17,13 @@ PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
 /* The key without prefix that is most like this one; for Python */
 PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], size_t, char text[]);
+/* The parameters, and what their rows cannot say */
+PETSC_INTERN const MuonParameter MuonParameters_Private[];
+PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonParameter *, double);
+PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
+PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
+PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
+PETSC_INTERN PetscErrorCode      MuonSetWaiting_Private(Muon);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);

@@ -85,7 +85,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
-  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (PetscInt)muon->momentum_default;
+  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (int)muon->momentum_default;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(MuonSetUpLayers_Private(muon));
   muon->nsums = muon->nactive;
@@ -113,7 +113,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
   PetscCall(MuonAssemblyFix_Private(muon->assembly));
-  muon->setupcalled = PETSC_TRUE;
+  muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));

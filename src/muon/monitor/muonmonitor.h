@@ -8,5 +8,4 @@
 /* The validation, where this step asks for it */
 PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

@@ -183,65 +183,6 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
 }
 
 /*@
-  MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the
-  ranks of a worker
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
-
-  Options Database Keys:
-+ -muon_assembly kind            - who (allgather|owner|gram), chosen by a model of its cost by default
-- -muon_layer_NAME_assembly kind - who has the whole of the layer called NAME, the optimizer's by default
-
-  Level: intermediate
-
-  Notes:
-  `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of
-  the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`,
-  and so are layers whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`, and the updates
-  spectral and polar of `MUONSIGN`).
-
-  Layers that are all on one rank, rules that move each entry by itself, and votes of `MUONSIGN` without polar
-  factor and norm need no assembly.
-
-.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetAssemblyKind()`, `MuonSetLayerAssemblyKind()`, `MuonGetAssembly()`, `MuonAddLayer()`
-@*/
-PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(muon, kind, 2);
-  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
-  muon->assembly_kind = kind;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. kind - a `MuonAssemblyKind`, or `PETSC_DETERMINE`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAssemblyKind()`
-@*/
-PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, kind, muon->assembly_kind);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
   MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
 
   Logically Collective

@@ -171,8 +171,8 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   shard->layer->watched         = PETSC_FALSE;
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
-  PetscCall(MuonOpenedDestroy(&shard->up_own));
-  PetscCall(MuonOpenedDestroy(&shard->down_got));
+  PetscCall(MuonValidatedDestroy(&shard->up_own));
+  PetscCall(MuonValidatedDestroy(&shard->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
   PetscCall(PetscFree(shard->ranges));
   PetscCall(PetscFree(shard->name));

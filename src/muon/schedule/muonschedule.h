@@ -5,6 +5,8 @@
 
 #include "../plan/muonplan.h"
 
+/* An error where these do not go together */
+PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
 /*
@@ -28,6 +30,9 @@ PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal
    The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that
    decide nothing; how many layers and entries each rule moves
 */
+/* An error where a text is not one of -muon_rule_match, or no rule */
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /* Warns where somebody set the learning rate and no layer has it */

@@ -28,7 +28,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, 0, &item->shard->input, serving->status));
+  if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, &item->shard->input, serving->status));
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->input));
   *G = MuonItemPart(item, &item->shard->input);
@@ -67,7 +67,7 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
   X = MuonShardServerWeights(shard, &W);
-  PetscCall(MuonServerGetXnew_Private(serving->muon, shard, 0, &W, &Xnew));
+  Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G    = shard->input;
     task.X    = X;
@@ -90,10 +90,25 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
 
 PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  MuonServing              serving = {muon, group, record, status, NULL};
+  MuonServing              serving = {muon, group, record, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonServeInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
+  size_t                   most[2] = {0, 0};
+  MuonMark                 mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonShard *shard = &group->shard[k];
+    MuonArray        shape, W;
+
+    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    W = MuonShardPart(shard, &shape);
+    if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
+  }
+  for (int memory = 0; memory < 2; memory++) {
+    if (most[memory] > 0) PetscCall(MuonWorkspaceGetIn(muon->work, (MuonMemory)memory, most[memory], &serving.Xnew[memory]));
+  }
   PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,35 +59,10 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a server does with one shard or with several: its place in scratch memory, and its weights */
+/* The weights of a shard that a server does something with */
 typedef struct {
-  size_t    sum, Xnew;
   MuonArray whole, W;
 } MuonServed;
-
-/* Sums and new weights that have no memory of their own lie behind one another */
-static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonServed served[])
-{
-  size_t sums = 0, weights = 0;
-  void  *slot;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    MuonArray state, shape, W;
-
-    PetscCall(MuonShardGetStateShape(muon, shard[k], &state));
-    PetscCall(MuonLayerGetShape(shard[k]->layer, &shape));
-    W              = MuonShardPart(shard[k], &shape);
-    served[k].sum  = sums;
-    served[k].Xnew = weights;
-    if (shard[k]->sum.data == NULL) sums += MuonScratchBytes(&state);
-    if (shard[k]->Xnew.data == NULL) weights += MuonScratchBytes(&W);
-  }
-  /* At once: what is in a slot that grows is lost */
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_A, sums, &slot));
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_B, weights, &slot));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscBool MuonShardSendsStep_Private(const MuonShard *shard)
 {
@@ -101,12 +76,13 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
 {
   MuonLayerTask *task;
   MuonServed    *served;
+  MuonMark       mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(PetscCalloc2(n, &task, n, &served));
-  if (n > 1) PetscCall(MuonServedPlace_Private(muon, n, shard, served));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonServerAggregate_Private(muon, shard[k], served[k].sum, &task[k].G, status));
+    PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
   if (*status == MUON_STATUS_OK) {
@@ -119,7 +95,10 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
       PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &served[0].W, record, status));
       MuonNoteStatus(muon, shard[0]->layer, *status);
     } else {
-      for (PetscInt k = 0; k < n; k++) PetscCall(MuonServerGetXnew_Private(muon, shard[k], served[k].Xnew, &served[k].W, &task[k].Xnew));
+      for (PetscInt k = 0; k < n; k++) {
+        task[k].Xnew = shard[k]->Xnew;
+        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &served[k].W, served[k].W.precision, &task[k].Xnew));
+      }
       PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
       for (PetscInt k = 0; k < n; k++) {
         MuonStatusMerge(task[k].status, status);
@@ -130,6 +109,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
     for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
   }
   PetscCall(PetscFree2(task, served));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,7 +144,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W    = MuonShardPart(shard, &shape);
     more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch)) {
+    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
@@ -193,7 +173,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
-    else PetscCall(MuonCompressorOpen(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
     else received = MUON_STATUS_CORRUPT;
   }
@@ -243,7 +223,7 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   else if (shard->downlink == MUON_DOWNLINK_STEP) {
     PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->id, &bytes, &message, &received));
     PetscCall(MuonLayerDecodeStep(shard->layer, &shard->info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeOpened(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
   if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));

@@ -65,8 +65,12 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
 {
   const PetscBool failed = record->status < 0 ? PETSC_TRUE : PETSC_FALSE; /* the program's routine */
   MuonStatus      status = failed || PetscIsInfOrNanReal((PetscReal)record->loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  MuonMark        none;
 
   PetscFunctionBegin;
+  /* An error of an earlier step may have left scratch in use */
+  PetscCall(PetscMemzero(&none, sizeof(none)));
+  PetscCall(MuonWorkspaceRelease(muon->work, &none));
   muon->failed.phase = 0;
   muon->failed.at = muon->failed.rank = -1;
   muon->failed.layer                  = NULL;
@@ -113,7 +117,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
-  if (shard->M.data != NULL && muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
+  if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
   else if (shard->M.data != NULL && shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
   else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
   PetscCall((*shard->group->ops->commit)(muon, shard));

@@ -36,7 +36,7 @@ PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *
 /* The input of the LMO from the sum: aggregate, then decay of the weights W and momentum where the server keeps one */
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *input, MuonStatus *status)
 {
-  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
   PetscLogDouble  flops;
 
@@ -60,26 +60,15 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array in scratch memory, so many bytes from the beginning of the slot */
-static PetscErrorCode MuonGetRoom_Private(Muon muon, MuonWorkspaceSlot slot, size_t at, const MuonArray *like, MuonPrecision precision, MuonArray *array)
-{
-  char *slots;
-
-  PetscFunctionBegin;
-  *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(MuonWorkspaceGetIn(muon->work, like->memory, slot, at + MuonArrayBytes(array), &slots));
-  array->data = slots + at;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, size_t at, MuonArray *input, MuonStatus *status)
+/* *input may be scratch, of which the caller has the mark */
+PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {
   const PetscInt nworkers = shard->group->exchange->nworkers;
   MuonArray      sum      = shard->sum, state, whole, W;
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  if (sum.data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_A, at, &state, state.precision, &sum));
+  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
   if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
   else if (shard->summed == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, &sum, status));
@@ -88,14 +77,6 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, size_t a
   W = MuonShardPart(shard, &whole);
   PetscCall(MuonAggregate_Private(muon, shard, nworkers, &sum, &W, input, status));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonShard *shard, size_t at, const MuonArray *W, MuonArray *Xnew)
-{
-  PetscFunctionBegin;
-  *Xnew = shard->Xnew;
-  if (Xnew->data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_B, at, W, W->precision, Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,12 +128,15 @@ PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const M
   if (info->measure) {
     const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonArray               update;
+    MuonMark                mark;
 
     /* The step of rate 1 from zero */
-    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, &update));
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, W, W->precision, &update));
     PetscCall(MuonArrayZero(&update));
     PetscCall(MuonLayerDecodeStep(shard->layer, &unit, bytes, to, &update));
     info->squares = MuonLayerSumSquares(&update);
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -111,7 +111,6 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   const PetscInt count = MUON_RECORD_COUNT + 2 * muon->ngroups;
   double        *mine, *all;
   PetscReal      loss = 0, dual = 0;
-  PetscBool      intact;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &all));
@@ -120,16 +119,16 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
     mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;
     mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->weights;
   }
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, all, &intact));
-  outcome->worst    = intact ? MUON_STATUS_OK : MUON_STATUS_CORRUPT;
-  outcome->gradient = intact == PETSC_FALSE || muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, count, mine, all));
+  outcome->worst    = MUON_STATUS_OK;
+  outcome->gradient = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
   outcome->missing = outcome->twice = outcome->failed = -1;
   outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
   muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
   muon->agreement               = -1;
   for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->ops->votes ? 0 : muon->agreement;
-  for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
+  for (PetscMPIInt r = 0; r < muon->size; r++) {
     const MuonRecord *one = (const MuonRecord *)(all + (size_t)count * (size_t)r), *first = (const MuonRecord *)all;
 
     if (one->status < 0 && outcome->failed < 0) {

@@ -38,12 +38,10 @@ PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
 
 /*
-   Server: input of the LMO, memory of new weights, these by the type or the layer's optimizer, their message.
-   What has no memory of its own is in scratch, at so many bytes
+   Server: input of the LMO, new weights by the type or the layer's optimizer, their message
 */
 PETSC_INTERN PetscErrorCode MuonServerSumMessages_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, size_t at, MuonArray *input, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonShard *, size_t at, const MuonArray *W, MuonArray *Xnew);
+PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
 /* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
 PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
@@ -55,7 +53,8 @@ typedef struct {
   MuonGroup   group;
   MuonRecord *record;
   MuonStatus *status;
-  double     *length; /* of votes */
+  double     *length;  /* of votes, by items */
+  void       *Xnew[2]; /* by memory: scratch for new weights of the shard whose outputs come */
 } MuonServing;
 PETSC_INTERN MuonArray      MuonItemPart(const MuonItem *, const MuonArray *rows);
 PETSC_INTERN MuonMatrix     MuonItemMatrix(const MuonItem *, const MuonMatrix *assembled);

@@ -3,7 +3,7 @@
 /* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
   MuonArray       state, whole, W;
 

@@ -34,7 +34,7 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 */
 PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
 {
-  const PetscBool at_worker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
   MuonArray       state, G, M, whole, W;
   PetscBool       ours, usable;

@@ -13,7 +13,7 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
   PetscFunctionBegin;
   *G = MuonItemPart(item, &item->shard->T);
   if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(serving->muon->work, MUON_WORK_STEP_A, G, G->precision, G)); /* the momentum may be the caller's memory */
+  PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
   PetscCall(MuonArrayZero(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -46,7 +46,7 @@ static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonAr
 
 PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonServing              serving = {muon, group, NULL, status, NULL};
+  MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteDirection_Private, MuonVoteOutput_Private, &serving};
   PetscLogDouble           bytes;
 
@@ -95,7 +95,7 @@ PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonSta
 {
   const PetscBool          steps = group->shard[0].Xnew.data != NULL ? PETSC_TRUE : PETSC_FALSE;
   MuonRecord               unused;
-  MuonServing              serving = {muon, group, &unused, status, NULL};
+  MuonServing              serving = {muon, group, &unused, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient lengths = {MuonMajorityInput_Private, MuonMajorityLength_Private, MuonMajorityOutput_Private, &serving};
   const MuonAssemblyClient moves   = {MuonMajorityInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
 

@@ -81,14 +81,14 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
 }
 
 /* Bits of a block from a row, where they begin at a byte or in scratch */
-static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, MuonWorkspaceSlot slot, const unsigned char **bits)
+static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, const unsigned char **bits)
 {
   unsigned char *copy;
 
   PetscFunctionBegin;
   *bits = row == NULL ? NULL : row + one->at / 8;
   if (row == NULL || one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(muon->work, slot, (one->entries + 7) / 8, &copy));
+  PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &copy));
   MuonKernelCopyBits(one->entries, row, one->at, copy, 0);
   *bits = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,28 +99,31 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
 {
   const unsigned char *bits, *ties;
   PetscLogDouble       flops;
+  MuonMark             mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, &bits));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, &ties));
   MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits, ties, keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt number, MuonArray *S)
 {
   const MuonVotesBlock *one = MuonVotesFind(shard, number);
-  MuonArray             state, part;
+  MuonArray             state, part; /* *S is scratch, of which the caller has the mark */
   MuonBlock             block;
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
+  PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
   PetscCall(MuonArrayZero(S));
   if (one != NULL) PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, S, 1, S));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,10 +134,12 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 {
   MuonArray  state, S;
   MuonStatus stepped = MUON_STATUS_OK;
+  MuonMark   mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
+  PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
     const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
@@ -145,6 +150,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
   PetscCall(MuonLayerStep(shard->layer, &shard->info, &S, W, &shard->Xnew, &stepped));
   MuonStatusMerge(stepped, status);
   if (stepped == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard, &shard->Xnew, W, status));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,8 +169,10 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
   MuonBlock       block;
   MuonArray       S;
   MuonMatrix      matrix;
+  MuonMark        mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, one->number, &block));
   PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, &block, &factor));
   if (assembled == PETSC_FALSE) {
@@ -175,7 +183,8 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
     }
     if (rule->length != NULL) PetscCall((*rule->length)(muon, shard, &block, rule->whole ? &matrix : NULL, &one->length, status));
   }
-  one->scale               = one->length > 0 ? -(info->rate * (double)factor) / one->length : 0;
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  one->scale            = one->length > 0 ? -(info->rate * (double)factor) / one->length : 0;
   shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)&one->scale, sizeof(one->scale));
   if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.len, part.count, part.data, part.ld) + fabs(one->scale) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -132,13 +132,16 @@ PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt numbe
   const MuonKernels    *kernels = MuonArrayKernels(U);
   unsigned char        *to;
   double                sum;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   if (one == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   to = votes->own + one->at / 8;
-  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, MUON_WORK_STEP_D, (one->entries + 7) / 8, &to));
+  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &to));
   if (kernels->Signs(U->len, U->count, U->data, U->ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,11 +157,13 @@ typedef struct {
 
 static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, MuonStatus *status)
 {
-  char *slot;
+  char    *slot;
+  MuonMark mark;
 
   PetscFunctionBegin;
   if (run->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, MUON_WORK_STEP_A, run->bytes, &slot));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, run->bytes, &slot));
   for (PetscInt k = 0; k < run->n; k++) {
     const MuonArray U = MuonArrayLike(&run->T[k].here, run->T[k].here.precision, slot + run->at[k]);
 
@@ -172,6 +177,7 @@ static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, Muo
   }
   run->n     = 0;
   run->bytes = 0;
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,7 +207,7 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
         MuonNoteStatus(muon, shard->layer, *status);
         continue;
       }
-      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
+      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch_bytes)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
       run.shard[run.n]  = shard;
       run.number[run.n] = one->number;
       run.T[run.n]      = MuonMatrixOfArray(&part);
