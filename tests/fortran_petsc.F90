@@ -32,7 +32,7 @@ program fortran_petsc
   call MuonLayerGetWeights(layer, back%v, ierr); call check(ierr == 0 .and. back%v == W%v, 'MuonLayerGetWeights')
   call MuonLayerGetLMO(layer, lmo, ierr); call check(ierr == 0, 'MuonLayerGetLMO')
   call MuonLMOSetType(lmo, MUONLMOFROBENIUS, ierr); call check(ierr == 0, 'MuonLMOSetType')
-  call MuonSetMomentum(muon, 0.0_muon_real, ierr); call check(ierr == 0, 'MuonSetMomentum')
+  call MuonSetMomentum(muon, 0.0_muon_real, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT, ierr); call check(ierr == 0, 'MuonSetMomentum')
   call MuonSetLearningRate(muon, real(rate, muon_real), ierr); call check(ierr == 0, 'MuonSetLearningRate')
   call MuonSetFromOptions(muon, ierr); call check(ierr == 0, 'MuonSetFromOptions')
   call MuonSetUp(muon, ierr); call check(ierr == 0, 'MuonSetUp')

@@ -442,8 +442,12 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
     } else PetscCall(PetscOptionsReal(key, row->help, "", (PetscReal)value, &real, &flg));
     value = (double)real;
     break;
+  case MUON_PARAMETER_INT64: /* which PetscOptionsInt() may not read */
+    PetscCall(MuonNumberWrite(value, sizeof(text), text));
+    PetscCall(PetscOptionsString(key, row->help, "", text, text, sizeof(text), &flg));
+    if (flg) PetscCall(MuonParametersSetText_Private(object, row->key, text));
+    PetscFunctionReturn(PETSC_SUCCESS);
   case MUON_PARAMETER_INT:
-  case MUON_PARAMETER_INT64:
     PetscCall(PetscOptionsInt(key, row->help, "", (PetscInt)value, &count, &flg));
     value = (double)count;
     break;
