@@ -490,6 +490,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
 {
   const MuonParameter *row = MuonParametersFind(object, key, NULL);
   char                 name[512];
+  const double         most   = row != NULL && row->kind == MUON_PARAMETER_INT ? (double)PETSC_MAX_INT : 9007199254740992.0; /* of a double */
   double               number = 0;
   PetscBool            ok     = PETSC_TRUE;
 
@@ -513,7 +514,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
     PetscCheck(same, PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %s is no %s", name, value, row->names[count]);
     number = which - 1;
   } else PetscCall(MuonNumberRead(value, &number, &ok));
-  if (row->kind != MUON_PARAMETER_REAL && number != PetscFloorReal((PetscReal)number)) ok = PETSC_FALSE;
+  if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
   PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
   PetscCall(MuonParameterSet_Private(object, row, number));
   PetscFunctionReturn(PETSC_SUCCESS);
