@@ -81,7 +81,7 @@ PETSC_EXTERN PetscClassId      MUONLMO_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLMOList;
 
 PETSC_EXTERN PetscErrorCode MuonLMOInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonLMORegister(const char[], PetscErrorCode (*)(MuonLMO), const MuonParameter *);
+PETSC_EXTERN PetscErrorCode MuonLMORegister(const char[], PetscErrorCode (*)(MuonLMO), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonLMOCreate(MPI_Comm, MuonLMO *);
 PETSC_EXTERN PetscErrorCode MuonLMOSetType(MuonLMO, MuonLMOType);

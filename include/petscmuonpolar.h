@@ -139,7 +139,8 @@ PETSC_EXTERN PetscClassId      MUONPOLAR_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonPolarList;
 
 PETSC_EXTERN PetscErrorCode MuonPolarInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonPolarRegister(const char[], PetscErrorCode (*)(MuonPolar), const MuonParameter *);
+struct _MuonParameter; /* a row of a table of parameters: petscmuon/private/muonparameter.h */
+PETSC_EXTERN PetscErrorCode MuonPolarRegister(const char[], PetscErrorCode (*)(MuonPolar), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonPolarCreate(MPI_Comm, MuonPolar *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetType(MuonPolar, MuonPolarType);

@@ -42,9 +42,6 @@ PETSC_EXTERN PetscErrorCode PetscMuonInitialize(int *, char ***, const char[], c
 PETSC_EXTERN PetscErrorCode PetscMuonFinalize(void);
 PETSC_EXTERN PetscErrorCode PetscMuonInitialized(PetscBool *);
 
-/* A row of a table of parameters: petscmuon/private/muonparameter.h */
-typedef struct _MuonParameter MuonParameter;
-
 /* Parameters of any object of the library by the keys of their options */
 PETSC_EXTERN PetscErrorCode MuonObjectSetParameter(PetscObject, const char[], const char[]);
 PETSC_EXTERN PetscErrorCode MuonObjectGetParameter(PetscObject, const char[], char[], size_t);

@@ -30,19 +30,6 @@ static PetscErrorCode Schatten(MuonLMO lmo, PetscReal p, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The call fails and everything stays; the handler is silent meanwhile */
-static PetscErrorCode Refused(MuonLMO lmo, PetscReal p, PetscReal q, PetscBool schatten)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = schatten == PETSC_TRUE ? TestSetSchatten(lmo, p) : TestSetMixed(lmo, p, q);
-  PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Exponents %g and %g gave the error %d", (double)p, (double)q, (int)ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Each choice that changes a step changes the text; what does not, does not */
 static PetscErrorCode Choices(void)
 {
@@ -112,10 +99,7 @@ int main(int argc, char **argv)
     PetscCall(MuonLMOSetOptionsPrefix(lmo, "layer_"));
     PetscCall(MuonLMOSetFromOptions(lmo));
     PetscCall(Mixed(lmo, 3.0, 1.5, "behind the second prefix"));
-    PetscCall(Refused(lmo, (PetscReal)0.999, 2.0, PETSC_FALSE));
-    PetscCall(Refused(lmo, 3.0, -1.0, PETSC_FALSE));
-        PetscCall(Mixed(lmo, 3.0, 1.5, "after what is refused"));
-    /* Scratch memory is there once something was computed */
+        /* Scratch memory is there once something was computed */
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &G));
     PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &D));
     PetscCall(MuonLMOApply(lmo, G, D, NULL, NULL));
@@ -136,8 +120,6 @@ int main(int argc, char **argv)
     PetscCall(MuonLMOSetOptionsPrefix(lmo, "singular_"));
     PetscCall(MuonLMOSetFromOptions(lmo));
     PetscCall(Schatten(lmo, PETSC_INFINITY, "behind the third prefix"));
-    PetscCall(Refused(lmo, 0.0, 0.0, PETSC_TRUE));
-    PetscCall(Schatten(lmo, PETSC_INFINITY, "after what is refused"));
     PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   }
   PetscCall(PetscOptionsHasName(NULL, NULL, "-and_setup", &setup));

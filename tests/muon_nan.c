@@ -1,5 +1,6 @@
 static char help[] = "NaN and Inf in a gradient or in the loss of one rank, under each policy: all ranks learn of it, and nothing is changed that should not be.\n\n";
 
+#include "parameters.h"
 #include "muon_common.h"
 
 /* PETSC_INFINITY is a large number */
@@ -28,7 +29,7 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
-  PetscCall(MuonSetNaNPolicy(p.muon, policy));
+  PetscCall(MuonSetParameter(p.muon, "muon_nan", MuonNaNPolicies[policy]));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   if (p.rank == p.size - 1) {
@@ -84,7 +85,7 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
 
 /*
    Finite gradients, and choices that are finite: what becomes of them is not, in all layers or in one, which
-   is one server's or everybody's. Number 0 is a decay, number 1 a scale
+   is one server's or everybody's. Number 0 is a decay, number 1 the scale of a norm ball or the decay of a layer
 */
 static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
 {
@@ -94,6 +95,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   MuonConvergedReason reason;
   Problem             p, q;
   State               before, after;
+  PetscBool           ball;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
@@ -101,11 +103,13 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(StateTake(&p, &before));
-  PetscCall(MuonGetAdamWLearningRate(p.muon, &adamw));
+  PetscCall(GetReal((PetscObject)p.muon, "muon_adamw_learning_rate", &adamw));
   PetscCall(MuonSetLearningRate(p.muon, large));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, large));
-  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
-  else PetscCall(MuonLayerSetScale(p.layer[layer], large));
+  PetscCall(MuonSetAdamW(p.muon, large, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large, MUON_WEIGHT_DECAY_CURRENT));
+  else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
+  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], large));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a rate and a %s of %g give %s", way->name, which == 0 ? "decay" : "scale", (double)large, MuonConvergedReasons[reason]);
@@ -114,9 +118,10 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(StateFree(&before));
   PetscCall(StateFree(&after));
   PetscCall(MuonSetLearningRate(p.muon, rate));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, adamw));
-  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
-  else PetscCall(MuonLayerSetScale(p.layer[layer], 1));
+  PetscCall(MuonSetAdamW(p.muon, adamw, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0, MUON_WEIGHT_DECAY_CURRENT));
+  else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], 1));
+  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], 0));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
@@ -140,7 +145,7 @@ static PetscErrorCode CheckSolve(const Way *way)
     Problem             p;
 
     PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-    PetscCall(MuonSetNaNPolicy(p.muon, (MuonNaNPolicy)policy));
+    PetscCall(MuonSetParameter(p.muon, "muon_nan", MuonNaNPolicies[policy]));
     PetscCall(MuonSetMaxSteps(p.muon, 4));
     p.badstep  = p.rank == 0 ? 2 : -1;
     p.badlayer = 0;

@@ -68,9 +68,9 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonPolarSte
   char                 *Y, *Z, *A;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_A, (size_t)n * bytes, &Y));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_B, (size_t)n * bytes, &Z));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, (size_t)n * (anew ? 2 : 4) * s * s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Y));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Z));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * (anew ? 2 : 4) * s * s * real->size, &A));
   for (PetscInt k = 0; k < n; k++) {
     const MuonPolarTask *task = shape[k].task;
     const MuonArray     *g    = &task->G.here;
@@ -82,7 +82,7 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonPolarSte
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *q       = &shape[k].task->Q.here;
     const void      *y       = Y + (size_t)k * bytes;
-    const double     squares = steps->watch ? MuonKernelRealArrays(real)->SumSquares(s * l, 1, y, s * l) : 0.0;
+    const double     squares = steps->watch ? real->arrays->SumSquares(s * l, 1, y, s * l) : 0.0;
 
     shape[k].task->status = squares <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
     if (shape[k].task->status == MUON_STATUS_OK) real->store(q->len, q->count, 1.0, y, shape->left ? s : l, q->precision, q->data, q->ld);
@@ -113,6 +113,7 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
   /* What is found out about each matrix first */
   const PetscBool single = p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL || (p->known != NULL && p->known->equalize) ? PETSC_TRUE : PETSC_FALSE;
   MuonPolarSteps  steps;
+  MuonMark        mark;
   MuonPolarShape *shape;
   PetscInt        batch;
   size_t         *longer, bytes;
@@ -139,13 +140,16 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
     PetscBool             anew  = PETSC_TRUE;
     PetscLogDouble        flops = 0.0;
 
+    PetscCall(MuonWorkspaceMark(polar->work, &mark));
     if (segments != NULL) PetscCall((*segments)(polar, count, at->s, at->l, steps.last, &anew));
     batch = single ? 1 : MuonPolarBatchOf_Private(n - first, at, bytes, (2 * at->s * at->l + (anew ? 2 : 4) * at->s * at->s) * steps.real->size, longer);
     if (batch == 1) {
       PetscUseTypeMethod(polar, apply, at->task);
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
       continue;
     }
     PetscCall(MuonPolarBatch_Private(polar, &steps, anew, batch, at));
+    PetscCall(MuonWorkspaceRelease(polar->work, &mark));
     PetscUseTypeMethod(polar, getflops, (PetscInt)at->s, (PetscInt)at->l, &flops);
     PetscCall(PetscLogFlops((PetscLogDouble)batch * flops));
   }

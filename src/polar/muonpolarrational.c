@@ -16,10 +16,10 @@ static PetscErrorCode MuonPolarInvert_Private(const MuonPolarPanel *p, void *A, 
   int info;
 
   PetscFunctionBegin;
-  if (p->real->memory == MUON_HOST) info = MuonPolarPanelInverse(p)->invert(p->s, A, ld);
+  if (p->real->memory == MUON_HOST) info = p->real->inverse(p->s, A, ld);
   else {
-    info = MuonKernelRealCholesky(p->real, p->s, A);
-    if (!info) info = p->real->factors->invert(p->s, A);
+    info = p->real->cholesky(p->s, A);
+    if (!info) info = p->real->invert(p->s, A);
   }
   *failed = info ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscLogFlops(MuonKernelInverseFlops(p->s)));
@@ -30,21 +30,21 @@ static PetscErrorCode MuonPolarInvert_Private(const MuonPolarPanel *p, void *A, 
 static PetscErrorCode MuonPolarPole_Private(MuonPolarPanel *p, double a, double c, void *R, PetscBool *failed)
 {
   PetscFunctionBegin;
-  MuonKernelRealShift(p->real, p->s, c, R);
+  p->real->shift(p->s, c, R);
   PetscCall(MuonPolarInvert_Private(p, R, p->s, failed));
   PetscCall(MuonPolarPanelFailed(p, *failed, failed));
   if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonKernelRealArrays(p->real)->Axpby(p->s, p->s, 0.0, R, p->s, a, R, p->s);
-  MuonKernelRealShift(p->real, p->s, 1.0, R);
+  p->real->arrays->Axpby(p->s, p->s, 0.0, R, p->s, a, R, p->s);
+  p->real->shift(p->s, 1.0, R);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* S = shift I + the sum for the matrix R stowed in P */
 static PetscErrorCode MuonPolarSum_Private(const MuonPolarPanel *p, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
 {
-  const MuonKernelInverse *kernel = MuonPolarPanelInverse(p);
+  const MuonKernelReal *kernel = p->real;
   const size_t             s      = p->s;
-  char                    *W      = (char *)P + kernel->real->size;
+  char                    *W      = (char *)P + kernel->size;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
@@ -63,14 +63,14 @@ static PetscErrorCode MuonPolarSumDevice_Private(MuonPolarPanel *p, const MuonKe
   void        *W;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, s * s * p->real->size, &W));
-  MuonKernelRealSetIdentity(p->real, s, 1.0, S);
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, MUON_DEVICE, s * s * p->real->size, &W));
+  p->real->identity(s, 1.0, S);
   *failed = PETSC_FALSE;
   for (int j = 0; j < z->poles && !*failed; j++) {
     PetscCall(MuonPolarCopy_Private(p->real, W, R, s * s * p->real->size));
-    MuonKernelRealShift(p->real, s, z->c[j] * nu2, W);
+    p->real->shift(s, z->c[j] * nu2, W);
     PetscCall(MuonPolarInvert_Private(p, W, s, failed));
-    if (!*failed) MuonKernelRealArrays(p->real)->Axpby(s, s, z->a[j] * nu2, W, s, 1.0, S, s);
+    if (!*failed) p->real->arrays->Axpby(s, s, z->a[j] * nu2, W, s, 1.0, S, s);
   }
   PetscCall(MuonPolarPanelFailed(p, *failed, failed));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,8 +105,8 @@ static size_t MuonPolarShares_Private(size_t s, PetscMPIInt size, size_t first[]
 */
 static PetscErrorCode MuonPolarSpread_Private(MuonPolarPanel *p, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
 {
-  const MuonKernelInverse *kernel = MuonPolarPanelInverse(p);
-  const size_t             s = p->s, size = kernel->real->size;
+  const MuonKernelReal *kernel = p->real;
+  const size_t             s = p->s, size = kernel->size;
   const MPI_Datatype       type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   const PetscMPIInt        rank = p->G->rank;
   char                    *W    = (char *)P + size, *sum, *message;
@@ -118,8 +118,8 @@ static PetscErrorCode MuonPolarSpread_Private(MuonPolarPanel *p, const MuonKerne
   most = MuonPolarShares_Private(s, p->size, first);
   /* The same question on all ranks */
   PetscCall(PetscMPIIntCast((PetscInt)most, &count));
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, most * size, &message));
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, most * size, &sum));
+  PetscCall(MuonWorkspaceGet(p->polar->work, most * size, &message));
+  PetscCall(MuonWorkspaceGet(p->polar->work, most * size, &sum));
   PetscCall(PetscMemzero(sum, most * size));
   kernel->stow(s, P);
   *failed = PETSC_FALSE;
@@ -156,12 +156,12 @@ PetscErrorCode MuonPolarRational(MuonPolarPanel *p, const MuonKernelZolotarev *z
   *B = P;
   if (z->poles == 1) PetscCall(MuonPolarPole_Private(p, z->a[0] * nu2, z->c[0] * nu2, P, failed));
   else if (p->real->memory == MUON_DEVICE) {
-    PetscCall(MuonWorkspaceGetIn(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, p->s * p->s * p->real->size, B));
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, MUON_DEVICE, p->s * p->s * p->real->size, B));
     PetscCall(MuonPolarSumDevice_Private(p, z, nu2, P, *B, failed));
   } else if (p->size > 1) PetscCall(MuonPolarSpread_Private(p, z, nu2, P, failed));
   else {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, p->s * p->s * p->real->size, B));
-    MuonPolarPanelInverse(p)->stow(p->s, P);
+    PetscCall(MuonWorkspaceGet(p->polar->work, p->s * p->s * p->real->size, B));
+    p->real->stow(p->s, P);
     PetscCall(MuonPolarSum_Private(p, z, nu2, 1.0, P, *B, failed));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,31 +174,31 @@ PetscErrorCode MuonPolarRational(MuonPolarPanel *p, const MuonKernelZolotarev *z
 */
 PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **B, PetscBool *failed)
 {
-  const MuonKernelInverse *kernel = MuonPolarPanelInverse(p);
+  const MuonKernelReal *kernel = p->real;
   const double             a = first->a[0], c = first->c[0], square = first->scale * first->scale;
-  const size_t             s = p->s, size = kernel->real->size;
+  const size_t             s = p->s, size = kernel->size;
   void                    *S;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_D, s * s * size, B));
+  PetscCall(MuonWorkspaceGet(p->polar->work, s * s * size, B));
   kernel->combine(s, 1.0, P, s, 0.0, *B, s, c * nu2);
   PetscCall(MuonPolarInvert_Private(p, *B, s, failed));
   if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
   kernel->combine(s, square * (a * a - 2.0 * a * c) * nu2, *B, s, square / nu2, P, s, 2.0 * a * square + (second->poles == 1 ? second->c[0] : 0.0));
   kernel->mirror(s, *B);
-  kernel->real->gram(1, s, s, -square * a * a * c * nu2 * nu2, *B, s, 1.0, P);
+  kernel->gram(1, s, s, -square * a * a * c * nu2 * nu2, *B, s, 1.0, P);
   if (second->poles == 1) {
     *failed = kernel->root(s, P) ? PETSC_TRUE : PETSC_FALSE;
     if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * size, &S));
+    PetscCall(MuonWorkspaceGet(p->polar->work, s * size, &S));
     kernel->congruence(s, second->a[0], P, a * nu2, *B, S);
   } else {
-    PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, s * s * size, &S));
+    PetscCall(MuonWorkspaceGet(p->polar->work, s * s * size, &S));
     kernel->stow(s, P);
     PetscCall(MuonPolarSum_Private(p, second, 1.0, 0.0, P, S, failed));
     if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
-    kernel->product(s, 1.0, S, a * nu2, *B, P);
+    kernel->shifted(s, 1.0, S, a * nu2, *B, P);
   }
   PetscCall(PetscLogFlops(2.0 * MuonKernelInverseFlops(s)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -45,6 +45,11 @@ const MuonParameterClass *MuonParametersClassOf_Private(PetscObject object)
   return MuonParameterClassFind_Private(object->classid);
 }
 
+const char *MuonParameterFamily_Private(PetscObject object, const MuonParameter *row)
+{
+  return row->flags & MUON_PARAMETER_BARE ? "" : MuonParametersClassOf_Private(object)->family;
+}
+
 PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParameterClass *what)
 {
   MuonParameterClass *known = MuonParameterClassFind_Private(classid);
@@ -88,10 +93,10 @@ PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
   for (PetscInt c = 0; c < registry.nclasses; c++) {
     const ClassEntry *entry = &registry.class_[c];
 
-    for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(entry->what.family, "", row, ctx));
+    for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, "", row, ctx));
     for (PetscInt t = 0; t < registry.ntypes; t++) {
       if (registry.type[t].classid != entry->classid) continue;
-      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(entry->what.family, registry.type[t].type, row, ctx));
+      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, registry.type[t].type, row, ctx));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,11 +108,9 @@ const char *MuonParametersTypeOfKey(const char key[])
   const size_t length = strlen(key);
 
   for (PetscInt t = 0; t < registry.ntypes; t++) {
-    const char  *family = MuonParameterClassFind_Private(registry.type[t].classid)->family;
-    const size_t before = strlen(family);
-
     for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) {
-      const size_t behind = strlen(row->key);
+      const char  *family = row->flags & MUON_PARAMETER_BARE ? "" : MuonParameterClassFind_Private(registry.type[t].classid)->family;
+      const size_t before = strlen(family), behind = strlen(row->key);
 
       if (length >= before + behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key + length - behind - before, family, before) == 0) return registry.type[t].type;
     }
@@ -208,12 +211,12 @@ PetscErrorCode MuonParametersUnset(PetscObject object, const char key[])
 /* What errors begin with: the layer where there is one, and the key as the user writes it */
 static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
-  const MuonParameters *parameters = MuonParametersOf(object);
-  const char           *layer      = parameters->layer;
+  const char *const layer  = MuonParametersOf(object)->layer;
+  const char *const prefix = object->prefix != NULL ? object->prefix : "", *const family = MuonParameterFamily_Private(object, row);
 
   PetscFunctionBegin;
-  PetscCall(
-    PetscSNPrintf(text, length, "%s%s%s-%s%s%s", layer != NULL ? "Layer \"" : "", layer != NULL ? layer : "", layer != NULL ? "\": " : "", object->prefix != NULL ? object->prefix : "", MuonParametersClassOf_Private(object)->family, row->key));
+  if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%.*s\": -%s%s%s", (int)strcspn(layer, "@"), layer, prefix, family, row->key));
+  else PetscCall(PetscSNPrintf(text, length, "-%s%s%s", prefix, family, row->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +252,7 @@ static PetscErrorCode MuonParameterCheckRange_Private(PetscObject object, const 
   if (row->kind == MUON_PARAMETER_ENUM) {
     const int count = MuonParameterNames_Private(row);
 
-    if (value >= 0 && value < count) PetscFunctionReturn(PETSC_SUCCESS);
+    if (value >= row->least && value >= 0 && value < count) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
     SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %d is no %s", name, (int)value, row->names[count]);
   }
@@ -287,6 +290,7 @@ static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonPar
   MuonParameterPut_Private(row, field, value);
   PetscCall(MuonParametersNote_Private(object, row->key));
   PetscCall(PetscObjectStateIncrease(object));
+  if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,11 +305,13 @@ static PetscErrorCode MuonParameterSetText_Private(PetscObject object, const Muo
   PetscCall(PetscStrcmp(*field, value, &same));
   PetscCall(MuonParameterCheckFixed_Private(object, row, same));
   if (what->changing != NULL) PetscCall((*what->changing)(object, row, 0));
+  if (what->changingtext != NULL) PetscCall((*what->changingtext)(object, row, value));
   PetscCall(PetscStrallocpy(value[0] != '\0' ? value : NULL, &copy)); /* it may be the old value */
   PetscCall(PetscFree(*field));
   *field = copy;
   PetscCall(MuonParametersNote_Private(object, row->key));
   PetscCall(PetscObjectStateIncrease(object));
+  if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,7 +432,7 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   double            value = MuonParameterGet_Private(row, field);
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", MuonParametersClassOf_Private(object)->family, row->key));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", MuonParameterFamily_Private(object, row), row->key));
   switch (row->kind) {
   case MUON_PARAMETER_REAL:
     if (row->flags & MUON_PARAMETER_INF) {
@@ -436,8 +442,12 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
     } else PetscCall(PetscOptionsReal(key, row->help, "", (PetscReal)value, &real, &flg));
     value = (double)real;
     break;
+  case MUON_PARAMETER_INT64: /* which PetscOptionsInt() may not read */
+    PetscCall(MuonNumberWrite(value, sizeof(text), text));
+    PetscCall(PetscOptionsString(key, row->help, "", text, text, sizeof(text), &flg));
+    if (flg) PetscCall(MuonParametersSetText_Private(object, row->key, text));
+    PetscFunctionReturn(PETSC_SUCCESS);
   case MUON_PARAMETER_INT:
-  case MUON_PARAMETER_INT64:
     PetscCall(PetscOptionsInt(key, row->help, "", (PetscInt)value, &count, &flg));
     value = (double)count;
     break;
@@ -480,6 +490,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
 {
   const MuonParameter *row = MuonParametersFind(object, key, NULL);
   char                 name[512];
+  const double         most   = row != NULL && row->kind == MUON_PARAMETER_INT ? (double)PETSC_MAX_INT : 9007199254740992.0; /* of a double */
   double               number = 0;
   PetscBool            ok     = PETSC_TRUE;
 
@@ -503,7 +514,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
     PetscCheck(same, PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %s is no %s", name, value, row->names[count]);
     number = which - 1;
   } else PetscCall(MuonNumberRead(value, &number, &ok));
-  if (row->kind != MUON_PARAMETER_REAL && number != PetscFloorReal((PetscReal)number)) ok = PETSC_FALSE;
+  if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
   PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
   PetscCall(MuonParameterSet_Private(object, row, number));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -305,13 +305,17 @@ PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, const MuonMatrix *G, PetscBool 
 
 PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *value, MuonStatus *status)
 {
+  MuonMark mark;
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscCall(MuonLMOWorkspace_Private(lmo));
   lmo->status = MUON_STATUS_OK;
   *value      = 0.0;
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscUseTypeMethod(lmo, apply, G, D, value);
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   /* Inf may be a sum of finite entries */
   if (lmo->status == MUON_STATUS_OK && *value != *value) lmo->status = MUON_STATUS_NANORINF;
   *status = lmo->status;
@@ -362,14 +366,17 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
 
 PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, PetscReal *norm, MuonStatus *status)
 {
-  double value = 0.0;
+  double   value = 0.0;
+  MuonMark mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscCall(MuonLMOWorkspace_Private(lmo));
   lmo->status = MUON_STATUS_OK;
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   if (dual) PetscUseTypeMethod(lmo, dualnorm, X, &value);
   else PetscUseTypeMethod(lmo, norm, X, &value);
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   *norm = (PetscReal)value;
   if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
@@ -643,6 +650,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonLMODestroyType_Private(*lmo));
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
+  PetscCall(MuonCompressorDestroy(&(*lmo)->message));
   PetscCall(MuonObjectEnds_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);

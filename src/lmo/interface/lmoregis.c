@@ -69,12 +69,18 @@ static PetscErrorCode MuonLMOFinalizePackage_Private(void)
 @*/
 PetscErrorCode MuonLMOInitializePackage(void)
 {
-  const MuonParameterClass parameters = {"lmo_", NULL, offsetof(struct _p_MuonLMO, parameters), offsetof(struct _p_MuonLMO, data), MuonLMOReadOptions_Private, NULL, MuonLMOChildren_Private, NULL};
+  MuonParameterClass parameters;
 
   PetscFunctionBegin;
   if (MuonLMOPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLMOPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
+  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
+  parameters.family         = "lmo_";
+  parameters.at             = offsetof(struct _p_MuonLMO, parameters);
+  parameters.data           = offsetof(struct _p_MuonLMO, data);
+  parameters.setfromoptions = MuonLMOReadOptions_Private;
+  parameters.children       = MuonLMOChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
   PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));

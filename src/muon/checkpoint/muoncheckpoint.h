@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/muonimpl.h>
+#include "../plan/muonplan.h"
 #include <petscmuon/private/muonfile.h>
 
 #define MUON_PROGRAM_NAME 101 /* bytes of a name, the zero at its end among them */
@@ -29,42 +29,15 @@ static inline PetscInt MuonPrograms(Muon muon)
   return muon->programs != NULL ? muon->programs->count : 0;
 }
 
+/* All ranks get the result of the first that failed, and what it says */
+PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);
 /*
-   Files that are in the file of a viewer, which rank 0 alone can read: the others ask it. NULL where files
-   are in a folder
-*/
-typedef struct _n_MuonFiles *MuonFiles;
-/*
-   Around all that a rank reads by itself: between the two no rank waits for another but for rank 0, which
-   goes on when all others are done
-*/
-PETSC_INTERN PetscErrorCode MuonFilesBegin_Private(MuonFiles);
-PETSC_INTERN PetscErrorCode MuonFilesEnd_Private(MuonFiles);
-
-/* All ranks learn what the first that failed says. ok where none did */
-PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult mine, const char text[], MuonFileResult *, char said[MUON_FILE_TEXT]);
-/* The bytes of the program, from its routines; an error on every rank where one of them failed on some */
-PETSC_INTERN PetscErrorCode MuonCheckpointAsk_Private(Muon);
-/* The file of this rank; what the manifest has, on rank 0 */
-PETSC_INTERN PetscErrorCode MuonCheckpointWriteRank_Private(Muon, MuonFileFolder *, const MuonFileIdentity *, MuonFileSeal *, MuonFileResult *);
-PETSC_INTERN PetscErrorCode MuonCheckpointCommit_Private(Muon, MuonFileFolder *, const MuonFileIdentity *, const MuonFileSeal seals[], MuonFileSeal *, MuonFileResult *);
-/* Every byte of the files of a generation; rank first, and those that are stride further each */
-PETSC_INTERN MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride);
-/*
-   Loads a generation whose every byte was verified, or says on every rank why it does not fit; closes the
+   Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes the
    manifest and frees the seals
 */
-PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles, MuonFileResult *, char said[MUON_FILE_TEXT]);
-
+PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[]);
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
-
-/*
-   What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are
-   others
-*/
-PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
-PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
 
 #define MUON_CHECKPOINT_WEIGHTS  "weights"
 #define MUON_CHECKPOINT_WEIGHT   "worker.weight"
@@ -114,3 +87,20 @@ PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace 
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
 PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);
+
+/*
+   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
+   the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is
+   not NULL says there that there is none, which else is an error
+*/
+PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
+PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
+PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
+/* Whether this rank asks for a checkpoint, in the agreement of a step */
+PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
+/* Lets go of the folder of checkpoints; and of all that the user set of them */
+PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);

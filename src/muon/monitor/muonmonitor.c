@@ -1,7 +1,7 @@
 #if !defined(_DEFAULT_SOURCE)
   #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
 #endif
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall((*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]));
+  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +72,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
   Note:
   A routine that is set twice with the same context is called once.
 
-.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonMonitorSetInterval()`, `MuonGetTraffic()`
+.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonGetTraffic()`
 @*/
 PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
 {
@@ -183,7 +183,7 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 {
   PetscFunctionBegin;
   if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*muon->validation)(muon, &muon->value, muon->validationctx));
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetValidation()", (*muon->validation)(muon, &muon->value, muon->validationctx)));
   if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
   muon->value /= (PetscReal)muon->size;
@@ -193,7 +193,7 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 
 PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
-  return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The loss over the steps; one that is no number has no place in a graph */
@@ -289,7 +289,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
   for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
-    if (muon->shard[p].group->votes == NULL) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
+    if (muon->shard[p].group->ops->votes == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
   if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));
@@ -388,7 +388,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose
   steps are taken again, go.
 
-.seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/
 PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 {
@@ -411,76 +411,6 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscCall(PetscFree(muon->csv));
   PetscCall(PetscStrallocpy(file, &muon->csv));
   PetscCall(MuonMonitorSet(muon, MuonMonitorCSV_Private, csv, MuonMonitorCSVDestroy_Private));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorGetCSV - Gets the name of the file of comma-separated values
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. file - the name, borrowed, `NULL` where there is none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorSetCSV()`
-@*/
-PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, file, muon->csv);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- interval - at least 1
-
-  Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorGetInterval()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`
-@*/
-PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(muon, interval, 2);
-  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_monitor_interval %" PetscInt_FMT " must be at least 1", interval);
-  muon->monitorinterval = interval;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. interval - the number
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorSetInterval()`
-@*/
-PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, interval, muon->monitorinterval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,6 +48,7 @@ static PetscErrorCode MuonPolarTask_Private(const MuonMatrix *G, const MuonMatri
 static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
 {
   MuonPolarTask **batch;
+  MuonMark        mark;
   unsigned int   *hash;
 
   PetscFunctionBegin;
@@ -61,7 +62,9 @@ static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar
 
     if (task[k].norm == 0.0) continue;
     if (hash[k] == 0) {
+      PetscCall(MuonWorkspaceMark(polar[k]->work, &mark));
       PetscUseTypeMethod(polar[k], apply, &task[k]);
+      PetscCall(MuonWorkspaceRelease(polar[k]->work, &mark));
       continue;
     }
     for (PetscInt i = k; i < n; i++) {

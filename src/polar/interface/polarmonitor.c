@@ -35,12 +35,14 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
   MuonPolarTask  g, q;
   MuonPolarPanel panel;
   PetscReal     *lambda;
+  MuonMark       mark;
   char          *copy;
   size_t         entries;
 
   PetscFunctionBegin;
   quality->smallest = quality->largest = quality->orthogonality = quality->alignment = (PetscReal)NAN;
   if (s == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(PetscMalloc1(s, &lambda));
   PetscCall(MuonPolarSpectrum_Private(polar, G, &g, &panel, lambda));
   if (g.norm < HUGE_VAL) {
@@ -48,10 +50,11 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
     entries = panel.s * panel.local;
     PetscCall(PetscMalloc(entries * panel.real->size, &copy));
     PetscCall(PetscMemcpy(copy, panel.Y, entries * panel.real->size));
+    PetscCall(MuonWorkspaceRelease(polar->work, &mark));
     PetscCall(MuonPolarSpectrum_Private(polar, Q, &q, &panel, lambda));
     if (q.norm < HUGE_VAL) {
       scale = ldexp(q.norm, q.exponent);
-      inner = MuonKernelRealArrays(panel.real)->Dot(entries, 1, copy, entries, panel.Y, entries);
+      inner = panel.real->arrays->Dot(entries, 1, copy, entries, panel.Y, entries);
       if (panel.size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &inner, 1, MPI_DOUBLE, MPI_SUM, panel.comm));
       for (PetscInt i = 0; i < s; i++) departure += ((double)lambda[i] * scale * scale - 1.0) * ((double)lambda[i] * scale * scale - 1.0);
       quality->smallest      = (PetscReal)(sqrt(PetscMax((double)lambda[0], 0.0)) * scale);
@@ -62,6 +65,7 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
     PetscCall(PetscFree(copy));
   }
   PetscCall(PetscFree(lambda));
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,7 +20,7 @@ static PetscErrorCode MuonPolarReadOptions_Private(PetscObject polar)
 }
 
 /* Coefficients that are given by name take the place of values */
-static PetscErrorCode MuonPolarChanging_Private(PetscObject polar, const MuonParameter *row, double value)
+static PetscErrorCode MuonPolarChanged_Private(PetscObject polar, const MuonParameter *row)
 {
   void     *values = NULL;
   PetscBool name;
@@ -77,12 +77,19 @@ static PetscErrorCode MuonPolarFinalizePackage_Private(void)
 @*/
 PetscErrorCode MuonPolarInitializePackage(void)
 {
-  const MuonParameterClass parameters = {"lmo_polar_", MuonPolarParameters, offsetof(struct _p_MuonPolar, parameters), offsetof(struct _p_MuonPolar, data), MuonPolarReadOptions_Private, MuonPolarChanging_Private, NULL, NULL};
+  MuonParameterClass parameters;
 
   PetscFunctionBegin;
   if (MuonPolarPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPolarPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonPolar", &MUONPOLAR_CLASSID));
+  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
+  parameters.family         = "lmo_polar_";
+  parameters.rows           = MuonPolarParameters;
+  parameters.at             = offsetof(struct _p_MuonPolar, parameters);
+  parameters.data           = offsetof(struct _p_MuonPolar, data);
+  parameters.setfromoptions = MuonPolarReadOptions_Private;
+  parameters.changed        = MuonPolarChanged_Private;
   PetscCall(MuonParametersRegisterClass(MUONPOLAR_CLASSID, &parameters));
   PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz, MuonPolarParameters_NewtonSchulz));

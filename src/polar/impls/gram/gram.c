@@ -145,7 +145,7 @@ static PetscErrorCode MuonPolarStep_Gram(const MuonPolarPanel *panel, const doub
   PetscCall(MuonPolarCopy_Private(real, *W, *R, s * s * real->size));
   real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], *R, s, c[1], *W);
   if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
-  MuonKernelRealShift(real, s, c[0], *W);
+  real->shift(s, c[0], *W);
   real->mirror(s, *W);
   /* The first B is W, after R has taken it */
   if (!first) {
@@ -184,13 +184,13 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, MuonPolarTask *task)
   PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
   panel.whole = (anew ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, bytes, &X[0]));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[0]));
   if (anew) {
     PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, task->G.rows, task->G.columns, s, s));
   } else {
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &X[1]));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_E, bytes, &X[2]));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_F, bytes, &X[3]));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[1]));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[2]));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[3]));
   }
   for (PetscInt k = 0; k < steps; k++) {
     const PetscBool ends = last[k] ? PETSC_TRUE : PETSC_FALSE;

@@ -97,17 +97,20 @@ static PetscErrorCode MuonPolarBound_Zolotarev(MuonPolarPanel *panel, void *R, d
 {
   const size_t s = panel->s;
   double       single, *rows = &single;
+  MuonMark     mark;
 
   PetscFunctionBegin;
-  if (s > 1) PetscCall(MuonWorkspaceGet(panel->polar->work, MUON_WORK_POLAR_B, s * sizeof(double), &rows));
-  if (panel->real->memory == MUON_HOST) *bound = MuonPolarPanelInverse(panel)->bound(s, R, s, rows);
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  if (s > 1) PetscCall(MuonWorkspaceGet(panel->polar->work, s * sizeof(double), &rows));
+  if (panel->real->memory == MUON_HOST) *bound = panel->real->bound(s, R, s, rows);
   else {
     panel->real->mirror(s, R);
-    MuonKernelRealRowSums(panel->real, s, R, rows);
+    panel->real->rowsums(s, R, rows);
     *bound = 0.0;
     for (size_t i = 0; i < s; i++) *bound = PetscMax(*bound, rows[i]);
-    *bound = PetscMin(*bound, sqrt(MuonKernelRealArrays(panel->real)->SumSquares(s, s, R, s)));
+    *bound = PetscMin(*bound, sqrt(panel->real->arrays->SumSquares(s, s, R, s)));
   }
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +134,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
   if (panel->s == 1) {
     /* A single singular value is its own bound, and becomes 1 */
     *scale = 1.0 / sqrt(nu2);
-    MuonKernelRealSetIdentity(panel->real, 1, 1.0, P);
+    panel->real->identity(1, 1.0, P);
   } else if (panel->size == 1 && panel->real->memory == MUON_HOST && MuonKernelZolotarevNest((int)f->poles, f->interval, &first, &z) > 0) {
     *scale = first.scale * z.scale / sqrt(nu2);
     PetscCall(MuonPolarRationalNested(panel, &first, &z, nu2, P, B, failed));
@@ -147,19 +150,22 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
 static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, double x, const void *v, void *u)
 {
   const size_t       s = panel->s, l = panel->local, size = panel->real->size, ld = panel->left ? s : PetscMax(l, 1);
-  const MuonKernels *kernels = MuonKernelRealArrays(panel->real);
+  const MuonKernels *kernels = panel->real->arrays;
   char              *w;
+  MuonMark           mark;
 
   PetscFunctionBegin;
   if (panel->real->memory == MUON_HOST) {
-    MuonPolarPanelInverse(panel)->normal(panel->left, s, l, x, panel->Y, ld, v, u);
+    panel->real->normal(panel->left, s, l, x, panel->Y, ld, v, u);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, (s + l) * size, &w));
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, (s + l) * size, &w));
   MuonDeviceGet()->copy(s * size, v, w);
   kernels->Multiply(panel->left, 0, l, 1, s, 1.0, panel->Y, ld, w, s, 0.0, w + s * size, l);
   kernels->Multiply(!panel->left, 0, s, 1, l, x * x, panel->Y, ld, w + s * size, l, 0.0, w, s);
   MuonDeviceGet()->copy(s * size, w, u);
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,8 +223,8 @@ static PetscBool MuonPolarNormWanted_Zolotarev(double unit, size_t s, const Muon
 */
 static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, void *scratch, double *norm)
 {
-  const MuonKernelInverse *kernel = MuonPolarPanelInverse(panel);
-  const size_t       s = panel->s, size = kernel->real->size;
+  const MuonKernelReal *kernel = panel->real;
+  const size_t       s = panel->s, size = kernel->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
   char              *v = (char *)scratch, *old = v + s * size, *u;
@@ -227,7 +233,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, v
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)s, &count));
-  PetscCall(MuonWorkspaceGet(panel->polar->work, MUON_WORK_POLAR_B, s * size, &u));
+  PetscCall(MuonWorkspaceGet(panel->polar->work, s * size, &u));
   PetscCall(PetscMemzero(old, s * size));
   kernel->draw(s, v);
   length = sqrt(kernel->dot(s, v, v));
@@ -246,7 +252,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, v
     PetscCall(MuonPolarPanelAgree(panel, 1, &beta[steps]));
     steps++;
     /* What is left is rounding: the space is invariant */
-    if (!(beta[steps - 1] > 64.0 * kernel->real->unit * fabs(alpha[steps - 1]))) break;
+    if (!(beta[steps - 1] > 64.0 * kernel->unit * fabs(alpha[steps - 1]))) break;
     kernel->axpby(s, 0.0, old, 1.0 / beta[steps - 1], u);
     old = v;
     v   = u;
@@ -267,17 +273,21 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   const size_t columns = panel->size > 1 || MuonPolarNested_Zolotarev(f->poles) != 1 ? s + 1 : s;
   void        *P, *B = NULL, *vectors;
   PetscBool    failed;
+  MuonMark     mark;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, MUON_WORK_POLAR_C, s * columns * panel->real->size, &P));
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * columns * panel->real->size, &P));
   PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
   *loaded = failed;
+  if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPolarPanelMultiply(panel, B));
   if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
-    PetscCall(MuonWorkspaceGet(panel->polar->work, MUON_WORK_POLAR_C, 2 * s * panel->real->size, &vectors));
+    PetscCall(MuonWorkspaceGet(panel->polar->work, 2 * s * panel->real->size, &vectors));
     PetscCall(MuonPolarNorm_Zolotarev(panel, scale, vectors, &norm));
+    PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   }
   if (!(norm <= MuonLargestNorm)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPolarPanelStore(panel, norm > 1.0 ? scale / norm : scale, Q));
@@ -291,15 +301,20 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *t
   const MuonKernelReal *real;
   MuonPolarFunction     f;
   MuonPolarPanel        panel;
+  MuonMark              mark;
   PetscBool             loaded = PETSC_FALSE, done;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
     real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
     if (task->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
-    if (!loaded) PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
+    if (!loaded) {
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+      PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
+    }
     PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task->Q, &loaded, &done));
     if (done) break;
     if (f.precision == MUON_POLAR_PRECISION_SINGLE) {
@@ -316,6 +331,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *t
 
       data->failed[NOT_REPEATED]++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", f.poles, f.interval, next));
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
       if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, task));
       else task->status = MUON_STATUS_LMO;
       break;

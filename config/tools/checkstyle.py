@@ -1,0 +1,634 @@
+#!/usr/bin/env python3
+"""Checks the form of the code: PETSc's style, man pages, options, and which room includes which. Prints file:line: what is wrong; the status is 1 when something is.
+
+config/tools/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
+"""
+
+import argparse
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import fortran
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# A room includes itself and rooms on lower floors
+FLOORS = {
+  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 6
+}
+# On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
+SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
+# Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
+LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "monitor": 1, "checkpoint": 1, "interface": 2, "impls": 2}}
+FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "monitor"), ("impls", "checkpoint")}
+MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
+WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
+WITHOUT_MPI = ("wire", "file", "kernels")
+# Written by make; no room's
+GENERATED_HEADERS = ("petscmuonconf.h",)
+COMPAT = "petscmuoncompat.h"
+MAX_BYTES = 1 << 20
+MAX_TUTORIAL_LINES = 200
+MAX_COLUMNS = 250
+
+SECTIONS = [
+  "Input Parameter", "Input Parameters", "Input/Output Parameter", "Input/Output Parameters", "Output Parameter", "Output Parameters", "Values", "Synopsis", "Calling Sequence", "Options Database Key",
+  "Options Database Keys", "Level", "Note", "Notes", "Example Usage", "Fortran Note", "Fortran Notes", "Developer Note", "Developer Notes", "References"
+]
+# Sections of the same rank may stand in either order
+RANK = {
+  "Synopsis": 0, "Input Parameter": 1, "Input Parameters": 1, "Input/Output Parameter": 2, "Input/Output Parameters": 2, "Output Parameter": 3, "Output Parameters": 3, "Values": 3, "Calling Sequence": 4,
+  "Options Database Key": 5, "Options Database Keys": 5, "Level": 6, "Note": 7, "Notes": 7, "Example Usage": 8, "Fortran Note": 9, "Fortran Notes": 9, "Developer Note": 10, "Developer Notes": 10,
+  "References": 11
+}
+LEVELS = ("beginner", "intermediate", "advanced", "developer")
+# Options of PETSc that our packages read as its own do
+PETSC_KEYS = ("-log_exclude", "-use_gpu_aware_mpi")
+
+# Keys that several types read themselves, because the others have no such choice
+SHARED_KEYS = ()
+
+# Macros that look like calls and check or return by themselves
+BARE = re.compile(r"(PetscFunction|PetscCall|PetscCheck|PetscAssert|PetscValid|PetscTry|PetscUse|PetscOptions(Head)?(Begin|End)|PetscObjectOptions(Begin|End)|PetscStack|PetscUnreachable|PetscMacro|"
+                  r"PetscConcat|PetscStringize|PetscHash|PetscDefined|PetscExpand|PetscSwap|PetscPragma|PetscObjectParameter(Set|Declare)|PetscInfoEnabled|PetscArrayIsNull|PetscDisableStatic|"
+                  r"PetscPrefetchBlock|PetscExternal|PetscUnlikely|PetscLikely|MuonKernel|MuonWire|MuonFile|MuonTransport)")
+CHECKED = re.compile(r"^\s*((?:Petsc|Muon|Slepc|Mat|Vec|SVD|EPS|KSP|IS|Tao|PC|BV|DS)[A-Z]\w*|MPI_[A-Z]\w*)\(")
+MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
+
+Finding = collections.namedtuple("Finding", "path line message")
+
+
+def blank_code(text):
+  """The C text with comments and the insides of strings as blanks: same lines, same columns."""
+  out, i, state = [], 0, None
+  while i < len(text):
+    two = text[i:i + 2]
+    c = text[i]
+    if state is None:
+      if two in ("/*", "//"):
+        state = two
+        out.append("  ")
+        i += 2
+        continue
+      if c in "\"'":
+        state = c
+      out.append(c)
+    elif state == "/*":
+      if two == "*/":
+        state = None
+        out.append("  ")
+        i += 2
+        continue
+      out.append("\n" if c == "\n" else " ")
+    elif state == "//":
+      if c == "\n":
+        state = None
+      out.append("\n" if c == "\n" else " ")
+    else:
+      if c == "\\" and i + 1 < len(text):
+        out.append(" \n" if text[i + 1] == "\n" else "  ")
+        i += 2
+        continue
+      if c == state:
+        state = None
+        out.append(c)
+      else:
+        out.append("\n" if c == "\n" else " ")
+    i += 1
+  return "".join(out)
+
+
+class Source:
+  def __init__(self, path, text):
+    self.path, self.text = path, text
+    self.lines = text.split("\n")
+    self.is_c = path.endswith((".c", ".h", ".cxx", ".cu", ".hpp"))
+    self.code = blank_code(text) if self.is_c else ""
+    self.code_lines = self.code.split("\n")
+    parts = path.split("/")
+    self.room = parts[1] if parts[0] == "src" and len(parts) > 2 else room_of_header(path) if parts[0] == "include" else None
+    self.is_library = parts[0] in ("src", "include")
+    self.has_petsc = self.is_c and (self.is_library and self.room not in WITHOUT_PETSC or "petsc" in "".join(re.findall(r"^\s*#\s*include.*", text, re.M)))
+
+  def line_of(self, offset):
+    return self.text.count("\n", 0, offset) + 1
+
+
+def room_of_header(path):
+  """The room whose interface a header of include/ is; None for a header that is not ours."""
+  name = os.path.basename(path)
+  match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
+  if match:
+    return "sys"
+  if name == "muonparameter.h":
+    return "sys"
+  if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
+    return "kernels"
+  match = re.fullmatch(r"(?:petsc)?muon([a-z]*?)(?:impl)?\.h", name)
+  # muonexport.h is of all rooms; muonlmoslices.h belongs to the norms
+  if not match or match.group(1) == "export":
+    return None
+  return next((room for room in FLOORS if match.group(1).startswith(room)), match.group(1) or "muon")
+
+
+# Every text
+def check_text(s):
+  if len(s.text.encode()) > MAX_BYTES:
+    yield 1, "a file of more than 1 MB"
+  if "\r" in s.text:
+    yield s.line_of(s.text.index("\r")), "DOS newline"
+  if s.text and not s.text.endswith("\n"):
+    yield len(s.lines), "no newline at the end of the file"
+  for number, line in enumerate(s.lines, 1):
+    if line.rstrip("\r") != line.rstrip():
+      yield number, "trailing blank"
+    if not line.isascii():
+      yield number, "character that is not ASCII"
+    if "\t" in line and not re.search(r"(^|/)(makefile|Makefile[^/]*|[^/]*\.mk)$", s.path):
+      yield number, "tab"
+    if MARKERS.search(line) and not s.path.endswith(("runtests.py", "tests/README.md")):
+      yield number, "left-over marker '%s'" % MARKERS.search(line).group(0)
+    if re.search(r"(?<![\w.}])/(home|root)/\w", line):
+      yield number, "path of one machine"
+
+
+# C
+def functions(s):
+  """(line of the definition, its text, first line of the body, lines of the body) of each function."""
+  lines = s.code_lines
+  i = 0
+  while i < len(lines):
+    if lines[i].startswith("{"):
+      end = i + 1
+      while end < len(lines) and not lines[end].startswith("}"):
+        end += 1
+      start = i - 1
+      while start > 0 and lines[start - 1].strip() and not lines[start - 1].startswith(("#", "}", "{")) and not lines[start - 1].rstrip().endswith(";"):
+        start -= 1
+      yield start + 1, " ".join(lines[max(start, 0):i]), i + 2, lines[i + 1:end]
+      i = end
+    i += 1
+
+
+def check_c(s):
+  if not s.is_c:
+    return
+  if re.search(r"\.(cpp|cc|C)$", s.path):
+    yield 1, "C++ sources end in .cxx"
+  previous_blank = False
+  for number, (line, code) in enumerate(zip(s.lines, s.code_lines), 1):
+    if not line.strip() and previous_blank and number < len(s.lines):
+      yield number, "double blank line"
+    previous_blank = not line.strip()
+    if re.search(r";\s*;", code) and not re.search(r"for \(", code):
+      yield number, "two semicolons"
+    if re.match(r"\s*#\s*(ifdef|ifndef)\b", code):
+      yield number, "#ifdef or #ifndef: write #if defined(...)"
+    if re.search(r"^\s*(/\*|//|\*)?\s*[-=*~_]{8,}", line) or re.search(r"/\*\s*[-=*~_]{4,}", line):
+      yield number, "ruler"
+    if len(line) > MAX_COLUMNS:
+      yield number, "more than %d columns" % MAX_COLUMNS
+    if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != COMPAT:
+      yield number, "test of PETSc's version outside %s" % COMPAT
+  if s.path.endswith(".h"):
+    body = [line.strip() for line in s.code_lines if line.strip()]
+    if not body or body[0] != "#pragma once":
+      yield 1, "a header starts with #pragma once"
+    guard = re.search(r"^\s*#\s*if !defined\((\w+_H_*)\)\s*\n\s*#\s*define \1\b", s.code, re.M)
+    if guard:
+      yield s.line_of(guard.start()), "header guard besides #pragma once"
+
+
+def statements(body, first):
+  """(line, text) of the statements of a body that start on a line of their own, joined up to the semicolon."""
+  i = 0
+  while i < len(body):
+    if body[i].strip():
+      text, j = body[i], i
+      while not body[j].rstrip().endswith((";", "{", "}", ":", "\\")) and j + 1 < len(body) and j - i < 12:
+        j += 1
+        text += " " + body[j].strip()
+      yield first + i, text
+    i += 1
+
+
+def check_petsc(s, known_macros):
+  """What PETSc's reviewers look at."""
+  if not s.has_petsc:
+    return
+  for number, definition, first, body in functions(s):
+    begins = [i for i, line in enumerate(body) if re.search(r"\bPetscFunctionBegin(User|Hot)?;", line)]
+    if re.search(r"\bPetscErrorCode\s+\w+\s*\(", definition) and not begins:
+      yield number, "function that returns a PetscErrorCode without PetscFunctionBegin"
+    for i in begins:
+      if i > 0 and body[i - 1].strip():
+        yield first + i, "no blank line before PetscFunctionBegin"
+      if i > 1 and not body[i - 1].strip() and not body[i - 2].strip():
+        yield first + i, "two blank lines before PetscFunctionBegin"
+      if i + 1 < len(body) and not s.lines[first + i].strip():
+        yield first + i + 1, "blank line after PetscFunctionBegin"
+    last = len(body) - 1
+    if begins and last > 0 and re.match(r"  (PetscFunctionReturn|return)\b", body[last]) and not s.lines[first + last - 2].strip():
+      yield first + last - 1, "blank line before the final return"
+    if begins:
+      for i, line in enumerate(body):
+        if re.search(r"\breturn\b", line) and not re.search(r"\bmain\s*\(", definition):
+          yield first + i, "return in a function with PetscFunctionBegin: write PetscFunctionReturn()"
+    for where, text in statements(body, first):
+      match = CHECKED.match(re.sub(r"^\s*(?:(?:else )?if \(.*?\)|else|for \(.*?\)|while \(.*?\))\s+(?=\w)", "", text))
+      if begins and match and not BARE.match(match.group(1)) and match.group(1) not in known_macros and re.search(r"\)\s*;\s*$", text) and "=" not in text.split("(")[0]:
+        yield where, "%s() without %s" % (match.group(1), "PetscCallMPI()" if match.group(1).startswith("MPI_") else "PetscCall()")
+      if re.search(r"\bPetscCall\(\s*MPI_(?!U)", text):
+        yield where, "an MPI call through PetscCall(): write PetscCallMPI()"
+      if re.search(r"^\s*if \(.*\) PetscCheck\w*\(", text):
+        yield where, "PetscCheck() behind an if: its condition is the check"
+      if re.search(r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", text):
+        yield where, "useless test before a Destroy(), which accepts NULL"
+      if re.search(r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", text):
+        yield where, "SETERRQ() without an error code"
+  for match in re.finditer(r"\b(PetscCheck|PetscAssert|SETERRQ)\w*\(", s.code):
+    end = s.code.find(";", match.start())
+    if re.search(r"\\n\"\s*[,)]", s.text[match.start():end]) and not s.code[s.code.rfind("\n", 0, match.start()) + 1:match.start()].lstrip().startswith("#"):
+      yield s.line_of(match.start()), "message of %s() ends with a newline" % match.group(1)
+  for match in re.finditer(r"^( *)(?:if|for|while) \(.*\) \{\n\1  (?!if |for |while |do |switch |else)[^\n{}]*;\n\1\}(?! else)", s.code, re.M):
+    start = s.line_of(match.start())
+    if not any(re.search(r"/\*|//|^\s*#", line) for line in s.lines[start:start + 1]):
+      yield start, "braces around one statement"
+
+
+def check_rooms(s, root):
+  if not s.is_c:
+    return
+  for number, line in enumerate(s.lines, 1):
+    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
+    if not match or (not s.code_lines[number - 1].strip()):
+      continue
+    name = match.group(2)
+    if s.path.startswith("include/") and "/private/" not in s.path and "/private/" in name:
+      yield number, "a public header includes the private %s" % name
+    if s.path.startswith("include/") and "src/" in name:
+      yield number, "a header of include/ includes a file of src/"
+    if re.match(r"(petsc|slepc)/private/", name) and not s.path.startswith(("src/tao/", "include/petscmuon/private/")):
+      yield number, "private header of PETSc outside src/tao and our private headers"
+    if not s.is_library or s.room not in FLOORS:
+      continue
+    ours = name in GENERATED_HEADERS
+    target = target_room(s, name, root)
+    if s.room in WITHOUT_PETSC and re.match(r"(petsc|slepc)", name) and not ours and target is None:
+      yield number, "the room %s knows nothing of PETSc" % s.room
+    if s.room in WITHOUT_MPI and re.match(r"mpi", name):
+      yield number, "the room %s knows nothing of MPI" % s.room
+    if ours or target is None or target[0] is None:
+      continue
+    room, path = target
+    if room != s.room and (room not in FLOORS or FLOORS[room] >= FLOORS[s.room]) and (s.room, room) not in SIDEWAYS:
+      yield number, "the room %s (floor %d) includes %s of the room %s (floor %s)" % (s.room, FLOORS[s.room], name, room, FLOORS.get(room, "?"))
+    if path and "/impls/" in path:
+      here = s.path.split("/impls/")
+      there = path.split("/impls/")
+      if len(here) == 1 or here[0] != there[0] or here[1].split("/")[0] != there[1].split("/")[0]:
+        yield number, "%s belongs to one type and is included by that type alone" % name
+
+
+def target_room(s, name, root):
+  """(room, path in src or None) of what an include line names; None for a file that is not ours."""
+  base = os.path.dirname(s.path)
+  for candidate in (os.path.join(base, name), os.path.join("include", name), os.path.join("src", name)):
+    path = os.path.normpath(candidate).replace(os.sep, "/")
+    if os.path.exists(os.path.join(root, path)):
+      if path.startswith("src/"):
+        return path.split("/")[1], path
+      if path.startswith("include/"):
+        return room_of_header(path), None
+  match = re.match(r"(?:\.\./)*src/(\w+)/", name)
+  if match:
+    return match.group(1), None
+  return None
+
+
+def folder_of(path):
+  """The folder of a file in a component whose folders are levels; None elsewhere."""
+  parts = path.split("/")
+  return parts[2] if parts[0] == "src" and len(parts) > 3 and parts[1] in LEVELS_INSIDE else None
+
+
+def check_levels(sources):
+  """Includes and direct calls between the folders of a component, and how many files a folder has."""
+  owner, files = {}, collections.Counter()
+  for s in sources:
+    if s.is_library:
+      files[os.path.dirname(s.path)] += 1
+    if s.path.endswith(".c") and folder_of(s.path):
+      for line, head, _, _ in functions(s):
+        name = re.search(r"(\w+)\s*\(", head)
+        if name and "static " not in head:
+          owner[name.group(1)] = s.path
+  for s in sources:
+    here = folder_of(s.path)
+    if here is None:
+      continue
+    levels = LEVELS_INSIDE[s.path.split("/")[1]]
+    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, line in enumerate(s.lines, 1) for name in re.findall(r'^\s*#\s*include "([^"]+)"', line)]
+    found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
+    for number, path, what in found:
+      there = folder_of(path)
+      if there is not None and there != here and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):
+        yield Finding(s.path, number, "the folder %s %s of the folder %s, which is not below it" % (here, what, there))
+  for folder, count in files.items():
+    if count > MAX_FILES:
+      yield Finding(folder, 1, "%d files in a folder; %d are allowed" % (count, MAX_FILES))
+
+
+def check_sizes(s):
+  if s.path.startswith("src/") and s.is_c:
+    if len(s.lines) - 1 > MAX_LINES:
+      yield MAX_LINES, "a file of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_LINES)
+    for line, head, first, body in functions(s):
+      if len(body) > MAX_FUNCTION_LINES:
+        yield line, "a function of %d lines; %d are allowed" % (len(body), MAX_FUNCTION_LINES)
+  if re.fullmatch(r"tutorials/((mpi|science)/)?[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
+    yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
+
+
+# Man pages
+Page = collections.namedtuple("Page", "kind name source line text after")
+
+
+def man_pages(s):
+  """The pages of a file; after is the code that follows."""
+  if not s.is_c:
+    return []
+  pages = []
+  for match in re.finditer(r"/\*(@C|@|MC|S|J|E)[ ]*\n(.*?)\n?([^\n]*)\*/", s.text, re.S):
+    body = match.group(2)
+    first = next((line for line in body.split("\n") if line.strip()), "")
+    name = re.match(r"\s*([A-Za-z_]\w*)", first)
+    pages.append(Page(match.group(1), name.group(1) if name else "", s, s.line_of(match.start()), body, s.code[match.end():match.end() + 3000]))
+  return pages
+
+
+def parameters(after, name):
+  """Names of the parameters of the function defined after a page; None where none is."""
+  match = re.match(r"\s*(?:PETSC_\w+ )?(?:static )?[\w ]+[ *]+%s\s*\((.*?)\)\s*\{" % re.escape(name), after, re.S)
+  if not match:
+    return None
+  text, names, depth, part, parts = match.group(1), [], 0, "", []
+  for c in text:
+    depth += c in "([" and 1 or c in ")]" and -1 or 0
+    if c == "," and depth == 0:
+      parts.append(part)
+      part = ""
+    else:
+      part += c
+  parts.append(part)
+  for part in parts:
+    part = part.strip()
+    if part in ("void", "", "..."):
+      continue
+    pointer = re.search(r"\(\s*\*+\s*(\w+)", part)
+    word = pointer.group(1) if pointer else (re.findall(r"\w+", re.sub(r"\[.*?\]", "", part)) or [""])[-1]
+    names.append(word)
+  return names
+
+
+def sections_of(page):
+  """[(title, rest of the line, lines, line number)] of a page, the text before the first section under ''."""
+  found = [("", "", [], page.line + 1)]
+  for offset, line in enumerate(page.text.split("\n")):
+    match = re.match(r"\s{0,5}(%s):(.*)$" % "|".join(re.escape(t) for t in sorted(SECTIONS, key=len, reverse=True)), line)
+    calling = re.match(r"\s{0,5}Calling [Ss]equence of `\w+`:\s*$", line)
+    see = re.match(r"(\s*)\.seealso:(.*)$", line)
+    if see:
+      found.append((".seealso", see.group(2), [see.group(1)], page.line + 1 + offset))
+    elif calling:
+      found.append(("Calling Sequence", "", [], page.line + 1 + offset))
+    elif match and (match.group(1) != "Level" or match.group(2).strip()):
+      found.append((match.group(1), match.group(2).strip(), [], page.line + 1 + offset))
+    else:
+      found[-1][2].append(line)
+  return found
+
+
+def check_page(page):
+  at = page.line
+  first = next((line for line in page.text.split("\n") if line.strip()), "")
+  if not re.match(r"\s*\w+ - \S", first):
+    yield at, "man page: the first line is 'Name - what it is'"
+    return
+  if first.rstrip().endswith("."):
+    yield at, "man page of %s: the first line ends without a period" % page.name
+  sections = sections_of(page)
+  titles = [title for title, _, _, _ in sections]
+  head = sections[0][2]
+  if page.kind in ("@", "@C"):
+    paragraphs = [p.strip() for p in re.split(r"\n\s*\n", "\n".join(head)) if p.strip()]
+    if len(paragraphs) < 2 or not re.match(r"(Not |Logically |Neighborwise )?[Cc]ollective", paragraphs[1]):
+      yield at, "man page of %s: the second paragraph says whether it is collective" % page.name
+    defined = re.search(r"\b(\w+)\s*\(", page.after)
+    if not defined or defined.group(1) != page.name:
+      yield at, "man page of %s stands above %s" % (page.name, defined.group(1) + "()" if defined else "no function")
+  ranks = [RANK[t] for t in titles if t in RANK]
+  if ranks != sorted(ranks):
+    yield at, "man page of %s: sections in the order %s" % (page.name, ", ".join(t for t in titles if t))
+  for title in set(titles):
+    if titles.count(title) > 1 and title != "Calling Sequence":
+      yield at, "man page of %s: the section %s is there twice" % (page.name, title)
+  level = [rest for title, rest, _, _ in sections if title == "Level"]
+  if not level or level[0] not in LEVELS:
+    yield at, "man page of %s: Level: is one of %s" % (page.name, ", ".join(LEVELS))
+  if titles[-1] != ".seealso":
+    yield at, "man page of %s: .seealso: comes last" % page.name
+  else:
+    title, rest, indent, number = sections[-1]
+    if indent[0]:
+      yield number, "man page of %s: .seealso: starts in column 0" % page.name
+    items = " ".join([rest] + indent[1:]).strip()
+    for item in re.split(r",\s*", items):
+      if not re.fullmatch(r"(\[\]\(\w+\))|`[A-Za-z_]\w*(\(\))?`", item.strip()):
+        yield number, "man page of %s: item '%s' of .seealso: is a name in single backticks" % (page.name, item.strip())
+  documented = []
+  for title, rest, lines, number in sections:
+    if not re.search(r"(Parameters?|Keys?)$", title) and title not in ("Values", "Calling Sequence"):
+      continue
+    bullets = [(n, re.match(r"([+.-])( +)(\S+)", line)) for n, line in enumerate(lines, number + 1)]
+    bullets = [(n, m) for n, m in bullets if m]
+    if not bullets:
+      yield number, "man page of %s: %s without an item" % (page.name, title)
+      continue
+    marks = "".join(m.group(1) for _, m in bullets)
+    wanted = "." if len(marks) == 1 else "+" + "." * (len(marks) - 2) + "-"
+    if marks != wanted:
+      yield number, "man page of %s: the items of %s are marked %s, expected %s" % (page.name, title, marks, wanted)
+    if re.search(r"(Parameters?|Keys?)$", title) and title.endswith("s") != (len(bullets) > 1):
+      yield number, "man page of %s: %s with %d item%s" % (page.name, title, len(bullets), "s" if len(bullets) > 1 else "")
+    dashes = [(n, line.find(" - ")) for n, line in enumerate(lines, number + 1) if re.match(r"[+.-] ", line)]
+    names = [line[:at_].rstrip() for (n, at_), line in zip(dashes, [line for line in lines if re.match(r"[+.-] ", line)]) if at_ >= 0]
+    if any(at_ < 0 for _, at_ in dashes):
+      yield number, "man page of %s: an item of %s without ' - '" % (page.name, title)
+    elif len({at_ for _, at_ in dashes}) > 1 or dashes[0][1] != max(len(n) for n in names):
+      yield number, "man page of %s: the dashes of %s stand one space past the longest name" % (page.name, title)
+    if "Parameter" in title:
+      documented += [m.group(3).rstrip(",") for _, m in bullets]
+    if "Key" in title and any("<" in line for line in lines):
+      yield number, "man page of %s: choices are (a|b|c), without angle brackets" % page.name
+  if page.kind in ("@", "@C"):
+    names = parameters(page.after, page.name)
+    if names is not None:
+      for name in names:
+        if name not in documented:
+          yield at, "man page of %s: the parameter %s is not described" % (page.name, name)
+      for name in documented:
+        if name not in names:
+          yield at, "man page of %s: %s is no parameter" % (page.name, name)
+
+
+# Things that several files say together
+OPTION = re.compile(r"\bPetscOptions(?:[A-Z]\w+)\s*\([^;]*?\"(-\w+)\"", re.S)
+ROW = re.compile(r"\{\"(\w+)\",\s*MUON_PARAMETER_\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\"\s*\}", re.S)
+
+
+def documented_as(key):
+  """A pattern of a key in a man page, where one behind a prefix stands with it."""
+  return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
+
+
+def check_key(s, key):
+  """A key of one type alone carries its name."""
+  kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
+  if kind and key not in SHARED_KEYS and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
+    yield "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1))
+
+
+def check_project(sources):
+  pages = [page for s in sources if s.is_library or s.path.startswith("include/") for page in man_pages(s)]
+  for page in pages:
+    for line, message in check_page(page):
+      yield Finding(page.source.path, line, message)
+  names = {page.name for page in pages}
+  for page in pages:
+    for name in sorted(set(re.findall(r"`((?:PetscMuon|Muon|MUON)\w+)\(\)`", page.text)) - names):
+      yield Finding(page.source.path, page.line, "man page of %s: %s() is no function of ours" % (page.name, name))
+  values = " ".join(re.findall(r"`(\w+)`", "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if title == "Values" for line in lines)))
+  prototypes = {}
+  for s in sources:
+    if not s.path.startswith("include/") or "/private/" in s.path or not s.path.endswith(".h"):
+      continue
+    for match in re.finditer(r"^PETSC_EXTERN\s+[\w ]+[ *]+(\w+)\s*\(", s.code, re.M):
+      prototypes[match.group(1)] = s.path
+      if match.group(1) not in names:
+        yield Finding(s.path, s.line_of(match.start()), "%s() has no man page" % match.group(1))
+    for match in re.finditer(r"^typedef\s+(?:struct|enum|const char)\b[^;{]*?\*?\s*(?:\{[^}]*\}\s*)?(\w+);", s.code, re.M):
+      if match.group(1) not in names:
+        yield Finding(s.path, s.line_of(match.start()), "the type %s has no man page" % match.group(1))
+    for match in re.finditer(r"^#define\s+(MUON\w+)\s+\"", s.text, re.M):
+      if match.group(1) not in names and match.group(1) not in values.split():
+        yield Finding(s.path, s.line_of(match.start()), "%s has no man page of its own and no line among the values of its type" % match.group(1))
+  for name, message in fortran.findings(sources):
+    yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
+  documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
+  # Rows of parameters are documented by their help; what calls read has a line in a man page
+  for s in sources:
+    if not s.path.startswith("src/"):
+      continue
+    for match in ROW.finditer(s.text):
+      if not match.group(2).strip() or match.group(2).rstrip().endswith("."):
+        yield Finding(s.path, s.line_of(match.start()), "the parameter %s has no help that can stand in a table" % match.group(1))
+    for match in OPTION.finditer(s.text):
+      key, line = match.group(1), s.line_of(match.start())
+      for message in check_key(s, key):
+        yield Finding(s.path, line, message)
+      if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
+        yield Finding(s.path, line, "option %s is in no man page" % key)
+
+
+def known_macros(sources):
+  return {name for s in sources if s.is_c for name in re.findall(r"^\s*#\s*define\s+(\w+)\(", s.text, re.M)} | {
+    name for s in sources if s.is_c for name in re.findall(r"^(?:static |PETSC_INTERN |PETSC_EXTERN |MUON_EXPORT |inline |const )*(?!PetscErrorCode\b)\w+ [*]*(\w+)\s*\(", s.code, re.M)}
+
+
+def check_all(sources, root):
+  """All findings about sources, sorted; what the project says together is looked at as well."""
+  findings = []
+  macros = known_macros(sources)
+  for s in sources:
+    for check in (check_text, check_c, lambda s: check_petsc(s, macros), lambda s: check_rooms(s, root), check_sizes):
+      findings += [Finding(s.path, line, message) for line, message in check(s)]
+  findings += list(check_project(sources)) + list(check_levels(sources))
+  return sorted(set(findings))
+
+
+def check_format(sources, root):
+  """What clang-format would change; it is looked at where a clang-format is that knows the keys of .clang-format."""
+  tool = shutil.which("clang-format")
+  if tool is None or not os.path.exists(os.path.join(root, ".clang-format")):
+    return None
+  names = [s.path for s in sources if s.is_c]
+  findings = {}
+  for start in range(0, len(names), 50):
+    done = subprocess.run([tool, "--dry-run"] + names[start:start + 50], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    for path, line in re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.M):
+      findings.setdefault(path, int(line))
+    if done.returncode != 0:
+      return [Finding(".clang-format", 1, "clang-format fails: " + done.stderr.strip().split("\n")[-1])]
+  return [Finding(path, line, "clang-format would change this file from here on: run clang-format -i") for path, line in sorted(findings.items())]
+
+
+TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
+
+
+def all_files(root):
+  try:
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, check=True).stdout
+    names = [name for name in out.splitlines() if os.path.isfile(os.path.join(root, name))]
+    if names:
+      return sorted(names)
+  except (OSError, subprocess.CalledProcessError):
+    pass
+  names = []
+  for folder, folders, files in os.walk(root):
+    folders[:] = [f for f in folders if not f.startswith("build") and f not in (".git", "__pycache__")]
+    names += [os.path.relpath(os.path.join(folder, f), root) for f in files]
+  return sorted(names)
+
+
+def read_sources(root, names):
+  sources, findings = [], []
+  for name in names:
+    path = os.path.join(root, name)
+    if not TEXT.search(name):
+      if os.path.getsize(path) > MAX_BYTES:
+        findings.append(Finding(name, 1, "a file of more than 1 MB"))
+      if re.search(r"\.(cpp|cc)$", name):
+        findings.append(Finding(name, 1, "C++ sources end in .cxx"))
+      continue
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as f:
+      sources.append(Source(name.replace(os.sep, "/"), f.read()))
+  return sources, findings
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("files", nargs="*", help="only print what concerns these")
+  parser.add_argument("--root", default=ROOT)
+  parser.add_argument("--no-format", action="store_true", help="without clang-format")
+  options = parser.parse_args()
+  sources, findings = read_sources(options.root, all_files(options.root))
+  findings += check_all(sources, options.root)
+  formatted = None if options.no_format else check_format(sources, options.root)
+  findings = sorted(set(findings + (formatted or [])))
+  if options.files:
+    wanted = [os.path.relpath(os.path.abspath(name), options.root) for name in options.files]
+    findings = [f for f in findings if any(f.path == w or f.path.startswith(w.rstrip("/") + "/") for w in wanted)]
+  for finding in findings:
+    print("%s:%d: %s" % finding)
+  note = "" if formatted is not None or options.no_format else "; clang-format is not here, so the layout was not looked at"
+  print("%d files, %d finding%s%s" % (len(sources), len(findings), "" if len(findings) == 1 else "s", note))
+  return 1 if findings else 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())

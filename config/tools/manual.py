@@ -1,0 +1,504 @@
+#!/usr/bin/env python3
+"""Makes the reference of PetscMuon from the comments and the calls in its sources.
+
+  config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
+  config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
+  config/tools/manual.py options         the table of options, as Markdown
+"""
+
+import argparse
+import collections
+import html
+import os
+import re
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import checkstyle
+
+DOC = os.path.join("share", "petscmuon", "doc")
+# The classes in the order in which they are listed; a name belongs to the longest one that it starts with
+CLASSES = [
+  ("Muon", "the optimizer"), ("MuonLayer", "a parameter and the rule that moves it"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
+  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
+]
+MOST_LINKS = 12
+
+
+class Bad(Exception):
+  pass
+
+
+# Text of a page: paragraphs, items and verbatim lines
+Block = collections.namedtuple("Block", "kind text items")
+Section = collections.namedtuple("Section", "title blocks")
+Reference = collections.namedtuple("Reference", "name kind summary collective sections level seealso prototype header path line group value")
+
+
+def unescape(text):
+  """Colons that would end a line of sowing's are written with a backslash; in formulas that is a space of TeX's."""
+  return "".join(part if i % 2 else part.replace("\\:", ":") for i, part in enumerate(re.split(r"(\$[^$]*\$|`[^`]*`)", text)))
+
+
+def blocks_of(lines):
+  """The blocks of some lines of a page."""
+  blocks, text, items, verbatim = [], [], [], None
+
+  def flush():
+    if text:
+      blocks.append(Block("text", unescape(" ".join(line.strip() for line in text)), []))
+    if items:
+      blocks.append(Block("items", "", [(unescape(name), unescape(body)) for name, body in items]))
+    text.clear()
+    items.clear()
+
+  for line in lines:
+    if verbatim is not None:
+      if line.strip() == ".ve":
+        blocks.append(Block("verbatim", "\n".join(verbatim), []))
+        verbatim = None
+      else:
+        verbatim.append(line)
+      continue
+    item = re.match(r"[+.-]( +)(.*)$", line)
+    if line.strip() == ".vb":
+      flush()
+      verbatim = []
+    elif item:
+      if text:
+        flush()
+      name, dash, body = item.group(2).partition(" - ")
+      items.append([name.strip() if dash else "", body if dash else item.group(2)])
+    elif not line.strip():
+      flush()
+    elif items:
+      items[-1][1] += " " + line.strip()
+    else:
+      text.append(line)
+  if verbatim is not None:
+    raise Bad(".vb without .ve")
+  flush()
+  return blocks
+
+
+def group_of(name):
+  found = [short for short, _ in CLASSES if name.lower().startswith(short.lower())]
+  return max(found, key=len) if found else "Muon"
+
+
+def prototype_of(page):
+  """The declaration of what stands below a page: a function's head, a type's definition."""
+  source = page.source.text[page.source.text.index(page.text) + len(page.text):]
+  source = source[source.index("*/") + 2:].lstrip()
+  if page.kind in ("@", "@C"):
+    head = source[:source.index("{")]
+    return re.sub(r"\s+", " ", re.sub(r"PETSC_(EXTERN|INTERN)\s+", "", head)).strip().replace("( ", "(")
+  if page.kind in ("S", "E", "J"):
+    match = re.match(r"(?:PETSC_EXTERN [^;]*;\s*)*(typedef\b(?:[^;{]*|[^{;]*\{.*?\}\s*\w+);)", source, re.S)
+    return match.group(1).rstrip() if match else ""
+  return ""
+
+
+def read_references(sources):
+  """{name: Reference} of all man pages of the library."""
+  values = {name: value for s in sources for name, value in re.findall(r"^#define\s+(MUON\w+)\s+\"([^\"]+)\"", s.text, re.M)}
+  found = {}
+  for s in sources:
+    header = re.search(r"/\*I\s+\"(\w+\.h)\"\s+I\*/", s.text)
+    for page in checkstyle.man_pages(s):
+      try:
+        sections = checkstyle.sections_of(page)
+        head = sections[0][2]
+        paragraphs = [" ".join(p.split()) for p in re.split(r"\n\s*\n", "\n".join(head).strip()) if p.strip()]
+        summary = unescape(re.sub(r"^\w+ - ", "", paragraphs[0]))
+        collective = paragraphs[1] if page.kind in ("@", "@C") and len(paragraphs) > 1 else ""
+        # What stands between the first line and the first section, but whether it is collective
+        rest = re.split(r"\n\s*\n", "\n".join(head).strip("\n"))[2 if collective else 1:]
+        body = [Section("", blocks_of("\n\n".join(rest).split("\n")))]
+        level, see = "", []
+        for title, more, lines, _ in sections[1:]:
+          if title == "Level":
+            level = more
+          elif title == ".seealso":
+            see = re.findall(r"`(\w+)(?:\(\))?`", " ".join([more] + lines[1:]))
+          else:
+            body.append(Section(title, blocks_of(([more] if more else []) + lines)))
+        found[page.name] = Reference(page.name, page.kind, summary, collective, [section for section in body if section.blocks], level, see, prototype_of(page),
+                                     header.group(1) if header else os.path.basename(s.path) if s.path.startswith("include/") else "petscmuon.h", s.path, page.line, group_of(page.name), values.get(page.name, ""))
+      except Bad as error:
+        raise Bad("%s:%d: %s: %s" % (s.path, page.line, page.name, error))
+  return found
+
+
+# Options
+Option = collections.namedtuple("Option", "key argument default meaning choices function group kind")
+
+
+def default_of(reference, item):
+  """What a page says of the value that holds where nothing is set, or what the line of the option says."""
+  match = re.search(r"(?:^|, |; )([^,;(]+?) by default", item)
+  if match:
+    return match.group(1)
+  texts = [block.text for section in reference.sections for block in section.blocks if block.kind == "text"] if reference else []
+  for text in texts:
+    match = re.search(r"\bThe defaults? (?:is|are) ((?:[^.;,:]|\.(?=\w))+)", text)
+    if match:
+      return match.group(1)
+  return ""
+
+
+def read_rows(name):
+  """The tables of parameters as config/tools/parameters.c prints them."""
+  if not name or not os.path.exists(name):
+    raise Bad("no table of parameters: make %s" % name)
+  with open(name) as f:
+    return [line.rstrip("\n").split("\t") for line in f]
+
+
+def read_options(rows, references):
+  """All options: the rows of parameters, and what pages document beside them, types, viewers and lists; in the order of the classes."""
+  pages = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
+  types = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
+           for name, page in references.items() if page.kind == "J"}
+  families = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_": "MuonLayer", "muon_": "Muon", "": "Muon"}
+  found = {}
+  for family, kind, name, default, choices, when, meaning in rows:
+    key = "-" + family + name
+    if key in found:
+      kind = found[key].kind and found[key].kind + ", " + kind
+    named = [page.name for page, item, _ in pages if re.match(r"%s(?!\w)" % checkstyle.documented_as(key), item)]
+    function = min(named, key=len) if named else families[family] + "SetFromOptions"
+    choices = choices.split("|") if "|" in choices else [choices] if choices else []
+    found[key] = Option(key, "", default, meaning + (" (before set-up)" if when == "before set-up" else ""), choices, function, families[family], kind)
+  for page, name, body in pages:
+    key = re.match(r"-[\w.]+", name).group(0)
+    if key in found or any(key.endswith(other[1:]) for other in found):
+      continue
+    listed = re.search(r"\(?([\w/]+(?:\|[\w/-]+)+)\)?", name + " " + body)
+    choices = types.get(page.name.replace("Set", ""), []) or (listed.group(1).split("|") if listed else [])
+    default = default_of(page, body)
+    constant = references.get(default.strip("`"))
+    meaning = unescape(re.sub(r",? [^,;(]+? by default", "", re.sub(r"\(\w+(\|\w+)+\)", "", body))).strip()
+    argument = name[len(key):].strip().strip(",")
+    found[key] = Option(key, "" if "|" in argument else argument, constant.value if constant and constant.value else default, meaning[:1].upper() + meaning[1:], choices, page.name, group_of(page.name), "")
+  return sorted(found.values(), key=lambda option: ([short for short, _ in CLASSES].index(option.group), option.kind != "", option.kind))
+
+
+def options_markdown(rows, references):
+  """The page with the table of options."""
+  out = [
+    "# Options", "",
+    "This page is printed by the library itself, from its tables of parameters.", "",
+    "A key is read with the optimizer's prefix, `MuonSetOptionsPrefix()`.",
+    "Then it is read once more for each layer: `-muon_layer_NAME_` before an `-lmo_` key or an `-ef21_compressor` key speaks to the layer called NAME alone.",
+    "The keys of compressors stand behind `-ef21_` for the messages from the workers to the servers, and behind `-ef21_server_` for the way back.",
+    "SLEPc's keys stand behind `-lmo_svd_`, `-lmo_polar_svd_` and `-ef21_compressor_svd_`.", "",
+    "A key that begins like one of ours and that nothing reads is named before the first step, with the nearest that exists.", ""
+  ]
+  group = None
+  cell = lambda text: text.replace("|", "\\|").replace("\n", " ")
+  for option in read_options(rows, references):
+    if option.group != group:
+      group = option.group
+      out += ["", "## `%s`: %s" % (group, dict(CLASSES)[group]), "", "| key | default | meaning | page |", "|---|---|---|---|"]
+    key = re.sub(r"^-compressor", "-ef21_compressor", option.key)
+    meaning = option.meaning + (": " + ", ".join("`%s`" % c for c in option.choices) if option.choices else "") + (" (type `%s` alone)" % option.kind if option.kind and option.kind not in key else "")
+    out.append('| <span id="%s"></span>`%s%s` | %s | %s | %s |' % (key[1:], key, " " + option.argument if option.argument else "", cell(option.default), cell(meaning), "`%s%s`" % (option.function, "()" if references[option.function].kind in ("@", "@C") else "")))
+  return "\n".join(out + [""])
+
+
+# Where functions are used
+def uses_of(sources, references):
+  """{name: [(path, line)]} of the tutorials and the tests that use what a page describes, tutorials first."""
+  places = collections.defaultdict(dict)
+  for s in sources:
+    if not s.path.endswith((".c", ".h", ".F90")) or not s.path.startswith(("tutorials/", "tests/")):
+      continue
+    for number, line in enumerate(s.code_lines if s.is_c else s.lines, 1):
+      for word in re.findall(r"\b(?:Petsc|Tao|TAO)?M(?:uon|UON)\w*", line):
+        places[word].setdefault(s.path, number)
+    # Types are chosen by their names
+    for name, page in references.items():
+      if page.kind == "MC" and page.value and s.path not in places[name]:
+        match = re.search(r"(?:type|compressor|rule|assembly|preset) %s\b" % re.escape(page.value), s.text)
+        if match and group_of(name).lower()[4:] in match.group(0) + " lmo layer polar exchange muon compressor assembly":
+          family = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}[page.group]
+          match = re.search(r"%s %s\b" % (family, re.escape(page.value)), s.text)
+          if match:
+            places[name][s.path] = s.line_of(match.start())
+  order = lambda place: (not place[0].startswith("tutorials/"), place[0])
+  return {name: sorted(where.items(), key=order) for name, where in places.items()}
+
+
+# HTML
+TEX = {
+  "|": "&#8214;", "langle": "&#10216;", "rangle": "&#10217;", "sigma": "&#963;", "nu": "&#957;", "omega": "&#969;", "alpha": "&#945;", "beta": "&#946;", "mu": "&#956;", "epsilon": "&#949;", "Sigma": "&#931;",
+  "ell": "&#8467;", "infty": "&#8734;", "sum": "&#8721;", "le": "&#8804;", "leq": "&#8804;", "ge": "&#8805;", "cdot": "&#183;", "times": "&#215;", "sharp": "&#9839;", "leftarrow": "&#8592;", "in": "&#8712;", "min": "min",
+  "max": "max", ",": " ", "{": "{", "}": "}"
+}
+WORDS = {"&#8214;": "||", "&#10216;": "<", "&#10217;": ">", "&#8467;": "l", "&#8804;": "<=", "&#8805;": ">=", "&#8730;": "sqrt", "&#183;": "*", "&#9839;": "#", "&#215;": "x", "&#8592;": "<-"}
+
+
+def tex_html(text):
+  """The few things of TeX that formulas of the pages use, as HTML."""
+  out, i = [], 0
+
+  def group(at):
+    if text[at] == "{":
+      depth, end = 1, at + 1
+      while depth:
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+      return tex_html(text[at + 1:end - 1]), end
+    match = re.match(r"\\[A-Za-z]+|\\.|.", text[at:])
+    return tex_html(match.group(0)), at + len(match.group(0))
+
+  while i < len(text):
+    c = text[i]
+    if c in "^_":
+      inner, i = group(i + 1)
+      out.append("<%s>%s</%s>" % (("sup", inner, "sup") if c == "^" else ("sub", inner, "sub")))
+    elif c == "\\":
+      word = re.match(r"\\([A-Za-z]+|.)", text[i:]).group(1)
+      i += 1 + len(word)
+      if word in ("mathrm", "operatorname", "mathbf", "text"):
+        inner, i = group(i)
+        out.append(inner)
+      elif word in ("sqrt", "frac"):
+        inner, i = group(i)
+        if word == "frac":
+          below, i = group(i)
+          out.append("(%s)/(%s)" % (inner, below))
+        else:
+          out.append("&#8730;(%s)" % inner)
+      elif word in TEX:
+        out.append(TEX[word])
+      else:
+        raise Bad("'\\%s' in a formula is not known" % word)
+    elif c == "{":
+      inner, i = group(i)
+      out.append(inner)
+    else:
+      out.append(html.escape(c))
+      i += 1
+  return "".join(out)
+
+
+def tex_text(text):
+  """A formula for a terminal."""
+  marked, before = tex_html(text), None
+  while marked != before:
+    before, marked = marked, re.sub(r"<(sub|sup)>([^<>]*)</\1>", lambda m: ("_" if m.group(1) == "sub" else "^") + (m.group(2) if len(m.group(2)) == 1 else "(%s)" % m.group(2)), marked)
+  for entity, word in [*WORDS.items(), *((sign, name) for name, sign in TEX.items())]:
+    marked = marked.replace(entity, word) if entity.startswith("&") else marked
+  return html.unescape(re.sub(r"<[^>]*>", "", marked))
+
+
+def rich(text, references, plain=False):
+  """Inline text as HTML with links to the pages of what it names."""
+  out = []
+  for part in re.split(r"(\$[^$]+\$|`[^`]+`)", text):
+    if part.startswith("$") and part.endswith("$") and len(part) > 1:
+      out.append("<i>%s</i>" % tex_html(part[1:-1]))
+    elif part.startswith("`") and part.endswith("`") and len(part) > 1:
+      name = re.match(r"(\w+)(\(\))?$", part[1:-1])
+      inner = "<code>%s</code>" % html.escape(part[1:-1])
+      out.append('<a href="%s.html">%s</a>' % (name.group(1), inner) if name and name.group(1) in references else inner)
+    else:
+      out.append(html.escape(part, quote=False))
+  return "".join(out)
+
+
+STYLE = """body { font: 16px/1.5 sans-serif; max-width: 60em; margin: 1.5em auto; padding: 0 1em; color: #222 }
+code, pre { font: 14px/1.45 monospace; background: #f5f5f5 } pre { padding: .6em; overflow-x: auto } h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-bottom: .2em }
+a { color: #00528c; text-decoration: none } a:hover { text-decoration: underline } dt { font-family: monospace; margin-top: .3em } .line { color: #999 } :target { background: #ffe9a8 }"""
+
+
+def document(title, body, up):
+  return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8"><title>%s</title>' % html.escape(title), '<link rel="stylesheet" href="%sreference.css"></head>' % up,
+                    '<body><p><a href="%sindex.html">PetscMuon</a> &gt; <a href="%sfunctions.html">functions</a> | <a href="%soptions.html">options</a></p>' % (up, up, up), body, "</body></html>", ""])
+
+
+def source_link(path, line, up="../"):
+  return '<a href="%ssource/%s.html#l%d">%s</a>' % (up, path, line, path)
+
+
+def page_html(page, references, uses, linked):
+  out = ["<h1>%s</h1>" % page.name, "<p>%s</p>" % rich(page.summary, references)]
+  if page.prototype:
+    out.append("<h2>Synopsis</h2><pre>#include &lt;%s&gt;\n%s</pre>" % (page.header, link_words(html.escape(page.prototype, quote=False), references, page.name)))
+  elif page.value:
+    out.append('<pre>#define %s "%s"</pre>' % (page.name, html.escape(page.value)))
+  if page.collective:
+    out.append("<p>%s</p>" % html.escape(page.collective))
+  for section in page.sections:
+    if section.title:
+      out.append("<h2>%s</h2>" % section.title)
+    for block in section.blocks:
+      if block.kind == "text":
+        out.append("<p>%s</p>" % rich(block.text, references))
+      elif block.kind == "verbatim":
+        out.append("<pre>%s</pre>" % html.escape(block.text, quote=False))
+      elif any(name and name != "*" for name, _ in block.items):
+        out.append("<dl>%s</dl>" % "".join("<dt>%s</dt><dd>%s</dd>" % (rich(name, references), rich(text, references)) for name, text in block.items))
+      else:
+        out.append("<ul>%s</ul>" % "".join("<li>%s</li>" % rich(text, references) for _, text in block.items))
+  out.append("<h2>Level</h2><p>%s</p>" % page.level)
+  see = ['<a href="%s.html"><code>%s</code></a>' % (name, name) if name in references else "<code>%s</code>" % name for name in page.seealso]
+  if see:
+    out.append("<h2>See also</h2><p>%s</p>" % ", ".join(see))
+  places = uses.get(page.name, [])
+  for title, chosen in (("Tutorials", [p for p in places if p[0].startswith("tutorials/")]), ("Tests", [p for p in places if p[0].startswith("tests/")])):
+    if chosen:
+      linked.update(path for path, _ in chosen[:MOST_LINKS])
+      more = " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
+      out.append("<h2>%s</h2><p>%s%s</p>" % (title, ", ".join(source_link(path, line) for path, line in chosen[:MOST_LINKS]), more))
+  linked.add(page.path)
+  out.append("<h2>Source</h2><p>%s</p>" % source_link(page.path, page.line))
+  return document(page.name, "\n".join(out), "../")
+
+
+def link_words(text, references, own):
+  return re.sub(r"\b[A-Za-z_]\w+\b", lambda m: '<a href="%s.html">%s</a>' % (m.group(0), m.group(0)) if m.group(0) in references and m.group(0) != own else m.group(0), text)
+
+
+def source_html(source):
+  up = "../" * (source.path.count("/") + 1)
+  width = len(str(len(source.lines)))
+  lines = ['<span id="l%d" class="line">%*d</span>  %s' % (number, width, number, html.escape(line, quote=False)) for number, line in enumerate(source.lines[:-1], 1)]
+  return document(source.path, "<h1>%s</h1><pre>%s</pre>" % (source.path, "\n".join(lines)), up)
+
+
+# roff
+def roff(text):
+  text = re.sub(r"\$([^$]+)\$", lambda m: tex_text(m.group(1)), text)
+  text = text.replace("\\", "\\e").replace("-", "\\-")
+  text = re.sub(r"`([^`]+)`", r"\\fB\1\\fP", text)
+  return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+
+
+def page_roff(page, uses, version):
+  quoted = lambda text: '"%s"' % text.replace('"', '""')
+  out = ['.TH %s 3 "" "PetscMuon %s" "PetscMuon"' % (quoted(page.name), version), ".SH NAME", "%s \\- %s" % (page.name, roff(page.summary))]
+  if page.prototype or page.value:
+    text = "#include <%s>\n%s" % (page.header, page.prototype) if page.prototype else '#define %s "%s"' % (page.name, page.value)
+    out += [".SH SYNOPSIS", ".nf", roff(text), ".fi"]
+  if page.collective:
+    out += [".PP", roff(page.collective)]
+  for section in page.sections:
+    out.append(".SH " + (section.title or "Description").upper())
+    for block in section.blocks:
+      if block.kind == "verbatim":
+        out += [".PP", ".nf", roff(block.text), ".fi"]
+      elif block.kind == "text":
+        out += [".PP", roff(block.text)]
+      for name, text in block.items:
+        out += [".TP", "\\fB%s\\fP" % roff(name).replace("\\fB", "").replace("\\fP", "") if name and name != "*" else "\\(bu", roff(text)]
+  if page.seealso:
+    out += [".SH SEE ALSO", ", ".join("\\fB%s\\fP(3)" % name for name in page.seealso)]
+  # The tutorials are installed, the tests are not
+  for title, folder, where in (("Examples", "tutorials/", "in share/petscmuon of the installation"), ("Tests", "tests/", "in the source of PetscMuon")):
+    paths = [path for path, _ in uses.get(page.name, []) if path.startswith(folder)]
+    if paths:
+      more = " and %d more" % (len(paths) - MOST_LINKS) if len(paths) > MOST_LINKS else ""
+      out += [".SH " + title.upper(), roff("%s%s, %s" % (", ".join(paths[:MOST_LINKS]), more, where))]
+  return "\n".join(out + [""])
+
+
+# What is written
+def write(path, text):
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  with open(path, "w", encoding="utf-8") as f:
+    f.write(text)
+
+
+def version_of(root):
+  with open(os.path.join(root, "include", "petscmuonversion.h")) as f:
+    text = f.read()
+  return ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
+
+
+def read_tree(root):
+  names = [name for name in checkstyle.all_files(root) if name.startswith(("src/", "include/", "tests/", "tutorials/")) and name.endswith((".c", ".h", ".F90"))]
+  sources, _ = checkstyle.read_sources(root, names)
+  references = read_references([s for s in sources if s.is_library])
+  return sources, references
+
+
+def write_man(root, folder):
+  sources, references = read_tree(root)
+  uses = uses_of(sources, references)
+  for page in references.values():
+    write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version_of(root)))
+  return len(references)
+
+
+def functions_markdown(references):
+  """The page that lists all pages of the reference, by class."""
+  out = ["# Functions", "", "Every function has a page, which says who must call it, what its options are and which tutorials and tests use it.", ""]
+  kinds = [("functions", ("@", "@C")), ("types of it", ("MC",)), ("names", ("S", "E", "J"))]
+  for short, what in CLASSES:
+    mine = sorted((page for page in references.values() if page.group == short), key=lambda page: page.name)
+    if not mine:
+      continue
+    out += ["## `%s`: %s" % (short, what) if short in references else "## %s" % what.capitalize(), ""]
+    for title, wanted in kinds:
+      chosen = [page for page in mine if page.kind in wanted]
+      if chosen:
+        out += ["### %s" % ("Functions" if title == "functions" else "Types that can be chosen" if title.startswith("types") else "Data types"), ""]
+        out += ["- `%s%s`: %s" % (page.name, "()" if page.kind in ("@", "@C") else "", re.sub(r"\$([^$]+)\$", lambda m: "`%s`" % tex_text(m.group(1)), page.summary).replace("|", "\\|")) for page in chosen] + [""]
+  return "\n".join(out)
+
+
+def write_site(root, folder, rows):
+  """The folder's source for Sphinx and its extra files."""
+  sources, references = read_tree(root)
+  uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
+  shutil.rmtree(folder, ignore_errors=True)
+  shutil.copytree(os.path.join(root, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
+  write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
+  write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
+  for page in references.values():
+    write(os.path.join(extra, "man", page.name + ".html"), page_html(page, references, uses, linked))
+  texts, _ = checkstyle.read_sources(root, [name for name in checkstyle.all_files(root) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
+  linked.update([s.path for s in sources if s.path.startswith("tutorials/")] + [s.path for s in texts])
+  for s in sources + texts:
+    if s.path in linked:
+      write(os.path.join(extra, "source", s.path + ".html"), source_html(s))
+  write(os.path.join(extra, "reference.css"), STYLE + "\n")
+  # What the manual may name and where that is, for conf.py
+  targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for section in page.sections for block in section.blocks for item, _ in block.items for name in re.findall(r"MUON\w+", item)}
+  targets.update({name: "man/%s.html" % name for name in references})
+  for key in sorted({re.sub(r"^-compressor", "-ef21_compressor", option.key) for option in read_options(rows, references)}):
+    targets[key] = "options.html#" + key[1:]
+  targets.update({path: "source/%s.html" % path for path in linked})
+  write(os.path.join(folder, "source", "names.txt"), "".join("%s %s\n" % target for target in sorted(targets.items())))
+  return len(references)
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("what", choices=("man", "site", "options"))
+  parser.add_argument("folder", nargs="?")
+  parser.add_argument("--root", default=checkstyle.ROOT)
+  parser.add_argument("--parameters", default="", help="what config/tools/parameters.c prints")
+  options = parser.parse_args()
+  if (options.folder is None) != (options.what == "options"):
+    parser.error("%s takes %s folder" % (options.what, "no" if options.what == "options" else "a"))
+  try:
+    if options.what == "options":
+      print(options_markdown(read_rows(options.parameters), read_tree(options.root)[1]), end="")
+    elif options.what == "site":
+      print("%d pages" % write_site(options.root, options.folder, read_rows(options.parameters)))
+    else:
+      print("%d pages" % write_man(options.root, options.folder))
+  except Bad as error:
+    print("manual.py: %s" % error, file=sys.stderr)
+    return 1
+  return 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())

@@ -1,0 +1,894 @@
+#!/usr/bin/env python3
+"""Runs the tests: the /*TEST blocks of tests, tutorials and benchmarks, the scripts tests/run-* and tests/*/run-*, a short run of each fuzzer.
+
+tests/README.md describes the grammar. The last line is "N passed, N failed, N skipped"; the exit status is 0 when tests ran and none failed.
+"""
+
+import argparse
+import concurrent.futures
+import fnmatch
+import glob
+import itertools
+import math
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
+LIMIT = 120.0  # seconds a test
+TOGETHER = 8  # cases of a program in one start of MPI
+GRACE = 5.0  # seconds between asking a process to end and making it end
+
+KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "temporaries", "TODO", "SKIP"}
+OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
+ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
+
+# Everything else is installed by config/bootstrap, so that its absence is a failure
+ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
+PETSC_PACKAGES = {
+  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
+  "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
+}
+
+# A program in Python runs in one that has all of these that it requires
+PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
+
+
+class TestError(Exception):
+  """A TEST block that does not follow the grammar."""
+
+
+# the grammar
+def block_lines(text):
+  """The lines between /*TEST and TEST*/, with their numbers; None where there is no block."""
+  lines, inside, seen = [], False, False
+  for number, line in enumerate(text.splitlines(), 1):
+    if line.startswith("/*TEST"):
+      if seen:
+        raise TestError("line %d: a second /*TEST block" % number)
+      inside = seen = True
+    elif inside and line.startswith("TEST*/"):
+      inside = False
+    elif inside and "*/" in line:
+      raise TestError("line %d: '*/' ends the C comment that the block is" % number)
+    elif inside and line.split("#")[0].strip() and not line.lstrip().startswith("#"):
+      lines.append((number, line))
+  if inside:
+    raise TestError("the /*TEST block does not end with TEST*/ at the start of a line")
+  return lines if seen else None
+
+
+def parse_tree(lines):
+  """Nested [kind, keys, children] by indentation."""
+  root = ["root", {}, []]
+  stack = [(-1, root)]
+  for number, line in lines:
+    indent = len(line) - len(line.lstrip(" "))
+    key, colon, value = line.strip().partition(":")
+    value = value.strip()
+    if not colon or "\t" in line:
+      raise TestError("line %d: expected 'key: value' indented by spaces, found '%s'" % (number, line.strip()))
+    while stack[-1][0] >= indent:
+      stack.pop()
+    parent = stack[-1][1]
+    if key in ("test", "testset", "build"):
+      if value:
+        raise TestError("line %d: nothing may follow '%s:'" % (number, key))
+      if parent[0] in ("test", "build"):
+        raise TestError("line %d: '%s:' inside '%s:'" % (number, key, parent[0]))
+      node = [key, {}, []]
+      parent[2].append(node)
+      stack.append((indent, node))
+    elif key in KEYS or key in OUR_KEYS:
+      if parent[0] == "root" and key not in ("link", "sources"):
+        raise TestError("line %d: '%s:' belongs into a test, a testset or build" % (number, key))
+      if key in parent[1] and key not in ADDING_KEYS:
+        raise TestError("line %d: '%s:' is there twice" % (number, key))
+      parent[1][key] = (parent[1][key] + " " + value) if key in parent[1] else value
+    else:
+      raise TestError("line %d: unknown key '%s'" % (number, key))
+  return root
+
+
+def inherit(outer, inner):
+  keys = dict(outer)
+  for key, value in inner.items():
+    keys[key] = (keys[key] + " " + value) if key in ADDING_KEYS and key in keys else value
+  return keys
+
+
+def flatten(node, outer):
+  """The keys of each test, those of its testsets included."""
+  tests = []
+  for kind, keys, children in node[2]:
+    if kind == "build":
+      continue
+    merged = inherit(outer, keys)
+    if kind == "test":
+      tests.append(merged)
+    else:
+      inside = flatten([kind, keys, children], merged)
+      if not inside:
+        raise TestError("a testset without a test")
+      tests += inside
+  return tests
+
+
+LOOP = re.compile(r"(?:(\S+)\s+)?\{\{([^{}]*)\}([^{}]*)\}")
+
+
+def expand_loops(keys):
+  """Yields (keys, label, separate) with every {{a b}} loop of nsize and args replaced; separate is the part of the label that names output files."""
+  loops = []
+  for key in ("nsize", "args"):
+    for match in LOOP.finditer(keys.get(key, "")):
+      words, kind = match.group(2).split(), match.group(3).strip()
+      if kind not in ("", "shared output", "separate output"):
+        raise TestError("a loop says '%s', expected 'shared output' or 'separate output'" % kind)
+      if not words:
+        raise TestError("a loop without values in '%s'" % keys[key])
+      name = "nsize" if key == "nsize" else (match.group(1) or "arg").lstrip("-")
+      loops.append((key, "{{%s}%s}" % (match.group(2), match.group(3)), name, words, kind == "separate output"))
+  for values in itertools.product(*[loop[3] for loop in loops]):
+    new, label, separate = dict(keys), [], []
+    for (key, text, name, words, apart), value in zip(loops, values):
+      new[key] = new[key].replace(text, value, 1)
+      label.append("%s-%s" % (name, value))
+      if apart:
+        separate.append("%s-%s" % (name, value))
+    yield new, "_".join(label), "_".join(separate)
+
+
+class Test:
+  """One run of one program, or of one script."""
+
+  def __init__(self, name, label, source, keys, output=None, named=False):
+    self.name, self.label, self.source, self.keys = name, label, source, keys
+    self.output, self.output_named = output, named
+    self.full = name + ("+" + label if label else "")
+
+
+# In Fortran and Python each line of the block is a comment
+COMMENTS = {".F90": "!", ".py": "#"}
+PROGRAMS = (".c", ".F90")
+
+
+def read_tests(source, text):
+  """The tests of a program."""
+  mark = COMMENTS.get(os.path.splitext(source)[1])
+  lines = block_lines(re.sub("^" + mark, "", text, flags=re.M) if mark else text)
+  if lines is None:
+    return []
+  tree = parse_tree(lines)
+  base = os.path.splitext(os.path.basename(source))[0]
+  outer = {}
+  for kind, keys, _ in tree[2]:
+    if kind == "build":
+      outer = inherit(outer, {k: v for k, v in keys.items() if k == "requires"})
+  tests, seen = [], set()
+  for keys in flatten(tree, outer):
+    name = base + "_" + keys.get("suffix", "1")
+    for new, label, separate in expand_loops(keys):
+      named = "output_file" in new
+      stem, ext = os.path.splitext(new.get("output_file", "output/%s.out" % name))
+      test = Test(name, label, source, new, os.path.join(os.path.dirname(source), stem + ("_" + separate if separate else "") + ext), named)
+      if test.full in seen:
+        raise TestError("two tests are called %s" % test.full)
+      seen.add(test.full)
+      tests.append(test)
+  # A benchmark may only say what it is linked with
+  if not tests and not tree[1]:
+    raise TestError("a /*TEST block without a test")
+  return tests
+
+
+def read_script(source, text):
+  """The test that a script is: its '#TEST key: value' lines."""
+  keys, found = {}, False
+  for line in text.splitlines():
+    if line.startswith("#TEST"):
+      found = True
+      key, _, value = line[len("#TEST"):].strip().partition(":")
+      if key not in ("requires", "timeoutfactor", "SKIP", "env", "args"):
+        raise TestError("unknown key '%s' in a #TEST line" % key)
+      keys[key] = (keys.get(key, "") + " " + value.strip()).strip()
+  if not found:
+    raise TestError("a script called run-* without a #TEST line")
+  folder = os.path.basename(os.path.dirname(source))
+  name = os.path.splitext(os.path.basename(source))[0][len("run-"):]
+  return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
+
+
+# what this build has
+class Config:
+  """What the tests may ask about PETSc, PetscMuon and the machine."""
+
+  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90", sanitized=False):
+    self.fortran = fortran
+    self.sanitized = sanitized
+    self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
+    self.precision, self.scalar = precision, scalar
+
+  def has(self, word):
+    """(there, kind): kind is 'build' for what a build of PETSc decides, 'package' for optional packages, 'program' for what must be installed."""
+    match = re.fullmatch(r"defined\((\w+)\)", word)
+    if match:
+      return match.group(1) in self.macros, "build"
+    if word in ("double", "single", "__float128"):
+      return word == self.precision, "build"
+    if word == "real":
+      return self.scalar == "real", "build"
+    if word == "complex":
+      return self.scalar == "complex", "package"
+    if word == "debug":
+      return "PETSC_USE_DEBUG" in self.macros, "build"
+    if word == "sanitized":
+      return self.sanitized, "build"
+    if word == "64bitptr":
+      return "PETSC_USING_64BIT_PTR" in self.macros, "build"
+    if word in PYTHON_MODULES:
+      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
+    if word == "fortran":
+      return shutil.which(self.fortran) is not None, "program"
+    if word == "nvcc":
+      return shutil.which("nvcc") is not None, "package"
+    if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
+      return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
+    # PETSc's own or another
+    if word == "kokkos":
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
+    return shutil.which(word) is not None, "program"
+
+  def missing(self, requires):
+    """(kind, reason) of the first requirement that is not met, else None."""
+    for word in requires.split():
+      negated = word.startswith("!")
+      there, kind = self.has(word.lstrip("!"))
+      if there == negated:
+        return kind, word
+    return None
+
+
+_pythons = {}
+
+
+def python_with(*modules):
+  """A Python that has these modules: this one, else the system's."""
+  if modules not in _pythons:
+    found = None
+    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
+      if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        found = candidate
+        break
+    _pythons[modules] = found
+  return _pythons[modules]
+
+
+def numpy_python():
+  """A Python that has numpy, and if there is one matplotlib."""
+  return python_with("numpy", "matplotlib") or python_with("numpy")
+
+
+
+# comparing
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
+
+
+def normal_lines(text):
+  lines = [" ".join(line.split()) for line in text.splitlines()]
+  while lines and not lines[-1]:
+    lines.pop()
+  return lines
+
+
+def same_line(expected, found, tolerance):
+  if expected == found:
+    return True
+  if tolerance <= 0:
+    return False
+  if NUMBER.sub("#", expected) != NUMBER.sub("#", found):
+    return False
+  for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)):
+    if a == b:
+      continue
+    if re.fullmatch(r"[-+]?\d+", a) and re.fullmatch(r"[-+]?\d+", b):
+      return False
+    x, y = float(a), float(b)
+    if not (math.isfinite(x) and math.isfinite(y) and abs(x - y) <= tolerance * max(abs(x), abs(y))):
+      return False
+  return True
+
+
+def compare(expected, found, tolerance=0.0):
+  """The differences as lines of text; none where the texts agree, white space apart and reals within the relative tolerance."""
+  want, have = normal_lines(expected), normal_lines(found)
+  differences = []
+  for i, (a, b) in enumerate(itertools.zip_longest(want, have), 1):
+    if a is None or b is None or not same_line(a, b, tolerance):
+      differences += ["line %d" % i, "< " + ("(nothing)" if a is None else a), "> " + ("(nothing)" if b is None else b)]
+  return differences
+
+
+# outputs that a text quotes
+QUOTED = "    $ "
+
+
+def quoted_command(test):
+  """How a reader starts the test."""
+  nsize = test.keys.get("nsize", "1")
+  program = "./" + os.path.splitext(os.path.basename(test.source))[0]
+  return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
+
+
+def quoted_lines(text, command):
+  """(first, end) of the indented lines below the command; None where the text does not have it."""
+  lines = text.splitlines()
+  if QUOTED + command not in lines:
+    return None
+  first = end = lines.index(QUOTED + command) + 1
+  while end < len(lines) and lines[end].startswith("    ") and not lines[end].startswith(QUOTED):
+    end += 1
+  return first, end
+
+
+def unquoted_runs(root, tests):
+  """(text, problem) of the runs that a text quotes and no test makes."""
+  problems = []
+  for name in sorted({test.output for test in tests if test.output and test.output.endswith(".md")}):
+    commands = {quoted_command(test) for test in tests if test.output == name}
+    with open(os.path.join(root, name)) as f:
+      problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
+  return problems
+
+
+# What PETSc prints at its end because the runner asks for it
+CHATTER = re.compile(r"^(#PETSc Option Table entries:|#End of PETSc Option Table entries|WARNING! There are options you set|WARNING! could be spelling|"
+                     r"There (is one|are \d+) unused database option|There are no unused options|Option left: )")
+OPTION_LEFT = re.compile(r"^Option left: name:(\S+)")
+MEMORY_LEFT = re.compile(r"^\[ ?\d+\] ?\d+ bytes\b")
+
+
+def split_output(text):
+  """(the program's own output, names of unused options, lines of unfreed memory)."""
+  own, unused, memory, table, leak = [], [], [], False, False
+  for line in text.splitlines():
+    if line.startswith("#PETSc Option Table entries:"):
+      table = True
+    elif line.startswith("#End of PETSc Option Table entries"):
+      table = False
+    elif table:
+      continue
+    elif MEMORY_LEFT.match(line):
+      memory.append(line)
+      leak = True
+    elif leak and re.match(r"^\s+\[\d+\]", line):
+      memory.append(line)
+    else:
+      leak = False
+      match = OPTION_LEFT.match(line)
+      if match:
+        unused.append(match.group(1))
+      elif not CHATTER.match(line):
+        own.append(line)
+  return "\n".join(own) + ("\n" if own else ""), unused, memory
+
+
+# running
+def descendants(pid):
+  """The processes below pid. Open MPI gives each rank a process group of its own, so that the group of mpiexec does not reach them."""
+  children = {}
+  for stat in glob.glob("/proc/[0-9]*/stat"):
+    try:
+      with open(stat) as f:
+        fields = f.read().rpartition(")")[2].split()
+      children.setdefault(int(fields[1]), []).append(int(stat.split("/")[2]))
+    except (OSError, IndexError, ValueError):
+      pass
+  found, todo = [], [pid]
+  while todo:
+    for child in children.get(todo.pop(), []):
+      found.append(child)
+      todo.append(child)
+  return found
+
+
+def end_processes(process):
+  below = descendants(process.pid)
+  for end in (signal.SIGTERM, signal.SIGKILL):
+    try:
+      os.killpg(process.pid, end)
+    except OSError:
+      pass
+    if end == signal.SIGKILL:
+      for pid in below:
+        try:
+          os.kill(pid, end)
+        except OSError:
+          pass
+    try:
+      process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+      pass
+
+
+def session_folder(cwd):
+  """Where Open MPI keeps what belongs to one job: jobs that start at once in one folder race for it. "" where a socket's name would get too long."""
+  folder = os.path.join(cwd, ".mpi")
+  return folder if len(folder) <= 60 else ""
+
+
+def without_other_libraries(path):
+  """A search path without the folders in which an installed PetscMuon would be found before the one that was built."""
+  return os.pathsep.join(part for part in path.split(os.pathsep) if part and not any(name.startswith("libpetscmuon.") for name in (os.listdir(part) if os.path.isdir(part) else [])))
+
+
+def run_command(command, cwd, env, limit):
+  """(exit status or None past the limit, stdout, stderr)."""
+  out_name, err_name = os.path.join(cwd, ".stdout"), os.path.join(cwd, ".stderr")
+  session = session_folder(cwd)
+  if session:
+    os.makedirs(session, exist_ok=True)
+    env = dict(env, OMPI_MCA_orte_tmpdir_base=session, PRTE_MCA_prte_tmpdir_base=session)
+  with open(out_name, "wb") as out, open(err_name, "wb") as err:
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+    try:
+      status = process.wait(limit)
+    except subprocess.TimeoutExpired:
+      status = None
+      end_processes(process)
+    except BaseException:
+      end_processes(process)
+      raise
+  with open(out_name, errors="replace") as out, open(err_name, errors="replace") as err:
+    return status, out.read(), err.read()
+
+
+# Lets every rank of a program that must fail come to its own end and keeps what each one said
+RANK_WRAPPER = r"""
+ulimit -c 0
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+"$@" > ".rank.$rank.text" 2>&1
+status=$?
+echo $status > ".rank.$rank.new" && mv ".rank.$rank.new" ".rank.$rank.status"
+waited=0
+while [ "$(ls .rank.*.status | wc -l)" -lt "$MUON_TEST_NSIZE" ] && [ $waited -lt 200 ]; do
+  sleep 0.1
+  waited=$((waited + 1))
+done
+exit $status
+"""
+
+
+class Runner:
+  def __init__(self, options):
+    self.build = os.path.abspath(options.build)
+    self.update = options.update
+    self.limit = options.limit
+    petscconf = self.read(options.petscconf)
+    precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
+    scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran, options.sanitize)
+    self.env = dict(os.environ)
+    for name in list(self.env):
+      if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
+        del self.env[name]
+    if "LD_LIBRARY_PATH" in self.env:
+      self.env["LD_LIBRARY_PATH"] = without_other_libraries(self.env["LD_LIBRARY_PATH"])
+    # MPIs whose programs run without a launcher as well, at a third of the cost
+    self.alone = any(re.match("PETSC_HAVE_(OPENMPI|OMPI|MPICH)", macro) for macro in self.config.macros) and "mpi" in os.path.basename(options.mpiexec.split()[0])
+    # Tests are small: threads of a BLAS cost more than they bring, and Open MPI looks for networks that it then does not use
+    for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("OMPI_MCA_pml", "ob1")):
+      self.env.setdefault(name, value)
+    self.env.update({
+      "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
+      "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
+      "NUMPY_PYTHON3": numpy_python() or sys.executable, "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
+      # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
+      "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
+      # Open MPI prints a stack for each signal otherwise
+      "OMPI_MCA_opal_signal": ""
+    })
+    if options.sanitize:
+      # Open MPI and what it loads keep memory until the process ends; -malloc_dump watches ours
+      self.env.update({"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"})
+
+  @staticmethod
+  def read(name):
+    if name and os.path.exists(name):
+      with open(name, errors="replace") as f:
+        return f.read()
+    return ""
+
+  def substitute(self, text):
+    return re.sub(r"\$\{(\w+)\}", lambda m: self.env.get(m.group(1), m.group(0)), text)
+
+  def program(self, test):
+    if test.source.endswith(".py"):
+      return os.path.join(ROOT, test.source)
+    return os.path.join(self.build, os.path.splitext(test.source)[0])
+
+  def command(self, test):
+    if not test.source.endswith(".py"):
+      return [self.program(test)]
+    modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+    python = python_with(*modules) if modules else sys.executable
+    if python is None:
+      raise TestError("no Python was found that has " + ", ".join(modules))
+    return [python, self.program(test)]
+
+  def skip_reason(self, test):
+    """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
+    for key in ("SKIP", "TODO"):
+      if key in test.keys:
+        words = set(re.findall(r"\w+", test.keys[key].lower()))
+        return ("skip" if words & (ALLOWED_SKIPS | PETSC_PACKAGES) else "fail"), test.keys[key]
+    missing = self.config.missing(test.keys.get("requires", ""))
+    if missing is None:
+      return None
+    kind, word = missing
+    return {"build": "other", "package": "skip", "program": "fail"}[kind], "requires " + word
+
+  def run(self, test):
+    """(outcome, lines to print)."""
+    reason = self.skip_reason(test)
+    if reason is not None:
+      outcome, text = reason
+      return outcome, ["skipped, which is not allowed for: " + text] if outcome == "fail" else [text]
+    folder = tempfile.mkdtemp(prefix="muontest-")
+    try:
+      if os.path.basename(test.source).startswith("run-"):
+        return self.run_script(test, folder)
+      fuzz = os.path.dirname(test.source).endswith("fuzz")
+      return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
+    except TestError as error:
+      return "fail", [str(error)]
+    finally:
+      shutil.rmtree(folder, ignore_errors=True)
+
+  def environment(self, test):
+    env = dict(self.env)
+    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
+      env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
+    for word in shlex.split(self.substitute(test.keys.get("env", ""))):
+      name, equals, value = word.partition("=")
+      if not equals:
+        raise TestError("env: expected NAME=value, found '%s'" % word)
+      env[name] = value
+    return env
+
+  def time_limit(self, test):
+    return self.limit * float(test.keys.get("timeoutfactor", "1"))
+
+  def run_script(self, test, folder):
+    command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
+    if command[0].endswith(".py"):
+      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
+      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
+    status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
+    if status == 0:
+      return "pass", []
+    return "fail", ["still running after %g s" % self.time_limit(test) if status is None else "exit status %d" % status] + tail(out + err)
+
+  def run_fuzzer(self, test, folder):
+    program = self.program(test)
+    if not os.path.exists(program):
+      return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
+    corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
+    command = [program, "-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + ([corpus] if os.path.isdir(corpus) else [])
+    env = dict(self.env, ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1")
+    status, out, err = run_command(command, folder, env, self.limit)
+    if status == 0:
+      return "pass", []
+    return "fail", ["still running after %g s" % self.limit if status is None else "exit status %d" % status] + tail(out + err)
+
+  def run_program(self, test, folder):
+    keys, program = test.keys, self.program(test)
+    if not os.path.exists(program):
+      return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
+    command, env, limit = self.command(test) + self.arguments(test, folder), self.environment(test), self.time_limit(test)
+    if "error" in keys:
+      return self.run_failing(test, folder, self.launch(test), command, env, limit, max(int(keys.get("nsize", "1")), 1))
+    return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
+
+  def launch(self, test):
+    nsize = test.keys.get("nsize", "1")
+    return [MPIEXEC, "-n", "0" if nsize == "1" and self.alone else nsize]
+
+  def arguments(self, test, folder):
+    for name in test.keys.get("localrunfiles", "").split():
+      shutil.copy(os.path.join(ROOT, os.path.dirname(test.source), name), folder)
+    return shlex.split(self.substitute(test.keys.get("args", ""))) + (["-oracle_dir", "."] if "oracle" in test.keys else [])
+
+  def judge(self, test, folder, status, out, err):
+    keys, env, limit = test.keys, self.environment(test), self.time_limit(test)
+    if status is None:
+      return "fail", ["still running after %g s" % limit] + tail(out + err)
+    own, unused, memory = split_output(out)
+    if status != 0:
+      return "fail", ["exit status %d" % status] + tail(own + err)
+    unused = [name for name in unused if name not in keys.get("unused", "").split()]
+    if unused:
+      return "fail", ["options that nothing asked for: " + " ".join(unused)]
+    if memory:
+      return "fail", ["memory that was not freed:"] + tail("\n".join(memory))
+    found = self.filtered(own, keys.get("filter"), folder, env)
+    problems = self.check_quoted(test, own, found, folder, env) if test.output.endswith(".md") else self.check_output(test, found, folder, env)
+    if not problems and "oracle" in keys:
+      problems = self.run_oracle(keys["oracle"], folder, env, limit)
+    return ("fail", problems) if problems else ("pass", [])
+
+  def together(self, test):
+    """What cases must have in common to run in one start of MPI; None for those that need one of their own."""
+    if not re.fullmatch(r"tests/\w+\.c", test.source) or "error" in test.keys or self.update or self.skip_reason(test) is not None:
+      return None
+    if "PetscInitialize(&argc" not in self.read(os.path.join(ROOT, test.source)):
+      return None
+    return test.source, test.keys.get("nsize", "1"), test.keys.get("env", "")
+
+  def run_together(self, tests):
+    """{test: (outcome, lines)} of cases that passed in one start of MPI; the others are to run alone, which tells what is wrong."""
+    top, results = tempfile.mkdtemp(prefix="muontest-"), {}
+    try:
+      folders = {test: os.path.join(top, str(i)) for i, test in enumerate(tests)}
+      with open(os.path.join(top, "cases"), "w") as f:
+        for test, folder in folders.items():
+          os.mkdir(folder)
+          lines = [folder] + self.arguments(test, folder)
+          if not all(lines) or "\n" in "".join(lines):
+            return results
+          f.write("\n".join(lines) + "\n\n")
+      env = dict(self.environment(tests[0]), MUON_TEST_CASES=os.path.join(top, "cases"))
+      if run_command(self.launch(tests[0]) + [self.program(tests[0])], top, env, sum(self.time_limit(test) for test in tests))[0] != 0:
+        return results
+      for test, folder in folders.items():
+        texts = ["".join(self.read(os.path.join(folder, ".%s.%d" % (name, rank))) for rank in range(max(int(test.keys.get("nsize", "1")), 1))) for name in ("stdout", "stderr")]
+        outcome = self.judge(test, folder, 0, *texts)
+        if outcome[0] == "pass":
+          results[test] = outcome
+    except (OSError, TestError):
+      pass
+    finally:
+      shutil.rmtree(top, ignore_errors=True)
+    return results
+
+  def run_failing(self, test, folder, launch, command, env, limit, nsize):
+    """The program must end with the text and a status other than 0 on every rank."""
+    wrapper = os.path.join(folder, ".wrapper")
+    with open(wrapper, "w") as f:
+      f.write(RANK_WRAPPER)
+    # Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all,
+    # and Open MPI does not wait two seconds for ranks that have all ended
+    env = dict(env, MUON_TEST_NSIZE=str(nsize), PETSC_OPTIONS="-on_error_abort -nox", OMPI_MCA_odls_base_sigkill_timeout="0")
+    status, out, err = run_command(launch + ["/bin/sh", wrapper] + command, folder, env, limit)
+    problems = ["still running after %g s" % limit] if status is None else []
+    for rank in range(nsize):
+      ended = self.read(os.path.join(folder, ".rank.%d.status" % rank)).strip()
+      said = self.read(os.path.join(folder, ".rank.%d.text" % rank))
+      if ended in ("", "0"):
+        problems.append("rank %d did not fail" % rank if ended else "rank %d did not end" % rank)
+      elif " ".join(test.keys["error"].split()) not in " ".join(said.split()):
+        problems += ["rank %d failed without saying '%s'" % (rank, test.keys["error"])] + tail(said)
+    return ("fail", problems + tail(out + err)) if problems else ("pass", [])
+
+  def run_oracle(self, oracle, folder, env, limit):
+    words = shlex.split(self.substitute(oracle))
+    python = numpy_python()
+    if python is None:
+      return ["no Python with numpy was found for the oracle"]
+    script = os.path.join(ROOT, "tests", "oracle", words[0])
+    if not os.path.exists(script):
+      return ["there is no tests/oracle/%s" % words[0]]
+    status, out, err = run_command([python, script, folder] + words[1:], folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit)
+    if status == 0:
+      return []
+    return ["the oracle %s" % ("was still running after %g s" % limit if status is None else "ended with status %d" % status)] + tail(out + err)
+
+  def filtered(self, text, command, folder, env):
+    if not command:
+      return text
+    done = subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, cwd=folder, env=env)
+    return done.stdout
+
+  def check_output(self, test, found, folder, env):
+    name = os.path.join(ROOT, test.output)
+    if self.update and (test.output_named or os.path.exists(name) or found):
+      os.makedirs(os.path.dirname(name), exist_ok=True)
+      with open(name, "w") as f:
+        f.write(found)
+      return []
+    if not os.path.exists(name):
+      return ["there is no %s (--update writes it)" % test.output] if test.output_named else []
+    expected = self.filtered(self.read(name), test.keys.get("filter_output"), folder, env)
+    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
+    return ["output differs from %s" % test.output] + differences[:60] if differences else []
+
+
+  def check_quoted(self, test, own, found, folder, env):
+    """As check_output(), with what a text quotes below the command of the test; a text that is filtered, too, quotes what the program printed."""
+    name = os.path.join(ROOT, test.output)
+    text, command = self.read(name), quoted_command(test)
+    place = quoted_lines(text, command)
+    if place is None:
+      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
+    lines = text.splitlines()
+    if self.update:
+      lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in test.keys else found).splitlines()]
+      with open(name, "w") as f:
+        f.write("\n".join(lines) + "\n")
+      return []
+    expected = self.filtered("\n".join(line[4:] for line in lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
+    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
+    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
+
+
+def tail(text, lines=40):
+  return text.rstrip().splitlines()[-lines:]
+
+
+# all of it
+def collect(root=ROOT):
+  """All tests, and (source, problem) of the blocks that cannot be read."""
+  tests, problems = [], []
+  matches = lambda *patterns: sorted({os.path.relpath(name, root) for pattern in patterns for name in glob.glob(os.path.join(root, pattern))})
+  scripts = matches("tests/run-*", "tests/*/run-*")
+  sources = [name for name in matches("tests/*.c", "tests/*.F90", "tests/*.py", "tutorials/*.c", "tutorials/*.F90", "tutorials/*.py", "tutorials/*/*.c", "tests/benchmarks/*.c") if name not in scripts]
+  for source in sources + scripts:
+    with open(os.path.join(root, source), errors="replace") as f:
+      text = f.read()
+    try:
+      found = read_script(source, text) if source in scripts else read_tests(source, text)
+      if not found and source.startswith("tests" + os.sep) and os.path.dirname(source) == "tests":
+        raise TestError("a test program without a /*TEST block")
+      tests += found
+    except TestError as error:
+      problems.append((source, str(error)))
+  for name in sorted(glob.glob(os.path.join(root, "tests", "fuzz", "*.c"))):
+    source = os.path.relpath(name, root)
+    tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(name))[0], "", source, {"requires": "clang"}))
+  return tests, problems + unquoted_runs(root, tests)
+
+
+def selected(test, patterns):
+  base = os.path.splitext(os.path.basename(test.source))[0]
+  return not patterns or any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (test.full, test.name, base))
+
+
+def make_flags():
+  """The variables given to the make that started this, without its jobserver: that one's pipe is not inherited."""
+  return re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", os.environ.get("MAKEFLAGS", "")).strip()
+
+
+def build_programs(tests, options):
+  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
+  if any(not test.source.endswith(PROGRAMS) for test in tests):
+    targets.insert(0, "lib")
+  if options.make and targets:
+    env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
+    env["MAKEFLAGS"] = make_flags()
+    quiet = [] if re.search(r"(^|\s)V=", env["MAKEFLAGS"]) else ["-s"]
+    command = [options.make, "--no-print-directory"] + quiet
+    if subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
+      drop_stale_programs(command, [target for target in targets if target != "lib"], env)
+
+
+def drop_stale_programs(command, targets, env):
+  """A program that does not build any more must not pass as what it was before."""
+  builds = lambda target: subprocess.call(command + [target], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+  library = builds("lib")
+  for program in (os.path.join(ROOT, target) for target in targets):
+    if os.path.isfile(program) and not (library and builds(os.path.relpath(program, ROOT))):
+      os.remove(program)
+
+
+def grouped(tests, runner):
+  """Lists of tests that may run in one start of MPI, few enough to keep all processors busy."""
+  groups, open_groups = [], {}
+  for test in tests:
+    key = runner.together(test)
+    group = open_groups.get(key) if key is not None else None
+    if group is None or len(group) == TOGETHER:
+      group = []
+      groups.append(group)
+      if key is not None:
+        open_groups[key] = group
+    group.append(test)
+  return groups
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("patterns", nargs="*", help="names of tests or of programs, globs allowed")
+  parser.add_argument("--build", default="build-installed", help="the build folder")
+  parser.add_argument("-j", "--jobs", type=int, default=1, help="tests at a time")
+  parser.add_argument("--make", default="", help="a make that builds the programs first")
+  parser.add_argument("--mpiexec", default="mpiexec")
+  parser.add_argument("--petscconf", default="", help="PETSc's petscconf.h")
+  parser.add_argument("--cc", default="mpicc", help="PETSc's compiler")
+  parser.add_argument("--fortran", default="mpif90", help="a Fortran compiler with MPI")
+  parser.add_argument("--petsc-dir", default="")
+  parser.add_argument("--petsc-arch", default="")
+  parser.add_argument("--slepc-dir", default="")
+  parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a test may take")
+  parser.add_argument("--sanitize", action="store_true", help="the programs are built with the address sanitizer")
+  parser.add_argument("--update", action="store_true", help="write the expected outputs")
+  parser.add_argument("--check", action="store_true", help="only the tests of the tutorials whose suffix starts with check")
+  parser.add_argument("--list", action="store_true", help="print the names and end")
+  options = parser.parse_args()
+  options.jobs = max(1, options.jobs)
+
+  # Our package, and petsc4py where it was built with PETSc
+  lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
+  paths = [os.path.join(ROOT, "share", "petscmuon", "python"), os.path.join(lib, "python3", "dist-packages"), lib]
+  os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
+  tests, problems = collect()
+  tests = [test for test in tests if selected(test, options.patterns)]
+  if options.check:
+    tests = [test for test in tests if test.source.startswith("tutorials" + os.sep) and test.keys.get("suffix", "").startswith("check")]
+  if options.sanitize:
+    tests = [test for test in tests if test.source.endswith(".c") and not test.full.startswith("fuzz_")]
+  if options.list:
+    print("\n".join(test.full for test in tests))
+    return 0
+  build_programs(tests, options)
+  runner = Runner(options)
+  passed, failed, skipped, others = 0, [], 0, {}
+  used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+  built = used()
+  for source, problem in [found for found in problems if selected(Test(found[0], "", found[0], {}), options.patterns)]:
+    print("FAIL %s: %s" % (source, problem))
+    failed.append(source)
+  total, done = len(tests), 0
+
+  def timed(tests):
+    start = time.monotonic()
+    results = runner.run_together(tests) if len(tests) > 1 else {}
+    shared = (time.monotonic() - start) / max(len(results), 1)
+    found = []
+    for test in tests:
+      start = time.monotonic()
+      outcome, lines = results.get(test) or runner.run(test)
+      found.append((test, outcome, lines, shared if test in results else time.monotonic() - start))
+    return found
+
+  def finished(futures):
+    for future in concurrent.futures.as_completed(futures):
+      yield from future.result()
+
+  with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    for test, outcome, lines, seconds in finished([pool.submit(timed, group) for group in grouped(tests, runner)]):
+      done += 1
+      head = "(%d/%d) %s" % (done, total, test.full)
+      if outcome == "pass":
+        passed += 1
+        print("PASS %s %.1f s" % (head, seconds))
+      elif outcome == "skip":
+        skipped += 1
+        print("SKIP %s: %s" % (head, lines[0]))
+      elif outcome == "other":
+        others.setdefault(lines[0], []).append(test.full)
+      else:
+        failed.append(test.full)
+        print("FAIL %s" % head)
+        print("\n".join("     | " + line for line in lines))
+      sys.stdout.flush()
+  for reason, names in sorted(others.items()):
+    print("not for this PETSc, %s: %s" % (reason, " ".join(sorted(names))))
+  if failed:
+    print("failed: " + " ".join(failed))
+  if not tests:
+    print("no test %s" % ("matches " + " ".join(options.patterns) if options.patterns else "was found"))
+  print("%.0f s of processor time" % (used() - built))
+  print("%d passed, %d failed, %d skipped" % (passed, len(failed), skipped))
+  return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+  sys.exit(main())

@@ -1,0 +1,118 @@
+#include "muonstep.h" /*I "petscmuon.h" I*/
+#include <math.h>
+
+/*
+   Gradients whose norm, of all layers together, is above a bound are made shorter: the mean gradient where
+   the momentum is at the server, else that of each worker. Norms are added by hypot(), which neither
+   overflows nor vanishes on the way.
+*/
+
+static double MuonClipNorm_Private(const MuonArray *G)
+{
+  int          exponent;
+  const double norm = MuonArrayKernels(G)->Norm(G->len, G->count, G->data, G->ld, &exponent);
+
+  return ldexp(norm, exponent);
+}
+
+/* A norm that is not finite shortens nothing: what is wrong is seen in the gradient itself */
+static void MuonClipSetFactor_Private(Muon muon, double norm)
+{
+  muon->clipfactor = norm > (double)muon->clip && norm <= PETSC_MAX_REAL ? (double)muon->clip / norm : 1;
+}
+
+/* The ranks of a worker have rows of its gradient */
+static PetscErrorCode MuonClipAddRanks_Private(Muon muon, double *norm)
+{
+  const MuonWorkerGrid grid = muon->grid[0];
+  double              *all;
+
+  PetscFunctionBegin;
+  if (grid->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(grid->size, &all));
+  PetscCallMPI(MPI_Allgather(norm, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, grid->inside));
+  muon->group[0]->bytes += sizeof(*norm);
+  *norm = 0;
+  for (PetscMPIInt r = 0; r < grid->size; r++) *norm = hypot(*norm, all[r]);
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonClipSetUp_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->clip == 0 || muon->ngrids == 1 || muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_clip %g: layers are of workers of several sizes, which have no gradient in common; expected 0, or -%smuon_momentum_at server", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonClipWorker_Private(Muon muon)
+{
+  double norm = 0;
+
+  PetscFunctionBegin;
+  muon->clipfactor = 1;
+  if (muon->clip == 0 || muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
+    MuonArray        whole, G, mended;
+    PetscBool        ours;
+    double           one;
+
+    if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
+    G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
+    if (G.data != NULL) {
+      one = MuonClipNorm_Private(&G);
+      if (muon->nan == MUON_NAN_ZERO && !(one <= PETSC_MAX_REAL)) {
+        MuonMark mark;
+
+        PetscCall(MuonWorkspaceMark(muon->work, &mark));
+        PetscCall(MuonWorkspaceGetArray(muon->work, &G, G.precision, &mended));
+        MuonArrayAxpby(1, &G, 0, &mended);
+        (void)MuonArrayKernels(&mended)->MomentumMend(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
+        one = MuonClipNorm_Private(&mended);
+        PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+      }
+      norm = hypot(norm, one);
+    }
+    PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
+  }
+  PetscCall(MuonClipAddRanks_Private(muon, &norm));
+  MuonClipSetFactor_Private(muon, norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   All servers take part, with or without layers that are clipped: MuonSetClip() is refused after MuonSetUp()
+   where it would change that
+*/
+PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
+{
+  double norm = 0, *all;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].summed = PETSC_FALSE;
+  if (muon->clip == 0 || muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard  *shard = &muon->shard[p];
+    MuonArray   state;
+    PetscMPIInt nworkers;
+
+    if (shard->owns == PETSC_FALSE || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    PetscCall(MuonShardGetStateShape(muon, shard, &state));
+    nworkers = shard->group->exchange->nworkers;
+    if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
+    if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, &shard->sum, status));
+    else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+    shard->summed = PETSC_TRUE;
+    if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
+  }
+  PetscCall(PetscMalloc1(muon->size, &all));
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, 1, &norm, all));
+  norm = 0;
+  for (PetscMPIInt r = 0; r < muon->size; r++) norm = hypot(norm, all[r]);
+  PetscCall(PetscFree(all));
+  MuonClipSetFactor_Private(muon, norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
