@@ -112,12 +112,14 @@ static PetscErrorCode MuonPolarSpread_Private(MuonPolarPanel *p, const MuonKerne
   char                    *W    = (char *)P + size, *sum, *message;
   size_t                  *first, most;
   PetscMPIInt              count;
+  MuonMark                 mark;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(p->size + 1, &first));
   most = MuonPolarShares_Private(s, p->size, first);
   /* The same question on all ranks */
   PetscCall(PetscMPIIntCast((PetscInt)most, &count));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   PetscCall(MuonWorkspaceGet(p->polar->work, most * size, &message));
   PetscCall(MuonWorkspaceGet(p->polar->work, most * size, &sum));
   PetscCall(PetscMemzero(sum, most * size));
@@ -147,6 +149,7 @@ static PetscErrorCode MuonPolarSpread_Private(MuonPolarPanel *p, const MuonKerne
     kernel->unpack(s, first[k], first[k + 1], message, 1.0, P);
   }
   PetscCall(PetscFree(first));
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,9 +181,11 @@ PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolota
   const double             a = first->a[0], c = first->c[0], square = first->scale * first->scale;
   const size_t             s = p->s, size = kernel->size;
   void                    *S;
+  MuonMark                 mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(p->polar->work, s * s * size, B));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   kernel->combine(s, 1.0, P, s, 0.0, *B, s, c * nu2);
   PetscCall(MuonPolarInvert_Private(p, *B, s, failed));
   if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,6 +205,7 @@ PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolota
     if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
     kernel->shifted(s, 1.0, S, a * nu2, *B, P);
   }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscLogFlops(2.0 * MuonKernelInverseFlops(s)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
