@@ -404,7 +404,6 @@ static const Setter Setters[] = {
   {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK, NULL, NULL},
   {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0, NULL, NULL},
