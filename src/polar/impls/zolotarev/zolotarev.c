@@ -223,7 +223,8 @@ static PetscBool MuonPolarNormWanted_Zolotarev(double unit, size_t s, const Muon
 */
 static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, void *scratch, double *norm)
 {
-  const MuonKernelReal *kernel = panel->real;
+  /* The vectors are on the host */
+  const MuonKernelReal *kernel = panel->real->size == sizeof(float) ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   const size_t       s = panel->s, size = kernel->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
