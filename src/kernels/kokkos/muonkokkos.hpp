@@ -1,5 +1,5 @@
 /*
-   What the files of this room share: where pointers point to, scratch memory, loops over entries, sums in the
+   What the files of this component share: where pointers point to, scratch memory, loops over entries, sums in the
    host's order.
 */
 #pragma once
