@@ -482,8 +482,7 @@ PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const Muo
    The server's work on a shard: what its oracle sees, room for new weights, these by the type or the rule,
    their message. What has no memory of its own is in scratch, at so many bytes
 */
-PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonShard *, size_t at, MuonArray *seen, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonShard *, size_t at, const MuonArray *W, MuonArray *Xnew);
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonShard *, MuonArray *seen, MuonStatus *);
 /* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
 PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);

@@ -8,19 +8,19 @@
 #define ROW(kind, field, value, least, most, names, flags, help)           ROW_OF(#field, kind, field, value, least, most, names, flags, help)
 #define ROW_OF(key, kind, field, value, least, most, names, flags, help)   {key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help}
 #define REAL(field, value, least, most, flags, help)                       ROW(REAL, field, value, least, most, NULL, flags, help)
-#define INT(field, value, least, help)                                     ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, 0, help)
+#define INT(field, value, least, flags, help)                              ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
 #define BOOL(field, value, flags, help)                                    ROW(BOOL, field, value, 0, 1, NULL, flags, help)
 #define ENUM(field, names, flags, help)                                    ROW(ENUM, field, 0, 0, 0, names, flags, help)
-#define TEXT(field, help)                                                  ROW(TEXT, field, 0, 0, 0, NULL, 0, help)
+#define TEXT(field, flags, help)                                           ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
   ENUM(schedule, MuonScheduleTypes, 0, "How the learning rate changes"),
-  INT(schedule_warmup, 0, 0, "Steps in which the learning rate rises"),
+  INT(schedule_warmup, 0, 0, 0, "Steps in which the learning rate rises"),
   REAL(schedule_constant, 0.4, 0, 1, MUON_PARAMETER_BELOW, "Fraction of the steps for which the trapezoid is flat"),
   REAL(schedule_minimum, 0, 0, 1, 0, "Part of the learning rate that schedules end at"),
   REAL(momentum, 0.9, 0, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the old momentum"),
-  INT(momentum_warmup, 0, 0, "Steps in which the momentum goes to its value"),
+  INT(momentum_warmup, 0, 0, 0, "Steps in which the momentum goes to its value"),
   REAL(momentum_warmup_start, 0.85, 0, 1, MUON_PARAMETER_BELOW, "Momentum of the first step of its warm-up"),
   ENUM(momentum_style, MuonMomentumStyles, 0, "How a gradient enters the momentum"),
   ROW(ENUM, momentum_at, PETSC_DETERMINE, 0, 0, MuonMomentumAts, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Where the momentum is kept, by the type where not set"),
@@ -30,8 +30,8 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(rule_match, "Rules of layers by their names, pattern:rule with commas between them"),
-  TEXT(layer_rule, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
+  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
+  TEXT(layer_rule, 0, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
   REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
@@ -41,7 +41,7 @@ const MuonParameter MuonParameters_Private[] = {
   REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
   ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks (allgather|owner|gram), the cheapest where not set"),
-  INT(max_steps, 1000, 0, "Steps of MuonSolve() and of the schedule"),
+  INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of the compressors' random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
@@ -50,24 +50,24 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
   BOOL(test_gradient, 0, MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"),
-  INT(monitor_interval, 1, 1, "Monitors speak of every n-th step"),
-  BOOL(check_device, 0, 0, "Compare the kernels of a device with the host's before the first step"),
+  INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
+  BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
   BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
   REAL(device_batch_bytes, MUON_WORK_BATCH, 0, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
-  TEXT(checkpoint, "Folder that steps write checkpoints to"),
-  INT(checkpoint_interval, 100, 1, "Of how many steps one writes a checkpoint"),
-  INT(checkpoint_keep, 2, 1, "How many checkpoints remain"),
+  TEXT(checkpoint, 0, "Folder that steps write checkpoints to"),
+  INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
+  INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
   REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  TEXT(checkpoint_weights, "File that gets the weights whenever a checkpoint is due"),
-  TEXT(restart, "Folder of the checkpoint that a run begins with"),
+  TEXT(checkpoint_weights, 0, "File that gets the weights whenever a checkpoint is due"),
+  TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  TEXT(cost_alpha, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
-  TEXT(cost_beta, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
-  TEXT(cost_gamma, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
-  INT(cost_workers, 0, 0, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, 0, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
+  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
+  TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
+  TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
+  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
+  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
 };
 
