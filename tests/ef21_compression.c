@@ -3,6 +3,7 @@ static char help[] = "Contraction, lag and gap of every layer: written beside th
 #include "parameters.h"
 #include "ef21_common.h"
 #include <stdio.h>
+#include "parameters.h"
 
 static PetscErrorCode WriteRows(FILE *file, PetscInt d, const PetscReal rows[])
 {
@@ -105,7 +106,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCall(MuonCompressorGetType(up, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORTOPSVD, &topsvd));
   if (topsvd == PETSC_TRUE) {
-    PetscCall(MuonCompressorTopSVDGetSchatten(up, &p2));
+    PetscCall(GetReal((PetscObject)up, "compressor_topsvd_schatten", &p2));
     if (p2 != 2) {
       PetscCheck(alpha[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": alpha %g in the norm that was chosen", l, (double)alpha[0]);
       alpha[0] = -1;

@@ -7,6 +7,7 @@
 #include "parameters.h"
 #include "ef21_common.h"
 #include <stdio.h>
+#include "parameters.h"
 
 typedef struct {
   const char *dir;
@@ -41,14 +42,14 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetType(c, &type));
-  PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
-  PetscCall(MuonCompressorGetRank(c, &rank));
+  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
+  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
   if (step == PETSC_TRUE) type = TEST_STEP;
   fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
-    PetscCall(MuonCompressorGetLineNorm(c, &norm));
+    PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &norm));
     fprintf(dump->file, " %s_norm=%.17g", name, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -96,8 +96,8 @@ int main(int argc, char **argv)
   PetscCall(MuonCompressorSetRatio(up, 0.25));
   PetscCall(MuonCompressorSetType(down, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(down, 0.25));
-  PetscCall(MuonCompressorSetValues(up, MUON_COMPRESSOR_VALUES_NATIVE));
-  PetscCall(MuonCompressorSetValues(down, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)up, "compressor_values", "native"));
+  PetscCall(MuonObjectSetParameter((PetscObject)down, "compressor_values", "native"));
   PetscCall(MuonLayerGetLMO(p.layer, &lmo));
   PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOGetPolar(lmo, &polar));

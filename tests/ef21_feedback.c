@@ -66,7 +66,7 @@ int main(int argc, char **argv)
   PetscCall(MuonEF21GetCompressor(muon, &up));
   PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(up, (PetscReal)0.34));
-  PetscCall(MuonCompressorSetValues(up, MUON_COMPRESSOR_VALUES_DOUBLE));
+  PetscCall(MuonObjectSetParameter((PetscObject)up, "compressor_values", "double"));
   PetscCall(MuonSetFromOptions(muon));
   if (p.rank == 0) {
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s/losses", dir));

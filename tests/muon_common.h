@@ -246,10 +246,10 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonCompressorSetValues(c, way->compression->upvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->upvalues]));
   PetscCall(TestSetDown(p->muon, way->compression->down, &c));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonCompressorSetValues(c, way->compression->downvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->downvalues]));
   for (PetscInt l = 0; l < NLAYERS && TestIsStep(way->compression->down) == PETSC_TRUE; l++) {
     MuonLMO lmo;
 

@@ -1,6 +1,7 @@
 static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an error on all ranks together.\n\n";
 
 #include "muon_common.h"
+#include "parameters.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
 {
@@ -122,14 +123,14 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
 
     if (Is(wrong, "rank_values")) PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
     else PetscCall(MuonEF21GetCompressor(p->muon, &c));
-    if (Is(wrong, "rank_values")) PetscCall(MuonCompressorSetValues(c, last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE));
-    if (Is(wrong, "rank_paper_index_bits")) PetscCall(MuonCompressorSetPaperIndexBits(c, last ? 26 : 25));
-    if (Is(wrong, "rank_block_length")) PetscCall(MuonCompressorQSGDSetBlockLength(c, last ? 16 : 64));
-    if (Is(wrong, "rank_block_norm")) PetscCall(MuonCompressorQSGDSetBlockNorm(c, last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX));
-    if (Is(wrong, "rank_line_norm")) PetscCall(MuonCompressorSetLineNorm(c, last ? (PetscReal)2.0000001 : (PetscReal)2));
-    if (Is(wrong, "rank_schatten")) PetscCall(MuonCompressorTopSVDSetSchatten(c, last ? 1 : 2));
-    if (Is(wrong, "rank_sweeps")) PetscCall(MuonCompressorPowerSGDSetSweeps(c, last ? 2 : 1));
-    if (Is(wrong, "rank_oversampling")) PetscCall(MuonCompressorPowerSGDSetOversampling(c, last ? 2 : 1));
+    if (Is(wrong, "rank_values")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE]));
+    if (Is(wrong, "rank_paper_index_bits")) PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", last ? 26 : 25));
+    if (Is(wrong, "rank_block_length")) PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", last ? 16 : 64));
+    if (Is(wrong, "rank_block_norm")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX]));
+    if (Is(wrong, "rank_line_norm")) PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", last ? (PetscReal)2.0000001 : (PetscReal)2));
+    if (Is(wrong, "rank_schatten")) PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", last ? 1 : 2));
+    if (Is(wrong, "rank_sweeps")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", last ? 2 : 1));
+    if (Is(wrong, "rank_oversampling")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", last ? 2 : 1));
   }
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
   if (Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) {

@@ -1,6 +1,7 @@
 static char help[] = "Options of an optimizer: every key does what MuonSetParameter() does, and MuonGetParameter() tells; -what chooses other parts.\n\n";
 
 #include "muon_common.h"
+#include "parameters.h"
 
 typedef struct {
   const char *type, *others, *key, *value; /* others are set in both runs that are compared */
@@ -295,8 +296,8 @@ static PetscErrorCode CheckCompressors(void)
     if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
     PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &c, NULL));
     PetscCall(MuonCompressorGetType(c, &type));
-    PetscCall(MuonCompressorGetRatio(c, &ratio));
-    PetscCall(MuonCompressorGetValues(c, &values));
+    PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
+    PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
     PetscCheck(strcmp(type, MUONCOMPRESSORTOPK) == 0 && ratio == expected && values == MUON_COMPRESSOR_VALUES_BF16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is compressed by %s %g %s", Shapes[l].name, type, (double)ratio,
                MuonCompressorValuesTypes[values]);
     kept += (PetscInt)(expected * (PetscReal)(Shapes[l].m * Shapes[l].n));

@@ -5,6 +5,7 @@ static char help[] = "Layers of arrays in single and in double precision in one 
 #include <stdio.h>
 #include <string.h>
 #include "number_common.h"
+#include "parameters.h"
 
 #define LAYERS 6
 #define MOST   64
@@ -240,8 +241,8 @@ int main(int argc, char **argv)
 
         PetscCall(MuonEF21GetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
         PetscCall(MuonCompressorGetType(c[down], &compressor));
-        PetscCall(MuonCompressorGetValues(c[down], &values));
-        PetscCall(MuonCompressorGetRatio(c[down], &ratio));
+        PetscCall(GetEnum((PetscObject)c[down], "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+        PetscCall(GetReal((PetscObject)c[down], "compressor_ratio", &ratio));
         fprintf(file, " %s=%s %s_values=%s %s_ratio=%.17g", down ? "down" : "up", compressor, down ? "down" : "up", MuonCompressorValuesTypes[values], down ? "down" : "up", (double)ratio);
       }
       fprintf(file, "\n");

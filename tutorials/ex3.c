@@ -99,7 +99,7 @@ static PetscErrorCode Run(const Choice *choice, Problem *p, PetscReal *distance,
     else PetscCall(MuonEF21GetServerCompressor(muon, &c));
     PetscCall(MuonCompressorSetType(c, choice->type));
     PetscCall(MuonCompressorSetRatio(c, choice->ratio));
-    PetscCall(MuonCompressorSetValues(c, choice->values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[choice->values]));
   }
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));

@@ -210,7 +210,7 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
     else PetscCall(MuonEF21GetServerCompressor(*muon, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
     PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.1));
-    PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   }
   for (PetscInt i = 0; i < task->n; i++) {
     const char *name;

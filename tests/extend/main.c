@@ -101,6 +101,7 @@ static PetscErrorCode CheckCompressor(void)
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "own_"));
   PetscCall(MuonCompressorSetFromOptions(c));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(MuonCompressorGetAlpha(c, ROWS, COLUMNS, &alpha));
   PetscCheck(alpha == (PetscReal)0.4375, PETSC_COMM_SELF, PETSC_ERR_PLIB, "halve: alpha is %g, expected 7/16", (double)alpha);
   PetscCall(MuonCompressorApply(c, X, C));
@@ -160,7 +161,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21));
-  PetscCall(MuonCompressorRegister("halve", MuonCompressorCreate_Halve));
+  PetscCall(MuonCompressorRegister_Halve());
   PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());

@@ -74,7 +74,7 @@ typedef struct {
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
   MuonDownlink   downlink;
   PetscBool      down_assigns;     /* what comes down are the weights, not a difference */
-  MuonOpened     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
+  MuonValidated     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
   ptrdiff_t      own_at;           /* where up_own lies in the message that was sent, -1 where it has memory of its own */
 
   MuonArray      M;         /* momentum, where muon->momentum_at says */

@@ -267,8 +267,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
     shard->layer->watched         = PETSC_FALSE;
     PetscCall(MuonCompressorDestroy(&shard->up));
     PetscCall(MuonCompressorDestroy(&shard->down));
-    PetscCall(MuonOpenedDestroy(&shard->up_own));
-    PetscCall(MuonOpenedDestroy(&shard->down_got));
+    PetscCall(MuonValidatedDestroy(&shard->up_own));
+    PetscCall(MuonValidatedDestroy(&shard->down_got));
     PetscCall(MuonArrayDestroy(&shard->M));
     PetscCall(MuonArrayDestroy(&shard->Mnew));
     PetscCall(MuonArrayDestroy(&shard->Tnew));

@@ -470,7 +470,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonRecor
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
-    else PetscCall(MuonCompressorOpen(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
     else received = MUON_STATUS_CORRUPT;
   }
@@ -570,7 +570,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
     PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->item, &bytes, &message, &received));
     PetscCall(MuonGetStepInfo(muon, shard->layer, &info));
     PetscCall(MuonLayerDecodeStep(shard->layer, &info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeOpened(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
   if (shard->cut) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
