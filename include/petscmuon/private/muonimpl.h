@@ -354,7 +354,10 @@ static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const Muo
 PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
-PETSC_EXTERN const char *MuonPrefix(Muon);
+static inline const char *MuonPrefix(Muon muon)
+{
+  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
+}
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
 
