@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 
 static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_WEIGHTS", "DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
 const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 4;
@@ -416,7 +416,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step           = 0;
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
-  muon->drifted        = NULL;
+  muon->mismatch       = NULL;
   muon->failed.rank    = -1;
   muon->setupcalled    = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
 /*
@@ -30,8 +30,8 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   TEXT(layer_rule, 0, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
+  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
