@@ -63,9 +63,9 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   PetscCall(MuonCompressorSetRatio(c, what->ratio));
   PetscCall(SetNumber((PetscObject)c, "compressor_rank", what->rank));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[what->values]));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", what->sweeps));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", what->oversampling));
-  PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", what->schatten));
+  PetscCall(TestSetOfType(c, "powersgd_sweeps", what->sweeps));
+  PetscCall(TestSetOfType(c, "powersgd_oversampling", what->oversampling));
+  PetscCall(TestSetOfType(c, "topsvd_schatten", what->schatten));
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));

@@ -135,8 +135,9 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   PetscCall(MuonCompressorSetType(c, type));
   PetscCall(MuonCompressorSetRatio(c, ratio));
   PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
-  PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", norm));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &quantized));
+  if (!quantized) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
+  PetscCall(TestSetOfType(c, "line_norm", norm));
   PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", bits));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
   if (quantized) {

@@ -36,7 +36,7 @@ static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 #define AT(member) offsetof(struct _p_MuonCompressor, member)
 static const MuonParameter MuonCompressorParameters[] = {
   {"ratio", MUON_PARAMETER_REAL, AT(ratio), 0.1, 0, 1, NULL, MUON_PARAMETER_ABOVE, "Fraction that is kept"},
-  {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
+  {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
   {"bits", MUON_PARAMETER_INT, AT(bits), 4, 2, 8, NULL, 0, "Bits of a quantized entry"},
   {"values", MUON_PARAMETER_ENUM, AT(values), PETSC_DETERMINE, 0, 0, MuonCompressorValuesTypes, MUON_PARAMETER_AUTO, "How values are written; by default single, and native in uncompressed messages"},
   {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},

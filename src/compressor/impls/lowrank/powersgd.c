@@ -387,8 +387,8 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 
 #define AT(member) offsetof(MuonCompressor_PowerSGD, member)
 static const MuonParameter PowerSGDParameters[] = {
-  {"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
-  {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+  {"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
+  {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
 };
 #undef AT
