@@ -219,7 +219,7 @@ PETSC_EXTERN const char *const MuonNaNPolicies[];
 
    Level: intermediate
 
-.seealso: `MuonSetRestartState()`, `MuonSetRestart()`
+.seealso: `MuonSetRestart()`
 E*/
 typedef enum {
   MUON_RESTART_ALL,
@@ -379,6 +379,7 @@ typedef struct {
   PetscLogDouble total_up[3], total_down[3]; /* all steps */
   PetscLogDouble mpi;                        /* bytes this rank handed to MPI in this step */
   PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
+  PetscLogDouble own;                        /* of `mpi`, what this rank sent to itself and no network sees */
 } MuonTraffic;
 
 /*S
@@ -491,25 +492,9 @@ PETSC_EXTERN PetscErrorCode MuonConvergedReasonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonConvergedReasonViewFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSaveCheckpoint(Muon, const char[], PetscInt);
 PETSC_EXTERN PetscErrorCode MuonLoadCheckpoint(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpoint(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpoint(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointInterval(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointInterval(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointKeep(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointKeep(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpoint(Muon, const char[], PetscInt);
 PETSC_EXTERN void           MuonCheckpointRequest(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetRestart(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetRestart(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetRestartIfPresent(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetRestartIfPresent(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetRestartState(Muon, MuonRestartState);
-PETSC_EXTERN PetscErrorCode MuonGetRestartState(Muon, MuonRestartState *);
-PETSC_EXTERN PetscErrorCode MuonSetRestartConvert(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetRestartConvert(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointSeconds(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointSeconds(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointWeights(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointWeights(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonCheckpointRegister(Muon, const char[], MuonCheckpointSaveFn *, MuonCheckpointLoadFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonViewWeights(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);

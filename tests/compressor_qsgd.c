@@ -391,38 +391,6 @@ static PetscErrorCode CheckEdges(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A section in order that no sender writes: a level in a block without a scale
-*/
-static PetscErrorCode CheckForged(void)
-{
-  const Choice       choice = {8, 16, MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_VALUES_SINGLE};
-  MuonCompressor     c;
-  Mat                X;
-  unsigned char     *buf;
-  size_t             bytes;
-  PetscBool          valid;
-  unsigned long long state = 3;
-
-  PetscFunctionBegin;
-  PetscCall(Create(&choice, &c));
-  PetscCall(TestMatCreate(4, 5, 0, &X));
-  PetscCall(TestMatNormal(X, 1.0, &state));
-  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  TestCheck(bytes == 9 + 20 + 2 * 4, "%zu bytes", bytes);
-  PetscCall(PetscArrayzero(buf + 9 + 16, 4));
-  PetscCall(PetscArrayzero(buf + 33, 4));
-  PetscCall(MuonCompressorValidate(c, 4, 5, bytes, buf, &valid));
-  TestCheck(valid, "One block of two is zero");
-  buf[9 + 17] = 2;
-  PetscCall(MuonCompressorValidate(c, 4, 5, bytes, buf, &valid));
-  TestCheck(!valid, "A level without a scale is accepted");
-  PetscCall(PetscFree(buf));
-  PetscCall(TestMatDestroy(&X));
-  PetscCall(MuonCompressorDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is set is what one gets, other types have none of it, and a receiver with other choices refuses */
 static PetscErrorCode CheckChoices(void)
 {
@@ -534,7 +502,6 @@ int main(int argc, char **argv)
     for (int norm = 0; norm < 2; norm++) PetscCall(CheckScales((MuonCompressorValues)values, (MuonCompressorBlockNorm)norm, &state));
   }
   PetscCall(CheckEdges());
-  PetscCall(CheckForged());
   PetscCall(CheckChoices());
   for (PetscInt length = 16; length <= 1024; length *= 8) {
     PetscCall(CheckStrips(40, 3, length, &state));

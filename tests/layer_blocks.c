@@ -371,9 +371,9 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
 {
   size_t length;
 
-  if (forge.armed == PETSC_FALSE || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[16] != forge.direction) return;
+  if (forge.armed == PETSC_FALSE || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[6] != forge.direction) return;
   /* Room behind a packet is not of it */
-  length = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
+  length = MUON_WIRE_PACKET_HEADER + (size_t)data[24] + 256 * (size_t)data[25];
   for (size_t at = MUON_WIRE_PACKET_HEADER; at < length;) {
     MuonWireMessage header, part;
     size_t          first;
@@ -402,8 +402,7 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
       }
       MuonWireMessageWrite(data + at, &header);
       MuonWireMessageWrite(data + at + first, &part);
-      Put(data + 48, MuonWireCRC32C(0, data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
-      Put(data + 52, MuonWireCRC32C(0, data, 52));
+      Put(data + 32, MuonWireCRC32C(MuonWireCRC32C(0, data, 32), data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
       forge.done++;
       forge.armed = PETSC_FALSE;
       return;

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-read", folder, sizeof(folder), &flg));
   if (flg) {
     PetscCall(Create(PETSC_COMM_WORLD, 1, &b, &kept));
-    PetscCall(MuonSetRestartConvert(kept, PETSC_TRUE)); /* it was written in double precision */
+    PetscCall(MuonSetParameter(kept, "muon_restart_convert", "true")); /* it was written in double precision */
     PetscCall(MuonLoadCheckpoint(kept, folder));
     PetscCall(MuonGetStepNumber(kept, &step));
     PetscCheck(step == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);

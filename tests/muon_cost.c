@@ -249,9 +249,9 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   if (strcmp(way.exchange, MUONEXCHANGEREPLICATED) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER && size > 1) {
     /*
        A rank receives its own packet, too; what is not in the model are packets' headers and padding, sizes
-       of 24 bytes, the agreement and the vote
+       of 8 bytes, and the status reduction
     */
-    headers = VOTE_BYTES + (double)size * (64 + 56 + 24 + AGREEMENT_BYTES);
+    headers = (double)size * (64 + 36 + 8 + AGREEMENT_BYTES);
     Check(PetscAbsReal((PetscReal)((double)mpicount.received - cost.memory)) <= headers ? PETSC_TRUE : PETSC_FALSE, "messages received", (double)mpicount.received, cost.memory);
     CheckClose("messages on the link", cost.bytes, cost.memory * (size - 1) / size);
   }

@@ -186,7 +186,7 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
   Run             run;
   MuonTraffic     traffic;
   PetscMPIInt     size;
-  long long       expected = AGREEMENT_BYTES + VOTE_BYTES;
+  long long       expected = AGREEMENT_BYTES;
   PetscLogDouble  worker, server, scratch;
   Mat             full;
 

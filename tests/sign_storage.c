@@ -170,7 +170,7 @@ static PetscErrorCode Compare(const char what[], const Choices *choices, Run *ru
 */
 static PetscErrorCode CheckBytes(const Choices *choices, Run *run, PetscMPIInt nworkers)
 {
-  const long long agreement = AGREEMENT_BYTES + VOTE_BYTES;
+  const long long agreement = AGREEMENT_BYTES;
   long long       expected  = 0;
   MuonTraffic     traffic;
 

@@ -30,15 +30,15 @@ typedef struct {
 
 /*
    Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is
-   header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three
-   copies of 8 bytes; the agreement is nine doubles and two checksums, and a vote of 8 bytes. Messages of an
-   assembly are whole units of 64 bytes
+   header and payload, a packet 36 bytes and its messages in whole units of 64, a size that goes ahead 8
+   bytes; the status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64
+   bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
 
 static long long Packet(long long messages)
 {
-  return messages > 0 ? (56 + messages + 63) / 64 * 64 : 0;
+  return messages > 0 ? (36 + messages + 63) / 64 * 64 : 0;
 }
 
 static long long LayerBytes(const Task *task, PetscInt l)
@@ -62,8 +62,8 @@ static long long Messages(const Task *task, PetscMPIInt owner)
 
 static long long AgreementBytes(long *calls)
 {
-  *calls += 2;
-  return AGREEMENT_BYTES + VOTE_BYTES;
+  *calls += 1;
+  return AGREEMENT_BYTES;
 }
 
 static long long SumBytes(const Task *task, long *calls)
@@ -81,7 +81,7 @@ static long long ReplicatedFormula(const Task *task, PetscMPIInt rank, PetscMPII
 
   if (mode != MUON_EXCHANGE_MODE_GATHER) return bytes + SumBytes(task, calls);
   *calls += 2;
-  return bytes + 24 + Packet(Messages(task, -1));
+  return bytes + 8 + Packet(Messages(task, -1));
 }
 
 static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
@@ -89,7 +89,7 @@ static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt siz
   const long long bytes = ReplicatedFormula(task, rank, size, mode, calls);
 
   *calls += 2;
-  return bytes + (rank == 0 ? 24 + Packet(Messages(task, -1)) : 0);
+  return bytes + (rank == 0 ? 8 + Packet(Messages(task, -1)) : 0);
 }
 
 static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
@@ -99,10 +99,10 @@ static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIIn
   if (mode != MUON_EXCHANGE_MODE_GATHER) bytes += SumBytes(task, calls);
   else {
     *calls += 2;
-    for (PetscMPIInt r = 0; r < size; r++) bytes += 24 + Packet(Messages(task, r));
+    for (PetscMPIInt r = 0; r < size; r++) bytes += 8 + Packet(Messages(task, r));
   }
   *calls += 2;
-  return bytes + 24 + Packet(Messages(task, rank));
+  return bytes + 8 + Packet(Messages(task, rank));
 }
 
 static long long Padded(long long bytes)
@@ -178,7 +178,7 @@ static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt 
     bytes += RowBytes(task, l, task->position);
     if (owner == rank / task->shard) down += (long long)TestMessageBytes((unsigned long long)(RowBytes(task, l, task->position) / (long long)sizeof(PetscScalar)), (unsigned long long)RowBytes(task, l, task->position));
   }
-  return bytes + 24 + Packet(down);
+  return bytes + 8 + Packet(down);
 }
 
 /* And the rows of new weights are gathered */

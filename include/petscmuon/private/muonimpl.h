@@ -292,12 +292,13 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
-  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
+  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
+  char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
   MuonRestartState           restart_state;
-  PetscBool                  restart_if_present, restart_convert, restarted, save; /* some rank was asked for a checkpoint */
+  PetscBool                  restart_if_present, restart_convert, save; /* some rank was asked for a checkpoint */
   PetscBool                  continues;                                            /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                            /* this rank was asked */
 
@@ -541,8 +542,7 @@ PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonShard *, PetscInt,
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonShard *, PetscInt, double);
 /*
    After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
-   the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is
-   not NULL says there that there is none, which else is an error
+   the one that a run begins with, once, where fresh says that nothing was done before
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
@@ -550,12 +550,8 @@ PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
-PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
-PETSC_INTERN PetscErrorCode MuonLoad_Private(Muon, const char folder[], PetscBool *absent);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
-/* After a load of weights alone: a run that begins with them */
-PETSC_INTERN PetscErrorCode MuonRestartWeights_Private(Muon);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);

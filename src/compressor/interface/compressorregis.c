@@ -39,7 +39,7 @@ static const MuonParameter MuonCompressorParameters[] = {
   {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
   {"bits", MUON_PARAMETER_INT, AT(bits), 4, 2, 8, NULL, 0, "Bits of a quantized entry"},
   {"values", MUON_PARAMETER_ENUM, AT(values), PETSC_DETERMINE, 0, 0, MuonCompressorValuesTypes, MUON_PARAMETER_AUTO, "How values are written; by default single, and native in uncompressed messages"},
-  {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},
+  {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
 };
 #undef AT

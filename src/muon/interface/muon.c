@@ -58,8 +58,6 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->worker_weight = 1;
   muon->validated     = -1;
 
-  muon->checkpoint_interval = 100;
-  muon->checkpoint_keep     = 2;
   PetscCall(MuonParametersCreate((PetscObject)muon));
   *newmuon = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,7 +264,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
-  PetscCall(MuonRestartSetFromOptions_Private(muon, PetscOptionsObject));
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();

@@ -72,18 +72,19 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
 */
 static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 {
-  PetscLogDouble bytes;
+  PetscLogDouble bytes, own;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetSentBytes(muon->exchange, &muon->traffic.mpi));
+  PetscCall(MuonExchangeGetSentBytes(muon->exchange, &muon->traffic.mpi, &muon->traffic.own));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g];
 
     muon->traffic.mpi += group->bytes;
     group->bytes = 0;
     if (group->exchange != muon->exchange) {
-      PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes));
+      PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
+      muon->traffic.own += own;
     }
     if (group->assembly == NULL) continue;
     PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));

@@ -95,8 +95,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
 */
 PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 {
-  double    norm = 0, *all;
-  PetscBool intact;
+  double norm = 0, *all;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].summed = PETSC_FALSE;
@@ -116,11 +115,10 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     if (MuonShardCounts_Private(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
   }
   PetscCall(PetscMalloc1(muon->size, &all));
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, 1, &norm, all, &intact));
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, 1, &norm, all));
   norm = 0;
   for (PetscMPIInt r = 0; r < muon->size; r++) norm = hypot(norm, all[r]);
   PetscCall(PetscFree(all));
-  if (intact == PETSC_FALSE) MuonStatusMerge(MUON_STATUS_CORRUPT, status);
   MuonClipSetFactor_Private(muon, norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,7 +18,7 @@ SHOW = ("_monitor", "_view", "_view_cost", "_converged_reason")
 
 Bits = collections.namedtuple("Bits", "paper encoded entropy")
 # What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each
-Traffic = collections.namedtuple("Traffic", "up down total_up total_down mpi dense")
+Traffic = collections.namedtuple("Traffic", "up down total_up total_down mpi dense own")
 
 
 def _array_type(c):
@@ -325,7 +325,7 @@ class Muon:
     self._alive("Muon.traffic")
     numbers = (ctypes.c_double * (14 + MORE))()
     library().call("MuonGetTraffic", self._handle, ctypes.byref(numbers))
-    return Traffic(*(Bits(*numbers[k:k + 3]) for k in (0, 3, 6, 9)), mpi=numbers[12], dense=numbers[13])
+    return Traffic(*(Bits(*numbers[k:k + 3]) for k in (0, 3, 6, 9)), mpi=numbers[12], dense=numbers[13], own=numbers[14])
 
 
 def _bytes(what, text):

@@ -116,13 +116,11 @@ static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n
 PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 {
   EF21Figures *all;
-  PetscBool    intact;
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all, &intact));
-  for (PetscInt k = 0; k < EF21_FIGURES * meter->n * muon->size && intact == PETSC_FALSE; k++) ((double *)all)[k] = (double)NAN;
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < meter->n; i++) {
     const MuonShard     *shard  = &muon->shard[i];
     MuonLayer            layer  = shard->layer;
