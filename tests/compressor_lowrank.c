@@ -82,9 +82,9 @@ static PetscErrorCode SetRank(Mat X, PetscInt rank, unsigned long long *state)
 */
 static PetscErrorCode CheckExample(void)
 {
-  const PetscScalar a[]           = {3, 0, 4, 0, 0, 2};
-  const PetscReal   exponents[]   = {2, PETSC_INFINITY, 1, 3};
-  const char *const types[]       = {MUONCOMPRESSORRANKK, MUONCOMPRESSORTOPSVD, MUONCOMPRESSORPOWERSGD};
+  const PetscScalar a[]         = {3, 0, 4, 0, 0, 2};
+  const PetscReal   exponents[] = {2, PETSC_INFINITY, 1, 3};
+  const char *const types[]     = {MUONCOMPRESSORRANKK, MUONCOMPRESSORTOPSVD, MUONCOMPRESSORPOWERSGD};
   MuonCompressor    c;
   Mat               A, Y;
   PetscScalar      *y;
