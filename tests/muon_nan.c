@@ -1,6 +1,7 @@
 static char help[] = "NaN and Inf in a gradient or in the loss of one rank, under each policy: all ranks learn of it, and nothing is changed that should not be.\n\n";
 
 #include "muon_common.h"
+#include "layer_parameter.h"
 
 /* PETSC_INFINITY is a large number */
 static PetscReal Inf(void)
@@ -108,7 +109,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
-  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], large));
+  else PetscCall(LayerSet(p.layer[layer], "weight_decay", large));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a rate and a %s of %g give %s", way->name, which == 0 ? "decay" : "scale", (double)large, MuonConvergedReasons[reason]);
@@ -120,7 +121,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonSetAdamWLearningRate(p.muon, adamw));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], 1));
-  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], 0));
+  else PetscCall(LayerSet(p.layer[layer], "weight_decay", 0));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));

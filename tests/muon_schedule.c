@@ -1,6 +1,7 @@
 static char help[] = "A schedule of the user's: what it is told and what becomes of it; illegal numbers, or other ones on some ranks, are an error on all that leaves everything as it was. The size of updates.\n\n";
 
 #include "ef21_common.h"
+#include "layer_parameter.h"
 
 #define STEPS 6
 
@@ -49,8 +50,8 @@ static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
   PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
   PetscCall(MuonSetAdamWLearningRate(p->muon, (PetscReal)0.25));
   PetscCall(MuonSetAdamWWeightDecay(p->muon, (PetscReal)0.375));
-  PetscCall(MuonLayerSetMomentum(p->layer[1], (PetscReal)0.25));
-  PetscCall(MuonLayerSetWeightDecay(p->layer[1], (PetscReal)0.75));
+  PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.25));
+  PetscCall(LayerSet(p->layer[1], "weight_decay", (PetscReal)0.75));
   PetscCall(MuonSetMomentum(p->muon, (PetscReal)0.5));
   PetscCall(MuonSetWeightDecay(p->muon, (PetscReal)0.125));
   PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.5));
@@ -90,8 +91,8 @@ static PetscErrorCode CheckSteps(MuonType type)
     PetscCheck(user.calls == s + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls in step %" PetscInt_FMT, user.calls, s);
     PetscCall(MuonGetRate(user.problem.muon, &rate));
     PetscCheck(rate == (PetscReal)0.5 * (1 / (PetscReal)(s + 1)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "rate %g in step %" PetscInt_FMT, (double)rate, s);
-    PetscCall(MuonLayerGetMomentum(user.problem.layer[0], &momentum));
-    PetscCall(MuonLayerGetWeightDecay(user.problem.layer[0], &decay));
+    PetscCall(LayerGet(user.problem.layer[0], "momentum", &momentum));
+    PetscCall(LayerGet(user.problem.layer[0], "weight_decay", &decay));
     PetscCheck(momentum == (s < 3 ? (PetscReal)s / 4 : (PetscReal)0.75) && decay == (PetscReal)s / 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "momentum %g and decay %g in step %" PetscInt_FMT, (double)momentum, (double)decay, s);
     PetscCall(MuonSetLearningRate(hand.problem.muon, (PetscReal)0.5 * (1 / (PetscReal)(s + 1))));
     PetscCall(MuonSetAdamWLearningRate(hand.problem.muon, (PetscReal)0.25 * (1 / (PetscReal)(s + 1))));
@@ -185,7 +186,7 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   PetscCall(Create(step ? MUONEF21 : MUONDENSE, PETSC_FALSE, &user));
   PetscCall(MuonSetShapeFactor(user.problem.muon, MUON_SHAPE_FACTOR_MOONLIGHT));
   PetscCall(MuonSetScheduleWarmup(user.problem.muon, 0));
-  for (PetscInt l = 0; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetWeightDecay(user.problem.layer[l], 0));
+  for (PetscInt l = 0; l < TEST_LAYERS; l++) PetscCall(LayerSet(user.problem.layer[l], "weight_decay", 0));
   if (step) {
     MuonLMO lmo;
 

@@ -1,6 +1,7 @@
 static char help[] = "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n\n";
 
 #include "setters_common.h"
+#include "layer_parameter.h"
 
 static PetscErrorCode Differ(const char name[], const double a[RUN_NUMBERS], const double b[RUN_NUMBERS])
 {
@@ -117,18 +118,17 @@ ILLEGAL(Rule, MuonLayerSetRule(RunLayer(run, 0), "nosuch"))
 ILLEGAL(ScaleNaN, MuonLayerSetScale(RunLayer(run, 0), SettersNaN()))
 ILLEGAL(ScaleInf, MuonLayerSetScale(RunLayer(run, 0), SettersInf()))
 ILLEGAL(ScaleNegative, MuonLayerSetScale(RunLayer(run, 0), -1))
-ILLEGAL(LayerFactor, MuonLayerSetShapeFactor(RunLayer(run, 0), (MuonShapeFactor)4))
-ILLEGAL(LayerMomentumNaN, MuonLayerSetMomentum(RunLayer(run, 0), SettersNaN()))
-ILLEGAL(LayerMomentum, MuonLayerSetMomentum(RunLayer(run, 0), 1))
-ILLEGAL(LayerDecayNaN, MuonLayerSetWeightDecay(RunLayer(run, 0), SettersNaN()))
-ILLEGAL(LayerDecay, MuonLayerSetWeightDecay(RunLayer(run, 0), SettersInf()))
+ILLEGAL(LayerMomentumNaN, LayerSet(RunLayer(run, 0), "momentum", SettersNaN()))
+ILLEGAL(LayerMomentum, LayerSet(RunLayer(run, 0), "momentum", 1))
+ILLEGAL(LayerDecayNaN, LayerSet(RunLayer(run, 0), "weight_decay", SettersNaN()))
+ILLEGAL(LayerDecay, LayerSet(RunLayer(run, 0), "weight_decay", SettersInf()))
 ILLEGAL(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 4, NULL, 1, NULL))
-ILLEGAL(BetaNaN, MuonLayerAdamWSetBetas(RunLayer(run, 2), SettersNaN(), (PetscReal)0.9))
-ILLEGAL(Beta1, MuonLayerAdamWSetBetas(RunLayer(run, 2), 1, (PetscReal)0.9))
-ILLEGAL(Beta2, MuonLayerAdamWSetBetas(RunLayer(run, 2), (PetscReal)0.9, (PetscReal)-0.5))
-ILLEGAL(EpsilonNaN, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), SettersNaN()))
-ILLEGAL(EpsilonInf, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), SettersInf()))
-ILLEGAL(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), 0))
+ILLEGAL(BetaNaN, LayerSet(RunLayer(run, 2), "adamw_beta1", SettersNaN()))
+ILLEGAL(Beta1, LayerSet(RunLayer(run, 2), "adamw_beta1", 1))
+ILLEGAL(Beta2, LayerSet(RunLayer(run, 2), "adamw_beta2", (PetscReal)-0.5))
+ILLEGAL(EpsilonNaN, LayerSet(RunLayer(run, 2), "adamw_epsilon", SettersNaN()))
+ILLEGAL(EpsilonInf, LayerSet(RunLayer(run, 2), "adamw_epsilon", SettersInf()))
+ILLEGAL(Epsilon, LayerSet(RunLayer(run, 2), "adamw_epsilon", 0))
 ILLEGAL(LMOType, MuonLMOSetType(RunLMO(run, 0), "nosuch"))
 ILLEGAL(MixedNaN, MuonLMOMixedSetExponents(RunLMO(run, 0), SettersNaN(), 2))
 ILLEGAL(Mixed, MuonLMOMixedSetExponents(RunLMO(run, 0), 2, (PetscReal)0.5))

@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
+#include <math.h>
 #include <string.h>
 
 /*
@@ -45,6 +46,13 @@ const MuonParameterClass *MuonParametersClassOf_Private(PetscObject object)
   return MuonParameterClassFind_Private(object->classid);
 }
 
+const char *MuonParameterFamily_Private(PetscObject object, const MuonParameter *row)
+{
+  const char *const own = MuonParametersOf(object)->family;
+
+  return row->flags & MUON_PARAMETER_BARE ? "" : own != NULL ? own : MuonParametersClassOf_Private(object)->family;
+}
+
 PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParameterClass *what)
 {
   MuonParameterClass *known = MuonParameterClassFind_Private(classid);
@@ -88,10 +96,10 @@ PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
   for (PetscInt c = 0; c < registry.nclasses; c++) {
     const ClassEntry *entry = &registry.class_[c];
 
-    for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(entry->what.family, "", row, ctx));
+    for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, "", row, ctx));
     for (PetscInt t = 0; t < registry.ntypes; t++) {
       if (registry.type[t].classid != entry->classid) continue;
-      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(entry->what.family, registry.type[t].type, row, ctx));
+      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, registry.type[t].type, row, ctx));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,12 +111,12 @@ const char *MuonParametersTypeOfKey(const char key[])
   const size_t length = strlen(key);
 
   for (PetscInt t = 0; t < registry.ntypes; t++) {
-    const char  *family = MuonParameterClassFind_Private(registry.type[t].classid)->family;
-    const size_t before = strlen(family);
-
     for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) {
-      const size_t behind = strlen(row->key);
+      const char  *family = row->flags & MUON_PARAMETER_BARE ? "" : MuonParameterClassFind_Private(registry.type[t].classid)->family;
+      const size_t before = strlen(family), behind = strlen(row->key);
 
+      /* "muon_layer_NAME_" stands for any name */
+      if (strstr(family, "NAME_") != NULL && length > behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key, family, before - strlen("NAME_")) == 0) return registry.type[t].type;
       if (length >= before + behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key + length - behind - before, family, before) == 0) return registry.type[t].type;
     }
   }
@@ -209,7 +217,7 @@ PetscErrorCode MuonParametersUnset(PetscObject object, const char key[])
 static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
   const char *const layer  = MuonParametersOf(object)->layer;
-  const char *const prefix = object->prefix != NULL ? object->prefix : "", *const family = MuonParametersClassOf_Private(object)->family;
+  const char *const prefix = object->prefix != NULL ? object->prefix : "", *const family = MuonParameterFamily_Private(object, row);
 
   PetscFunctionBegin;
   if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": -%s%s%s", layer, prefix, family, row->key));
@@ -249,14 +257,14 @@ static PetscErrorCode MuonParameterCheckRange_Private(PetscObject object, const 
   if (row->kind == MUON_PARAMETER_ENUM) {
     const int count = MuonParameterNames_Private(row);
 
-    if (value >= 0 && value < count) PetscFunctionReturn(PETSC_SUCCESS);
+    if (value >= row->least && value >= 0 && value < count) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
     SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %d is no %s", name, (int)value, row->names[count]);
   }
   if (!(value >= row->least) || !(value <= row->most)) legal = PETSC_FALSE;
   if ((row->flags & MUON_PARAMETER_ABOVE) && value == row->least) legal = PETSC_FALSE;
   if ((row->flags & MUON_PARAMETER_BELOW) && value == row->most) legal = PETSC_FALSE;
-  if (!(row->flags & MUON_PARAMETER_INF) && row->kind == MUON_PARAMETER_REAL && PetscIsInfOrNanReal((PetscReal)value)) legal = PETSC_FALSE;
+  if (!(row->flags & MUON_PARAMETER_INF) && row->kind == MUON_PARAMETER_REAL && fabs(value) >= (double)PETSC_INFINITY) legal = PETSC_FALSE; /* which is finite */
   if (row->flags & MUON_PARAMETER_INF && value >= (double)PETSC_INFINITY) legal = PETSC_TRUE;
   if (legal) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
@@ -287,6 +295,7 @@ static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonPar
   MuonParameterPut_Private(row, field, value);
   PetscCall(MuonParametersNote_Private(object, row->key));
   PetscCall(PetscObjectStateIncrease(object));
+  if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,11 +310,13 @@ static PetscErrorCode MuonParameterSetText_Private(PetscObject object, const Muo
   PetscCall(PetscStrcmp(*field, value, &same));
   PetscCall(MuonParameterCheckFixed_Private(object, row, same));
   if (what->changing != NULL) PetscCall((*what->changing)(object, row, 0));
+  if (what->changingtext != NULL) PetscCall((*what->changingtext)(object, row, value));
   PetscCall(PetscStrallocpy(value[0] != '\0' ? value : NULL, &copy)); /* it may be the old value */
   PetscCall(PetscFree(*field));
   *field = copy;
   PetscCall(MuonParametersNote_Private(object, row->key));
   PetscCall(PetscObjectStateIncrease(object));
+  if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,7 +437,7 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   double            value = MuonParameterGet_Private(row, field);
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", MuonParametersClassOf_Private(object)->family, row->key));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", MuonParameterFamily_Private(object, row), row->key));
   switch (row->kind) {
   case MUON_PARAMETER_REAL:
     if (row->flags & MUON_PARAMETER_INF) {

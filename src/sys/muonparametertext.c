@@ -116,6 +116,7 @@ static PetscErrorCode MuonParametersHash_Visit(PetscObject object, void *ctx)
   void                     *field      = NULL;
 
   PetscFunctionBegin;
+  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   hash = MuonWireCRC32C(hash, (const unsigned char *)type, strlen(type) + 1);
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
@@ -171,12 +172,13 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
   char                      value[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
+  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonTextAdd_Private((MuonText *)ctx, parameters->layer, object->prefix, what->family, "type", object->type_name != NULL ? object->type_name : "(not set)"));
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
       if (row->flags & MUON_PARAMETER_LOCAL) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(value), value));
-      PetscCall(MuonTextAdd_Private((MuonText *)ctx, parameters->layer, object->prefix, what->family, row->key, value));
+      PetscCall(MuonTextAdd_Private((MuonText *)ctx, parameters->layer, object->prefix, MuonParameterFamily_Private(object, row), row->key, value));
     }
   }
   if (what->children != NULL) PetscCall((*what->children)(object, MuonParametersWrite_Visit, ctx));
@@ -351,18 +353,19 @@ static PetscErrorCode MuonParametersGet_Visit(PetscObject object, void *ctx)
   const MuonParameters     *parameters = MuonParametersOf(object);
   const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
   MuonWanted               *wanted     = (MuonWanted *)ctx;
-  const size_t              length = strlen(wanted->key), family = strlen(what->family), prefix = object->prefix != NULL ? strlen(object->prefix) : 0;
+  const size_t              length = strlen(wanted->key), prefix = object->prefix != NULL ? strlen(object->prefix) : 0;
   size_t                    before;
 
   PetscFunctionBegin;
+  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL && !wanted->found; row++) {
-      const size_t behind = strlen(row->key);
-      const char  *key;
+      const char  *start  = MuonParameterFamily_Private(object, row), *key;
+      const size_t behind = strlen(row->key), family = strlen(start);
 
       if (length < behind + family) continue;
       key = wanted->key + (length - behind - family);
-      if (strncmp(key, what->family, family) != 0 || strcmp(key + family, row->key) != 0) continue;
+      if (strncmp(key, start, family) != 0 || strcmp(key + family, row->key) != 0) continue;
       /* What is left of the key in front of the family is the end of the object's prefix: "ef21_" */
       before = (size_t)(key - wanted->key);
       if (prefix < before || strncmp(wanted->key, object->prefix + prefix - before, before) != 0) continue;

@@ -30,13 +30,14 @@ enum {
   MUON_PARAMETER_BELOW  = 16, /* the value must be below most */
   MUON_PARAMETER_AUTO   = 32, /* PETSC_DETERMINE is legal, too: the type or another object decides */
   MUON_PARAMETER_INF    = 64, /* a real that may be inf */
-  MUON_PARAMETER_HIDDEN = 128 /* View does not print it */
+  MUON_PARAMETER_HIDDEN = 128, /* View does not print it */
+  MUON_PARAMETER_BARE   = 256  /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
 };
 
 #define MUON_UNBOUNDED DBL_MAX
 
 /* The last row of an array has no key */
-typedef struct {
+typedef struct _MuonParameter {
   const char        *key; /* behind the family of the class: "steps" of -lmo_polar_steps */
   MuonParameterKind  kind;
   size_t             at;                 /* offset of the field */
@@ -49,7 +50,8 @@ typedef struct {
 /* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL */
 typedef struct {
   const MuonParameter *rows[2];
-  const char          *layer; /* the layer it works for, borrowed: errors name it; NULL for none */
+  const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
+  const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed; /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset, maxset;
   const char         **set;      /* keys that somebody set, by a call or an option */
@@ -68,6 +70,8 @@ typedef struct {
   PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);      /* before a value changes: may refuse it; number rows have the value */
   PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);       /* calls the routine for each object below this one, not for theirs */
   PetscErrorCode (*setparameter)(PetscObject, const char key[], const char value[]); /* takes the place of MuonObjectSetParameter() */
+  PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
+  PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
 } MuonParameterClass;
 
 /* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class */
@@ -118,6 +122,7 @@ PETSC_EXTERN PetscErrorCode MuonNumberWrite(double, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok);
 
 /* Between the files of this component */
+PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
 PETSC_INTERN double                    MuonParameterGet_Private(const MuonParameter *, const void *field);
 PETSC_INTERN PetscErrorCode            MuonParametersSetText_Private(PetscObject, const char key[], const char value[]);

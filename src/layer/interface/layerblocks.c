@@ -63,7 +63,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
   PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or slices that are a block each",
+  MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a range of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or ranges that are a block each",
                  samerows ? "columns" : "rows", layer->ranks);
   MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
@@ -192,35 +192,35 @@ PetscErrorCode MuonLayerGetBlockArray(MuonLayer layer, PetscInt b, const MuonArr
 }
 
 /* One side from the options database: its sizes, to be freed, or what the layer has */
-static PetscErrorCode MuonLayerReadSide_Private(MuonLayer layer, const char key[], PetscInt whole, PetscInt *count, PetscInt **sizes, PetscBool *set)
+static PetscErrorCode MuonLayerReadSide_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject, const char side[], PetscInt whole, PetscInt *count, const PetscInt **sizes, PetscInt **own)
 {
-  PetscInt most = whole + 1; /* sizes are positive: so many have too large a sum */
+  PetscInt  most = whole + 1; /* sizes are positive: so many have too large a sum */
+  PetscBool flg, set;
+  char      key[PETSC_MAX_OPTION_NAME], text[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(most, sizes));
-  PetscCall(PetscOptionsGetIntArray(((PetscObject)layer)->options, ((PetscObject)layer)->prefix, key, *sizes, &most, set));
-  if (*set) *count = most;
-  else PetscCall(PetscFree(*sizes));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "-%sblocks_%s", layer->parameters.family, side));
+  /* For the help, which would show an array with all numbers that it can have */
+  PetscCall(MuonBlocksPrintSide_Private(*count, *sizes, whole, sizeof(text), text));
+  PetscCall(PetscOptionsString(key, "Sizes of the blocks", "MuonLayerSetBlocks", text, text, sizeof(text), &flg));
+  PetscCall(PetscMalloc1(most, own));
+  PetscCall(PetscOptionsGetIntArray(((PetscObject)layer)->options, ((PetscObject)layer)->prefix, key, *own, &most, &set));
+  if (set) *count = most;
+  if (set) *sizes = *own;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject)
 {
-  PetscInt  nrows = layer->blocks.nrows, ncolumns = layer->blocks.ncolumns, *rows = NULL, *columns = NULL;
-  PetscBool flg, setrows, setcolumns;
-  char      now[256], text[256];
+  PetscInt        nrows = layer->blocks.nrows, ncolumns = layer->blocks.ncolumns, *ownrows, *owncolumns;
+  const PetscInt *rows = layer->blocks.rows, *columns = layer->blocks.columns;
 
   PetscFunctionBegin;
-  /* For the help: an array that can have so many numbers would be shown with all of them */
-  PetscCall(MuonBlocksPrintSide_Private(nrows, layer->blocks.rows, layer->m, sizeof(now), now));
-  PetscCall(PetscOptionsString("-blocks_rows", "Sizes of the blocks of rows", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
-  PetscCall(MuonBlocksPrintSide_Private(ncolumns, layer->blocks.columns, layer->n, sizeof(now), now));
-  PetscCall(PetscOptionsString("-blocks_columns", "Sizes of the blocks of columns", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
-  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_rows", layer->m, &nrows, &rows, &setrows));
-  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_columns", layer->n, &ncolumns, &columns, &setcolumns));
-  if (setrows || setcolumns) PetscCall(MuonLayerSetBlocks(layer, nrows, setrows ? rows : layer->blocks.rows, ncolumns, setcolumns ? columns : layer->blocks.columns));
-  PetscCall(PetscFree(rows));
-  PetscCall(PetscFree(columns));
+  PetscCall(MuonLayerReadSide_Private(layer, PetscOptionsObject, "rows", layer->m, &nrows, &rows, &ownrows));
+  PetscCall(MuonLayerReadSide_Private(layer, PetscOptionsObject, "columns", layer->n, &ncolumns, &columns, &owncolumns));
+  PetscCall(MuonLayerSetBlocks(layer, nrows, rows, ncolumns, columns)); /* the same are no change */
+  PetscCall(PetscFree(ownrows));
+  PetscCall(PetscFree(owncolumns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -54,7 +54,7 @@ static PetscErrorCode MuonSettingsAddLayer_Private(Muon muon, MuonLayer layer, M
     const char *what;
     PetscReal   value;
     PetscBool   set;
-  } number[]       = {{"learning_rate", layer->learning_rate, layer->learning_rateset}, {"momentum", layer->momentum, layer->momentumset}, {"weight_decay", layer->weight_decay, layer->weight_decayset}};
+  } number[]       = {{"learning_rate", layer->learning_rate, MuonLayerIsSet(layer, "learning_rate")}, {"momentum", layer->momentum, MuonLayerIsSet(layer, "momentum")}, {"weight_decay", layer->weight_decay, MuonLayerIsSet(layer, "weight_decay")}};
   const char *name = ((PetscObject)layer)->name;
   char        key[512], choices[3072];
 

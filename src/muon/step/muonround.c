@@ -663,7 +663,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   muon->failed.layer                  = NULL;
   PetscCall(MuonDeviceBegin_Private(muon));
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
-    PetscCall(MuonLayerWasGradientAsked(muon->active[l], &asked));
+    PetscCall(MuonLayerIsGradientProvided(muon->active[l], &asked));
     if (asked) continue;
     first = l;
     naked++;
@@ -694,7 +694,7 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   PetscCall(MuonReduceStatus_Private(muon, &record, &ok));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     if (ok) PetscCall(MuonCommit_Private(muon, &muon->shard[p]));
-    PetscCall(MuonLayerSpoilGradient(muon->shard[p].layer));
+    PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
   if (ok == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);

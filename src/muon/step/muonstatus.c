@@ -162,7 +162,7 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
   if (drifted && worst != MUON_STATUS_CORRUPT) {
     /* Weights that differ explain what failed */
     muon->reason = MUON_DIVERGED_WEIGHTS;
-    PetscCall(MuonFindDrifted_Private(muon, muon->step % MUON_LAYER_SLICES, &muon->drifted));
+    PetscCall(MuonFindDrifted_Private(muon, muon->step % MUON_LAYER_SAMPLES, &muon->drifted));
     PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->drifted != NULL ? ((PetscObject)muon->drifted)->name : "", muon->step));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
