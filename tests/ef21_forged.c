@@ -29,7 +29,6 @@ static const Forgery Forgeries[] = {
   {"a triple that is not finite", MUON_WIRE_TRIPLES, -2, 2, 0, 0xFF},
   {"a place past the end of a row", MUON_WIRE_PERROW, PAYLOAD, 1, 0xF0, 0x0F},
   {"a negative magnitude", MUON_WIRE_PERROW, -1, 1, 0x7F, 0x80},
-  {"padding behind the entries", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0x7F, 0x80},
   {"a place past the end", MUON_WIRE_PERCOLUMN, PAYLOAD, 1, 0, 0x0E},
   {"a column past the end", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0x10},
   {"no column", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0},
@@ -63,15 +62,14 @@ static const Deformation Deformations[] = {
   {"a bit of the packet's header", FLIP, PETSC_FALSE, 1, 1, 0},
   {"a bit in the middle", FLIP, PETSC_FALSE, 8, 1, 0},
   {"a bit of the last byte", FLIP, PETSC_FALSE, 16, 1, 0},
-  {"length 0 of the packet's header", PUT, PETSC_FALSE, 6, 2, 0},
-  {"length 1 of the packet's header", ONE, PETSC_FALSE, 6, 2, 0},
-  {"the largest length of the packet's header", PUT, PETSC_FALSE, 6, 2, 0xFF},
-  {"no messages", PUT, PETSC_FALSE, 24, 4, 0},
-  {"one message", ONE, PETSC_FALSE, 24, 4, 0},
-  {"too many messages", PUT, PETSC_FALSE, 24, 4, 0xFF},
-  {"length 0 of the packet", PUT, PETSC_FALSE, 40, 8, 0},
-  {"length 1 of the packet", ONE, PETSC_FALSE, 40, 8, 0},
-  {"the largest length of the packet", PUT, PETSC_FALSE, 40, 8, 0xFF},
+  {"another direction", OTHER, PETSC_FALSE, 6, 1, 1},
+  {"a status that is none", PUT, PETSC_FALSE, 7, 1, 0xFF},
+  {"no messages", PUT, PETSC_FALSE, 12, 4, 0},
+  {"one message", ONE, PETSC_FALSE, 12, 4, 0},
+  {"too many messages", PUT, PETSC_FALSE, 12, 4, 0xFF},
+  {"length 0 of the packet", PUT, PETSC_FALSE, 24, 8, 0},
+  {"length 1 of the packet", ONE, PETSC_FALSE, 24, 8, 0},
+  {"the largest length of the packet", PUT, PETSC_FALSE, 24, 8, 0xFF},
   {"another layer", OTHER, PETSC_TRUE, 0, 1, 1},
   {"another form", OTHER, PETSC_TRUE, 4, 1, 1},
   {"another codec of positions", OTHER, PETSC_TRUE, 4, 1, 16},
@@ -105,8 +103,7 @@ static void Put(unsigned char to[], uint32_t word)
 
 static void Seal(unsigned char data[], size_t length)
 {
-  Put(data + 48, MuonWireCRC32C(0, data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
-  Put(data + 52, MuonWireCRC32C(0, data, 52));
+  Put(data + 32, MuonWireCRC32C(MuonWireCRC32C(0, data, 32), data + MUON_WIRE_PACKET_HEADER, length - MUON_WIRE_PACKET_HEADER));
 }
 
 static void PutLength(unsigned char to[], size_t length)
@@ -117,7 +114,7 @@ static void PutLength(unsigned char to[], size_t length)
 static void Deform(unsigned char data[])
 {
   const Deformation *d      = forge.deformation;
-  const size_t       length = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
+  const size_t       length = MUON_WIRE_PACKET_HEADER + (size_t)data[24] + 256 * (size_t)data[25];
   unsigned char     *to = data + d->at, *message = data + MUON_WIRE_PACKET_HEADER;
   unsigned char      kept[8];
   size_t             last = MUON_WIRE_PACKET_HEADER, end = last;
@@ -170,11 +167,11 @@ static void Deform(unsigned char data[])
     to = data + last + 6 + TestGroups(count);
     for (payload--; payload >= 128; payload /= 128) *to++ = (unsigned char)(payload % 128 + 128);
     *to = (unsigned char)payload;
-    PutLength(data + 40, length - 1 - MUON_WIRE_PACKET_HEADER);
+    PutLength(data + 24, length - 1 - MUON_WIRE_PACKET_HEADER);
     break;
   case LAST:
-    data[24]--;
-    PutLength(data + 40, last - MUON_WIRE_PACKET_HEADER);
+    data[12]--;
+    PutLength(data + 24, last - MUON_WIRE_PACKET_HEADER);
   }
   /* Where the length of the packet is forged, its checksum is that of what is there */
   Seal(data, d->kind == SHORTEN ? length - 1 : d->kind == LAST ? last : length);
@@ -187,18 +184,18 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
   MuonWirePacket expected, header;
   size_t         length;
 
-  if ((f == NULL && forge.deformation == NULL) || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[16] != forge.direction) return;
+  if ((f == NULL && forge.deformation == NULL) || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[6] != forge.direction) return;
   /* A rank without a layer to speak of sends a header alone */
-  if (f == NULL && data[40] == 0 && data[41] == 0) return;
+  if (f == NULL && data[24] == 0 && data[25] == 0) return;
   if (f == NULL) {
     Deform(data);
     return;
   }
   /* Room behind a packet is not of it */
-  length             = MUON_WIRE_PACKET_HEADER + (size_t)data[40] + 256 * (size_t)data[41];
+  length             = MUON_WIRE_PACKET_HEADER + (size_t)data[24] + 256 * (size_t)data[25];
   expected.sender    = (uint32_t)sender;
   expected.direction = 1;
-  expected.step      = (uint64_t)data[32];
+  expected.step      = (uint64_t)data[16];
   for (size_t at = MUON_WIRE_PACKET_HEADER; at < length;) {
     unsigned long long count, payload;
     const size_t       head = TestHeader(data + at, &count, &payload), end = at + head + (size_t)payload;

@@ -1,7 +1,8 @@
-/* Parameters of a layer by their keys, as numbers */
+/* Parameters of a layer by their keys: as numbers, and as text, which is read as options are */
 #pragma once
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonparameter.h>
 #include <stdlib.h>
 
 static inline PetscErrorCode LayerKey(MuonLayer layer, const char what[], size_t length, char key[])
@@ -26,11 +27,8 @@ static inline PetscErrorCode LayerSetText(MuonLayer layer, const char what[], co
 
 static inline PetscErrorCode LayerSet(MuonLayer layer, const char what[], PetscReal value)
 {
-  char text[64];
-
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%.17g", (double)value));
-  PetscCall(LayerSetText(layer, what, text));
+  PetscCall(MuonParametersAssign((PetscObject)layer, what, (double)value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -45,12 +45,11 @@
 #undef MPI_Igatherv
 
 /*
-   What ends a step, in bytes that a rank sends: the numbers of the agreement, two more for the only group of
-   layers, and their checksum; then a vote on how it went
+   What ends a step, in bytes that a rank sends: the numbers of the status reduction, and two more for the only
+   group of layers
 */
 enum {
-  AGREEMENT_BYTES = 8 * (11 + 2 + 1),
-  VOTE_BYTES      = 8
+  AGREEMENT_BYTES = 8 * (11 + 2)
 };
 
 typedef enum {
@@ -67,7 +66,6 @@ typedef enum {
   MPICOUNT_IALLGATHERV,
   MPICOUNT_IREDUCE_SCATTER,
   MPICOUNT_SEND,
-  MPICOUNT_VOTE, /* MPI_Allreduce by MPI_BAND, which PETSc has no use for; what it gives comes from no sender: -1 */
   MPICOUNT_OTHER,
   MPICOUNT_KINDS
 } MPICountKind;
@@ -270,11 +268,8 @@ int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MP
   const long long bytes = mpicount_bytes(count, type);
 
   if (!mpicount_counts(comm)) return err;
-  mpicount_call(op == MPI_BAND ? MPICOUNT_VOTE : MPICOUNT_OTHER, op == MPI_BAND ? bytes : 0);
-  if (op == MPI_BAND) {
-    mpicount.received += bytes;
-    if (mpicount_received != NULL) mpicount_received(MPICOUNT_VOTE, -1, (unsigned char *)recv, (size_t)bytes);
-  } else mpicount.reduced += bytes;
+  mpicount_call(MPICOUNT_OTHER, 0);
+  mpicount.reduced += bytes;
   return err;
 }
 

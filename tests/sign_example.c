@@ -49,7 +49,7 @@ static PetscErrorCode Step(PetscInt m, PetscInt n, const double g[], double w[],
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &gradient));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetLearningRate(muon, rate));
   PetscCall(MuonSignSetDirection(muon, direction));
   PetscCall(MuonSignSetUpdate(muon, update));
@@ -63,12 +63,12 @@ static PetscErrorCode Step(PetscInt m, PetscInt n, const double g[], double w[],
 }
 
 /*
-   The bits of each worker, in the packets that everybody gets: 56 bytes of packet, 9 of the message's header
+   The bits of each worker, in the packets that everybody gets: 36 bytes of packet, 9 of the message's header
 */
 static int  sent[16];
 static void Look(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
 {
-  if (kind == MPICOUNT_ALLGATHERV && sender < 16) sent[sender] = bytes == 128 && memcmp(data, "PMW1", 4) == 0 ? data[56 + 9] : -1;
+  if (kind == MPICOUNT_ALLGATHERV && sender < 16) sent[sender] = bytes == 64 && memcmp(data, "PMW1", 4) == 0 ? data[36 + 9] : -1;
 }
 
 static PetscErrorCode CheckVote(PetscMPIInt rank, PetscMPIInt size)

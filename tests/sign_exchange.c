@@ -93,8 +93,8 @@ static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
 }
 
 /*
-   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 56
-   bytes and its messages in whole units of 64; sizes travel ahead in 24 bytes each.
+   The formulas. A message has a header and planes of bits, in its header a byte for how many; a packet is 36
+   bytes and its messages in whole units of 64; sizes travel ahead in 8 bytes each.
 */
 static long long Message(long long entries, long long planes)
 {
@@ -105,7 +105,7 @@ static long long Message(long long entries, long long planes)
 
 static long long Packet(long long messages)
 {
-  return messages == 0 ? 0 : (56 + messages + 63) / 64 * 64;
+  return messages == 0 ? 0 : (36 + messages + 63) / 64 * 64;
 }
 
 static long long Range(long long entries, long long size, long long r)
@@ -133,7 +133,7 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
       *down += Message(some, planes);
       if (r == rank) own = Packet(Message(some, planes));
     }
-    return 24 * size + all + 24 + own;
+    return 8 * size + all + 8 + own;
   }
   if (strcmp(kind->type, MUONEXCHANGELAYERWISE) == 0) {
     for (long long r = 0; r < size; r++) {
@@ -149,7 +149,7 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
       *down += from;
       if (r == rank) own = Packet(from);
     }
-    return 24 * size + all + 24 + own;
+    return 8 * size + all + 8 + own;
   }
   if (kind->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
     *up = entries;
@@ -157,10 +157,10 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
   }
   if (strcmp(kind->type, MUONEXCHANGEREPLICATED) == 0) {
     *up = Message(entries, 1);
-    return 24 + Packet(*up);
+    return 8 + Packet(*up);
   }
   *down = Message(entries, planes);
-  own   = rank == 0 ? 24 + Packet(*down) : 0;
+  own   = rank == 0 ? 8 + Packet(*down) : 0;
   if (kind->mode == MUON_EXCHANGE_MODE_GATHER) *up = Message(entries, 1);
   else if (rank > 0) {
     long long below = rank & -rank, digits = 0; /* workers from this one on that speak through it */
@@ -169,7 +169,7 @@ static long long Bytes(const Kind *kind, long long entries, long long planes, lo
     while (below >> digits > 0) digits++;
     *up = Message(entries, digits);
   }
-  return own + (*up > 0 ? 24 + Packet(*up) : 0);
+  return own + (*up > 0 ? 8 + Packet(*up) : 0);
 }
 
 /*
@@ -209,7 +209,7 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
     mpicount_ignored = PetscObjectComm((PetscObject)p.W[0]); /* one rank's */
     planes           = tie == MUON_SIGN_TIE_ZERO && p.size % 2 == 0 ? 2 : 1;
     if (strcmp(Kinds[k].type, MUONEXCHANGELAYERWISE) == 0) PetscCall(GetServed(&p, served));
-    expected = Bytes(&Kinds[k], entries, planes, p.size, p.rank, served, &up, &down) + AGREEMENT_BYTES + VOTE_BYTES;
+    expected = Bytes(&Kinds[k], entries, planes, p.size, p.rank, served, &up, &down) + AGREEMENT_BYTES;
     for (PetscInt s = 0; s < 2; s++) {
       mpicount_reset();
       PetscCall(MuonStep(p.muon));
@@ -271,7 +271,7 @@ static struct {
 
 static void Damage(MPICountKind kind, int sender, unsigned char *data, size_t bytes)
 {
-  if (damage.armed == PETSC_FALSE || bytes < 56 || memcmp(data, "PMW1", 4) != 0 || damage.skip-- > 0) return;
+  if (damage.armed == PETSC_FALSE || bytes < 36 || memcmp(data, "PMW1", 4) != 0 || damage.skip-- > 0) return;
   data[damage.bit / 8 % bytes] ^= (unsigned char)(1 << damage.bit % 8);
   damage.armed = PETSC_FALSE;
   damage.done++;

@@ -67,15 +67,12 @@ int MPI_Iallgatherv(const void *send, int count, MPI_Datatype type, void *recv, 
   return MPI_Gatherv(recv, counts[0], recvtype, recv, counts, starts, recvtype, 0, comm);
 }
 
-/*
-   The size that arrives is another one than was sent where the test says so, in all its copies: with a check
-   that passes, or in place of the word
-*/
+/* The size that arrives is another one than was sent where the test says so */
 int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *recv, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
   const int err = PMPI_Allgather(send, count, type, recv, recvcount, recvtype, comm);
 
-  for (int k = 0; k < count && claimed != 0; k++) ((uint64_t *)recv)[k] = claimed < (uint64_t)1 << 40 ? claimed | ((claimed + 1) * 0x9E3779B97F4A7C15u) >> 40 << 40 : claimed;
+  if (claimed != 0) *(uint64_t *)recv = claimed;
   return err;
 }
 
@@ -119,7 +116,7 @@ int main(int argc, char **argv)
   Check(MuonTransportAllToAll(&t, send, &start, &large, &inbox) == MPI_SUCCESS);
   Check(sent == MuonTransportPadded(large) && received == sent);
   Check(moved == 4);
-  Check(t.bytes == 4 * (24 + MuonTransportPadded(large)));
+  Check(t.bytes == 4 * (8 + MuonTransportPadded(large)));
 
   /*
      2^31 units are one more than an int counts: an error before the call, from the size that is sent and from
@@ -130,6 +127,9 @@ int main(int argc, char **argv)
   claimed = (uint64_t)INT_MAX * 64 + 1;
   Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
   claimed = UINT64_MAX;
+  Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_TOOLARGE);
+  inbox.max[0] = 99;
+  claimed      = 100;
   Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, NULL, 0, &inbox) == MUON_TRANSPORT_CORRUPT);
   Check(moved == 4);
 

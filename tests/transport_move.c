@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 
   for (int round = 0; round < 40; round++) {
     const int root = round % size;
-    uint64_t  at = 0, expected = 0;
+    uint64_t  at = 0, expected = 0, own = 0; /* of what this rank sends, what it sends to itself alone */
     long      calls = 0;
 
     /* All to all, the packets with and without gaps between them */
@@ -70,28 +70,30 @@ int main(int argc, char **argv)
       for (uint64_t i = 0; i < bytes[r]; i++) send[at + i] = Byte(round, rank, r, i);
       memset(send + at + bytes[r], 0xAA, (size_t)(Units(bytes[r]) - bytes[r]));
       at += Units(bytes[r]) + (round % 3 == 0 ? 64 : 0);
-      expected += 24 + Units(bytes[r]);
+      expected += 8 + Units(bytes[r]);
     }
-    t.bytes = t.calls = 0;
+    t.bytes = t.own = t.calls = 0;
     mpicount_reset();
     Check(MuonTransportAllToAll(&t, send, offset, bytes, &inbox) == MPI_SUCCESS);
     calls += 2;
     for (int r = 0; r < size; r++) CheckMessage(&inbox, round, r, rank);
     Check(t.bytes == expected);
+    own += 8 + Units(bytes[rank]);
 
     /* One to many, many to one, all to all the same */
     bytes[0] = Size(round, rank, 0);
     for (uint64_t i = 0; i < bytes[0]; i++) send[i] = Byte(round, rank, 0, i);
     Check(MuonTransportGather(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
-    expected += 24 + Units(bytes[0]);
+    expected += 8 + Units(bytes[0]);
+    if (rank == root) own += 8 + Units(bytes[0]) + 8 * LENGTH; /* and its part of the sum below */
     for (int r = 0; r < size && rank == root; r++) CheckMessage(&inbox, round, r, 0);
     memset(send + bytes[0], 0xAA, 64);
     Check(MuonTransportGather(&t, MUON_TRANSPORT_EVERYWHERE, send, bytes[0], &inbox) == MPI_SUCCESS);
-    expected += 24 + Units(bytes[0]);
+    expected += 8 + Units(bytes[0]);
     for (int r = 0; r < size; r++) CheckMessage(&inbox, round, r, 0);
     memset(send + bytes[0], 0xAA, 64);
     Check(MuonTransportBroadcast(&t, root, send, bytes[0], &inbox) == MPI_SUCCESS);
-    if (rank == root) expected += 24 + Units(bytes[0]);
+    if (rank == root) expected += 8 + Units(bytes[0]);
     else CheckMessage(&inbox, round, root, 0);
     for (int r = 0; r < size && rank != root; r++) Check(r == root || inbox.bytes[r] == 0);
     calls += 6;
@@ -174,7 +176,7 @@ int main(int argc, char **argv)
       free(every);
     }
 
-    Check(t.bytes == expected);
+    Check(t.bytes == expected && t.own == (size > 1 ? own : expected));
     Check((long)t.calls == calls);
     Check(mpicount.sent == (long long)expected);
     for (int k = 0; k < MPICOUNT_KINDS; k++) calls -= mpicount.calls[k];

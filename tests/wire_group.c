@@ -24,7 +24,7 @@ static MuonWireResult GroupCheck(const unsigned char *bytes, size_t length, cons
 
     Check(part > bytes && (expected == NULL || part == expected) && some <= (size_t)(bytes + length - part), "%s, part %d", from->name, (int)i);
     expected = part + some;
-    if (CheckCanonical(part, some, from->contents[i].header.layer, from->contents[i].rows, from->contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
+    if (CheckMessage(part, some, from->contents[i].header.layer, from->contents[i].rows, from->contents[i].columns) != MUON_WIRE_OK) result = MUON_WIRE_CORRUPT;
   }
   Check(group.rest == 0 && group.from == bytes + length, "%s: the parts do not end with the group", from->name);
   /* What opens is what its parts make when they are closed again, whether these are right or not */
@@ -109,7 +109,7 @@ int main(void)
       memcpy(twice + MUON_WIRE_MESSAGE_HEADER_MOST, bytes, length);
       whole = (size_t)MuonWireGroupClose(LAYER, 1, length, twice);
       Check(MuonWireGroupOpen(twice, whole, LAYER, 1, &group) == MUON_WIRE_OK, "%s, in a group", from.name);
-      Check(CheckCanonical(MuonWireGroupNext(&group, &length), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);
+      Check(CheckMessage(MuonWireGroupNext(&group, &length), length, LAYER, 5, 3) == MUON_WIRE_CORRUPT, "%s, a group in a group", from.name);
       free(twice);
     }
     free(bytes);

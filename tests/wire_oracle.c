@@ -68,13 +68,13 @@ int main(int argc, char **argv)
     }
 
     /*
-       Flips in the smallest packets and, one in eleven, in all; now and then with the checksums that came,
-       else with those that fit
+       Flips in the smallest packets and, one in eleven, in all; now and then with the checksum that came,
+       else with one that fits
     */
     for (size_t bit = 0; bit < 8 * length; bit += length < 200 ? 1 : 11) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       if (bit % 5 == 0) Mutation(mutations, packet, length, &from, which);
-      if (bit / 8 < 48 || bit / 8 >= 56) {
+      if (bit / 8 < 32 || bit / 8 >= 36) {
         Rectify(packet, length);
         Mutation(mutations, packet, length, &from, which);
       }

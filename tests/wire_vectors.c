@@ -1,15 +1,29 @@
 /*
    Packets that the second implementation of the format wrote: the good ones say what it says that they say
-   and are what this one writes, the bad ones are refused.
+   and are what this one writes, the bad ones are refused. tests/oracle/wire.py writes them to a file and runs
+   this program a second time, which then reads them.
 */
-#include "oracle/wire_vectors.h"
 #include "wire_corpus.h"
 
-static unsigned char *FromHex(const char text[], size_t *length)
+#define MOST_TEXT (1 << 20)
+
+static FILE *file;
+static char  text[MOST_TEXT];
+
+static uint64_t Number(void)
+{
+  unsigned long long number;
+
+  Check(fscanf(file, "%llu", &number) == 1, "a number is missing");
+  return (uint64_t)number;
+}
+
+static unsigned char *Hexadecimal(size_t *length)
 {
   unsigned char *bytes;
 
-  *length = strlen(text) / 2;
+  Check(fscanf(file, "%1048575s", text) == 1, "bytes are missing");
+  *length = strcmp(text, "-") == 0 ? 0 : strlen(text) / 2;
   bytes   = (unsigned char *)Allocate(*length);
   for (size_t i = 0; i < *length; i++) {
     unsigned byte;
@@ -20,106 +34,134 @@ static unsigned char *FromHex(const char text[], size_t *length)
   return bytes;
 }
 
-static void Expected(const VectorPacket *vector, MuonWirePacket *who)
+static void Read(Content *content)
 {
-  who->sender    = vector->sender;
-  who->direction = vector->direction;
-  who->status    = vector->status;
-  who->messages  = 0;
-  who->step      = vector->step;
-  who->bytes     = 0;
-}
+  uint64_t number;
 
-static void ContentOf(const VectorMessage *vector, Content *content)
-{
-  content->header.layer     = vector->layer;
-  content->header.form      = vector->form;
-  content->header.indices   = vector->indices;
-  content->header.values    = vector->values;
-  content->header.parameter = vector->parameter;
-  content->header.count     = vector->count;
-  content->seed             = vector->seed;
-  content->rows             = vector->rows;
-  content->columns          = vector->columns;
+  memset(content, 0, sizeof(*content));
+  Check(fscanf(file, "%15s", text) == 1 && strcmp(text, "message") == 0, "a message is missing");
+  content->header.layer     = (uint32_t)Number();
+  content->header.form      = (uint8_t)Number();
+  content->header.indices   = (uint8_t)Number();
+  content->header.values    = (uint8_t)Number();
+  content->header.parameter = (uint8_t)Number();
+  content->rows             = Number();
+  content->columns          = Number();
+  content->header.count     = Number();
   ContentAllocate(content);
-  Check(content->numbers == vector->numbers, "%d values, not %d", (int)content->numbers, (int)vector->numbers);
-  for (uint64_t i = 0; i < content->numbers; i++) content->values[i] = FromBits64(vector->bits[i]);
-  for (uint64_t i = 0; HasPositions(&content->header) && i < vector->count; i++) content->positions[i] = vector->positions[i];
-  for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = vector->entries[i];
+  content->seed = Number();
+  number        = Number();
+  Check(number == (HasPositions(&content->header) ? content->header.count : 0), "%d positions", (int)number);
+  for (uint64_t i = 0; i < number; i++) content->positions[i] = Number();
+  number = Number();
+  Check(number == content->lines, "%d entries, not %d", (int)number, (int)content->lines);
+  for (uint64_t i = 0; i < number; i++) content->entries[i] = Number();
+  number = Number();
+  Check(number == content->numbers, "%d values, not %d", (int)number, (int)content->numbers);
+  for (uint64_t i = 0; i < number; i++) {
+    unsigned long long bits;
+
+    Check(fscanf(file, "%llx", &bits) == 1, "a value is missing");
+    content->values[i] = FromBits64((uint64_t)bits);
+  }
   ContentMeasure(content);
 }
 
-static void Good(const VectorPacket *vector)
+static void Good(const char name[])
 {
   Content              contents[24];
   MuonWirePacket       who, header;
   unsigned char       *packet, *again;
   const unsigned char *from;
+  uint32_t             messages;
   size_t               length, size;
 
-  Expected(vector, &who);
-  packet = FromHex(vector->packet, &length);
-  Check(vector->messages <= 24, "%s: too many messages", vector->name);
-  Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "%s", vector->name);
-  Check(header.status == vector->status && header.messages == vector->messages, "%s: status %d, %d messages", vector->name, (int)header.status, (int)header.messages);
+  memset(&who, 0, sizeof(who));
+  who.sender    = (uint32_t)Number();
+  who.direction = (uint32_t)Number();
+  who.status    = (uint32_t)Number();
+  who.step      = Number();
+  messages      = (uint32_t)Number();
+  packet        = Hexadecimal(&length);
+  Check(messages <= 24, "%s: too many messages", name);
+  Check(MuonWirePacketOpen(packet, length, &who, &header) == MUON_WIRE_OK, "%s", name);
+  Check(header.status == who.status && header.messages == messages, "%s: status %d, %d messages", name, (int)header.status, (int)header.messages);
   from = packet + MUON_WIRE_PACKET_HEADER;
-  for (size_t m = 0; m < vector->messages; m++) {
-    const VectorMessage *message = &vector->message[m];
-    MuonWireMessage      read;
-    Content              back;
+  for (uint32_t m = 0; m < messages; m++) {
+    MuonWireMessage read;
+    Content         back;
 
-    ContentOf(message, &contents[m]);
-    Check(MuonWireMessageRead(from, (size_t)(packet + length - from), &read) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
+    Read(&contents[m]);
+    Check(MuonWireMessageRead(from, (size_t)(packet + length - from), &read) == MUON_WIRE_OK, "%s, message %d", name, (int)m);
     size = (size_t)MuonWireMessageBytes(&read);
-    Check(ContentDecode(&back, from, size, message->layer, message->rows, message->columns) == MUON_WIRE_OK, "%s, message %d", vector->name, (int)m);
-    Check(ContentEqual(&back, &contents[m]), "%s, message %d says something else", vector->name, (int)m);
+    Check(ContentDecode(&back, from, size, contents[m].header.layer, contents[m].rows, contents[m].columns) == MUON_WIRE_OK, "%s, message %d", name, (int)m);
+    Check(ContentEqual(&back, &contents[m]), "%s, message %d says something else", name, (int)m);
     ContentFree(&back);
     from += size;
   }
-  again = PacketOf(&who, contents, (uint32_t)vector->messages, &size);
-  Check(size == length && memcmp(again, packet, length) == 0, "%s: written here it has other bytes", vector->name);
-  for (size_t m = 0; m < vector->messages; m++) ContentFree(&contents[m]);
+  again = PacketOf(&who, contents, messages, &size);
+  Check(size == length && memcmp(again, packet, length) == 0, "%s: written here it has other bytes", name);
+  for (uint32_t m = 0; m < messages; m++) ContentFree(&contents[m]);
   free(again);
   free(packet);
 }
 
-static void Bad(const VectorPacket *vector)
+/* One message of the layer F20C3F36 from sender 3 in step 7 is expected */
+static void Bad(const char name[])
 {
   Content        content;
   MuonWirePacket who;
   unsigned char *packet;
   size_t         length;
 
-  Expected(vector, &who);
-  packet               = FromHex(vector->packet, &length);
-  content.header.layer = vector->message->layer;
-  content.rows         = vector->message->rows;
-  content.columns      = vector->message->columns;
-  Check(PacketCheck(packet, length, &who, &content, 1) == MUON_WIRE_CORRUPT, "%s", vector->name);
+  memset(&who, 0, sizeof(who));
+  who.sender           = 3;
+  who.step             = 7;
+  content.header.layer = 0xF20C3F36u;
+  content.rows         = Number();
+  content.columns      = Number();
+  packet               = Hexadecimal(&length);
+  Check(PacketCheck(packet, length, &who, &content, 1) == MUON_WIRE_CORRUPT, "%s", name);
   free(packet);
 }
 
-static void BadSection(const VectorSection *vector)
+/* Width 0: gaps, else the width of coded codes */
+static void BadSection(const char name[])
 {
-  const uint64_t most = vector->width > 0 ? (vector->width * vector->count + 7) / 8 : MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, vector->entries, vector->count);
+  const unsigned width   = (unsigned)Number();
+  const uint64_t entries = Number(), count = Number();
+  const uint64_t most = width > 0 ? (width * count + 7) / 8 : MuonWireIndicesBytes(MUON_WIRE_INDICES_BITMAP, entries, count);
   unsigned char *section, *to = (unsigned char *)Allocate((size_t)most);
   uint64_t       used = 0;
   size_t         length;
   MuonWireResult result;
 
-  section = FromHex(vector->section, &length);
-  result  = vector->width > 0 ? MuonWireCodedDecode(vector->width, vector->count, section, length, &used, to) : MuonWireGapsDecode(vector->entries, vector->count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
-  Check(result == MUON_WIRE_CORRUPT || used != length, "%s", vector->name);
+  section = Hexadecimal(&length);
+  result  = width > 0 ? MuonWireCodedDecode(width, count, section, length, &used, to) : MuonWireGapsDecode(entries, count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
+  Check(result == MUON_WIRE_CORRUPT || used != length, "%s", name);
   free(section);
   free(to);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-  for (size_t i = 0; i < sizeof(good_packets) / sizeof(good_packets[0]); i++) Good(&good_packets[i]);
-  for (size_t i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++) Bad(&bad_packets[i]);
-  for (size_t i = 0; i < sizeof(bad_sections) / sizeof(bad_sections[0]); i++) BadSection(&bad_sections[i]);
-  printf("ok\n");
+  char kind[16], name[256];
+  int  vectors = 0;
+
+  if (argc == 3 && strcmp(argv[1], "-vectors") == 0) {
+    file = fopen(argv[2], "r");
+    Check(file != NULL, "%s cannot be read", argv[2]);
+    for (; fscanf(file, "%15s %255s", kind, name) == 2; vectors++) {
+      if (strcmp(kind, "good") == 0) Good(name);
+      else if (strcmp(kind, "bad") == 0) Bad(name);
+      else {
+        Check(strcmp(kind, "section") == 0, "%s", kind);
+        BadSection(name);
+      }
+    }
+    fclose(file);
+    printf("%d vectors\n", vectors);
+  } else printf("ok\n");
   return 0;
 }
 
@@ -128,6 +170,7 @@ int main(void)
   test:
     nsize: 0
     link: internal
+    oracle: wire.py --vectors ${BUILD}/tests/wire_vectors
     output_file: output/wire_ok.out
 
 TEST*/

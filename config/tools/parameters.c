@@ -27,7 +27,7 @@ static PetscErrorCode PrintRow(const char family[], const char type[], const Muo
     else if (row->least > -MUON_UNBOUNDED) PetscCall(PetscSNPrintf(range, sizeof(range), "%s %s", row->flags & MUON_PARAMETER_ABOVE ? "above" : "at least", least));
   }
   if ((row->flags & MUON_PARAMETER_AUTO) && row->value == (double)PETSC_DETERMINE) PetscCall(PetscStrncpy(value, "auto", sizeof(value)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", family, type, row->key, value, range, row->flags & MUON_PARAMETER_FIXED ? "before set-up" : "at any time", row->help));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row->flags & MUON_PARAMETER_BARE ? "" : family, type, row->key, value, range, row->flags & MUON_PARAMETER_FIXED ? "before set-up" : "at any time", row->help));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,9 +33,9 @@ struct _n_MuonExchangePackets {
 struct _n_MuonExchangeLink {
   MPI_Comm                      comm; /* our own, so that no message of the user can be taken for one of ours */
   MuonTransport                 transport;
-  uint64_t                      bytesbefore;       /* the transport's count when the step began */
-  int                          *sumbegin, *sumend; /* the transport's requests for the sum of an item, none where it is not under way */
-  struct _n_MuonExchangePackets way[2];            /* MUON_EXCHANGE_UP, MUON_EXCHANGE_DOWN */
+  uint64_t                      bytesbefore, ownbefore; /* the transport's counts when the step began */
+  int                          *sumbegin, *sumend;      /* the transport's requests for the sum of an item, none where it is not under way */
+  struct _n_MuonExchangePackets way[2];                 /* MUON_EXCHANGE_UP, MUON_EXCHANGE_DOWN */
 };
 
 PETSC_INTERN PetscErrorCode MuonExchangeCheckItem_Private(MuonExchange, PetscInt, PetscBool served);

@@ -1,5 +1,5 @@
 #include "muonpolarpanel.h"
-#include "../kernels/dense/muonpolarsolve.h"
+#include "../kernels/dense/muonpolarkernels.h"
 #include <petscblaslapack.h>
 
 /*
@@ -18,13 +18,13 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   PetscFunctionBegin;
   lines.rowmajor = 0;
   matrix         = MuonMatrixOfArray(&lines);
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)m * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)n * s * sizeof(PetscScalar), &V));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)m * s * sizeof(PetscScalar), &U));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)n * s * sizeof(PetscScalar), &V));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));
   PetscCall(MuonSVDCompute(polar->svd, &matrix, s, sigma, U, V, &rank, &polar->status));
   if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (Q->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_E, Q, MUON_PETSCSCALAR, &product));
+  if (Q->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(polar->work, Q, MUON_PETSCSCALAR, &product));
   PetscCall(PetscBLASIntCast(m, &bm));
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(rank, &bk));
@@ -43,7 +43,7 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
 static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonKernelReal *real    = MuonKernelRealOfDevice(MUON_PETSCSCALAR == MUON_SINGLE ? "single" : "double");
-  const MuonKernels    *kernels = MuonKernelRealArrays(real);
+  const MuonKernels    *kernels = real->arrays;
   const double          eps     = 2.0 * PetscMax(real->unit, MuonArrayKernels(&G->here)->unit);
   MuonPolarPanel        p;
   PetscReal            *sigma;
@@ -54,17 +54,17 @@ static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMa
   PetscCall(MuonPolarPanelLoad(polar, real, G, &p));
   s = p.s;
   l = p.l;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_C, s * s * real->size, &V));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, s * real->size, &S));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_E, l * s * real->size, &U));
+  PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &V));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * real->size, &S));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, l * s * real->size, &U));
   X = p.Y;
   if (p.left) {
-    PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, l * s * real->size, &X));
-    MuonKernelRealSetIdentity(real, s, 1.0, V);
+    PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, l * s * real->size, &X));
+    real->identity(s, 1.0, V);
     kernels->Multiply(1, 0, l, s, s, 1.0, p.Y, s, V, s, 0.0, X, l);
   }
-  if (real->factors->decompose(l, s, X, S, U, V) != 0) {
+  if (real->decompose(l, s, X, S, U, V) != 0) {
     polar->status = MUON_STATUS_LMO;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -110,7 +110,7 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
   whole.len   = (size_t)(whole.rowmajor ? G->columns : G->rows);
   whole.count = (size_t)(whole.rowmajor ? G->rows : G->columns);
   whole.ld    = whole.len;
-  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_D, &whole, whole.precision, &whole));
+  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, &whole, whole.precision, &whole));
   PetscCall(MuonMatrixMoveRows(G, &G->here, &whole, PETSC_TRUE));
   if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &whole, &whole);
   answer[0] = (PetscMPIInt)ierr;

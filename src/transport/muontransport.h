@@ -5,10 +5,7 @@
    measured alone. Messages of any size travel: the sizes go ahead, and the bytes in units that keep the
    counts and displacements of MPI within an int. A message is padded with zeros to whole units.
 
-   A wrong size would abort or hang inside MPI, and after the sizes there is no call in which ranks could tell
-   each other. So a size travels as three copies of a word of 40 bits and a check of 24: their bitwise
-   majority is taken where it passes the check, else any copy that does. Only where none passes, or the size
-   is beyond what the receiver allows, does the call fail, before the bytes move.
+   MPI is trusted with the sizes. A size beyond what the receiver allows is an error before the bytes move.
 */
 #pragma once
 
@@ -20,8 +17,7 @@
 MUON_C_BEGIN
 
 enum {
-  MUON_TRANSPORT_UNIT   = 64, /* bytes: one call moves up to 128 GiB a rank */
-  MUON_TRANSPORT_COPIES = 3   /* 64-bit words that a size takes on its way */
+  MUON_TRANSPORT_UNIT = 64 /* bytes: one call moves up to 128 GiB a rank */
 };
 
 /*
@@ -32,7 +28,7 @@ enum {
   MUON_TRANSPORT_MEMORY   = -1, /* an allocation failed */
   MUON_TRANSPORT_TOOLARGE = -2, /* more units in one call than an int counts */
   MUON_TRANSPORT_ARGUMENT = -3, /* a message that does not begin at a whole unit */
-  MUON_TRANSPORT_CORRUPT  = -4  /* a size of which no copy can be right */
+  MUON_TRANSPORT_CORRUPT  = -4  /* a size beyond what the receiver allows */
 };
 
 /* In the place of a root: the result is wanted by every rank */
@@ -45,15 +41,16 @@ typedef struct _n_MuonTransport {
   MPI_Datatype unit;
   MPI_Request *requests; /* of the sums under way */
   int         *counts;   /* four arrays, one entry a rank */
-  uint64_t    *sizes;    /* two arrays, MUON_TRANSPORT_COPIES words a rank: those that leave, those that came */
+  uint64_t    *sizes;    /* two arrays, one entry a rank: those that leave, those that came */
   int          rank, size;
-  int          started, room; /* requests in use and allocated */
-  int          tested;        /* the first error of SumTest, which Wait returns */
-  uint64_t     bytes;         /* in the send buffers of the communication calls, each buffer once */
-  uint64_t     calls;         /* communication calls; waiting is none */
-  uint64_t     messages;      /* of these, those with something in their send buffer */
-  uint64_t     pairs;         /* of these, those that send to one rank alone */
-  uint64_t     told[3];       /* what MuonTransportNews() has told of */
+  int          started, capacity; /* requests in use and allocated */
+  int          tested;            /* the first error of SumTest, which Wait returns */
+  uint64_t     bytes;             /* in the send buffers of the communication calls, each buffer once */
+  uint64_t     own;               /* of these, what this rank sends to itself alone and no network sees */
+  uint64_t     calls;             /* communication calls; waiting is none */
+  uint64_t     messages;          /* of these, those with something in their send buffer */
+  uint64_t     pairs;             /* of these, those that send to one rank alone */
+  uint64_t     told[3];           /* what MuonTransportNews() has told of */
 } MuonTransport;
 
 /* Messages on their way that nobody waits for yet */
@@ -69,7 +66,7 @@ typedef struct {
 typedef struct {
   unsigned char *data;
   uint64_t      *offset, *bytes;
-  uint64_t      *most; /* that may come from each rank; at first there is no bound */
+  uint64_t      *max; /* that may come from each rank; at first there is no bound */
   uint64_t       capacity;
 } MuonTransportBuffer;
 
@@ -122,12 +119,6 @@ int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer
 
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);
-/*
-   Whether all ranks say yes. Every bit of a 64-bit word says the same, and most of them decide: fewer than 32
-   that flip on the way change no answer
-*/
-int MuonTransportVote(MuonTransport *transport, int yes, int *all);
-
 /*
    Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used
    again after Wait, which ends all that were started. A sum may take several requests: those that SumStart

@@ -24,7 +24,7 @@ int MuonTransportInit(MuonTransport *transport, MPI_Comm comm)
   Try(MPI_Type_contiguous(MUON_TRANSPORT_UNIT, MPI_BYTE, &transport->unit));
   Try(MPI_Type_commit(&transport->unit));
   transport->counts = (int *)malloc(4 * (size_t)transport->size * sizeof(int));
-  transport->sizes  = (uint64_t *)malloc(2 * MUON_TRANSPORT_COPIES * (size_t)transport->size * sizeof(uint64_t));
+  transport->sizes  = (uint64_t *)malloc(2 * (size_t)transport->size * sizeof(uint64_t));
   return transport->counts == NULL || transport->sizes == NULL ? MUON_TRANSPORT_MEMORY : MPI_SUCCESS;
 }
 
@@ -46,8 +46,8 @@ int MuonTransportBufferInit(const MuonTransport *transport, MuonTransportBuffer 
   buffer->offset = (uint64_t *)calloc(3 * size, sizeof(uint64_t));
   if (buffer->offset == NULL) return MUON_TRANSPORT_MEMORY;
   buffer->bytes = buffer->offset + size;
-  buffer->most  = buffer->bytes + size;
-  memset(buffer->most, 0xff, size * sizeof(uint64_t));
+  buffer->max   = buffer->bytes + size;
+  memset(buffer->max, 0xff, size * sizeof(uint64_t));
   return MPI_SUCCESS;
 }
 
@@ -78,13 +78,7 @@ uint64_t MuonTransportPadded(uint64_t bytes)
   return (bytes + MUON_TRANSPORT_UNIT - 1) / MUON_TRANSPORT_UNIT * MUON_TRANSPORT_UNIT;
 }
 
-/* A size below 2^40 with its check; neither zeros nor ones alone pass */
-static uint64_t Word(uint64_t bytes)
-{
-  return bytes | ((bytes + 1) * UINT64_C(0x9E3779B97F4A7C15)) >> 40 << 40;
-}
-
-/* Its whole units */
+/* A message in whole units */
 static int Units(uint64_t bytes, int *units)
 {
   const uint64_t padded = MuonTransportPadded(bytes);
@@ -111,56 +105,39 @@ static int Pad(unsigned char *message, uint64_t bytes, int *units)
   return MPI_SUCCESS;
 }
 
-/* The same, and writes the copies of its size */
-static int Pack(unsigned char *message, uint64_t bytes, uint64_t copy[], int *units)
-{
-  Try(Pad(message, bytes, units));
-  for (int k = 0; k < MUON_TRANSPORT_COPIES; k++) copy[k] = Word(bytes);
-  return MPI_SUCCESS;
-}
-
-/* The size that came as these copies */
-static int Unpack(const uint64_t copy[], uint64_t most, uint64_t *bytes)
-{
-  uint64_t word = (copy[0] & copy[1]) | (copy[0] & copy[2]) | (copy[1] & copy[2]);
-
-  for (int k = 0; k <= MUON_TRANSPORT_COPIES; k++) {
-    *bytes = word & ((UINT64_C(1) << 40) - 1);
-    if (word == Word(*bytes) && *bytes <= most) return MPI_SUCCESS;
-    if (k < MUON_TRANSPORT_COPIES) word = copy[k];
-  }
-  return MUON_TRANSPORT_CORRUPT;
-}
-
 /*
-   Reads the sizes that came from ranks first..last, and lays out their messages one after the other in the
-   order of ranks; nothing comes from the others
+   Lays out the messages of the sizes that came from ranks first..last one after the other in the order of
+   ranks; nothing comes from the others
 */
 static int MakeRoom(const MuonTransport *transport, int first, int last, MuonTransportBuffer *in, int counts[], int starts[])
 {
-  const uint64_t *copy  = transport->sizes + (size_t)MUON_TRANSPORT_COPIES * (size_t)transport->size;
+  const uint64_t *sizes = transport->sizes + transport->size;
   uint64_t        units = 0;
 
   for (int r = 0; r < transport->size; r++) {
-    uint64_t more;
-
-    in->bytes[r] = 0;
-    if (first <= r && r <= last) Try(Unpack(copy + MUON_TRANSPORT_COPIES * r, in->most[r], &in->bytes[r]));
-    more = MuonTransportPadded(in->bytes[r]) / MUON_TRANSPORT_UNIT;
-    if (units + more > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
+    in->bytes[r] = first <= r && r <= last ? sizes[r] : 0;
+    if (in->bytes[r] > in->max[r]) return MUON_TRANSPORT_CORRUPT;
+    Try(Units(in->bytes[r], &counts[r]));
+    if (units + (uint64_t)counts[r] > INT_MAX) return MUON_TRANSPORT_TOOLARGE;
     in->offset[r] = units * MUON_TRANSPORT_UNIT;
-    counts[r]     = (int)more;
     starts[r]     = (int)units;
-    units += more;
+    units += (uint64_t)counts[r];
   }
   return MuonTransportBufferGrow(in, units * MUON_TRANSPORT_UNIT);
 }
 
-static void Count(MuonTransport *transport, uint64_t bytes)
+/* own: of these bytes, what this rank sends to itself alone */
+static void Count(MuonTransport *transport, uint64_t bytes, uint64_t own)
 {
   transport->bytes += bytes;
+  transport->own += transport->size > 1 ? own : bytes;
   transport->calls++;
   if (bytes > 0) transport->messages++;
+}
+
+static void CountSizes(MuonTransport *transport, int sizes, int own)
+{
+  Count(transport, (uint64_t)sizes * sizeof(uint64_t), (uint64_t)own * sizeof(uint64_t));
 }
 
 void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *bytes, uint64_t *collectives)
@@ -173,40 +150,37 @@ void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *b
   memcpy(transport->told, now, sizeof(now));
 }
 
-static void CountSizes(MuonTransport *transport, int sizes)
-{
-  Count(transport, (uint64_t)sizes * MUON_TRANSPORT_COPIES * sizeof(uint64_t));
-}
-
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
 {
-  const int      size = transport->size, all = root == MUON_TRANSPORT_EVERYWHERE, copies = MUON_TRANSPORT_COPIES;
+  const int      all = root == MUON_TRANSPORT_EVERYWHERE, own = transport->rank == root;
   const MPI_Comm comm   = transport->comm;
-  int           *counts = transport->counts, *starts = counts + size, units;
-  uint64_t      *mine = transport->sizes, *theirs = mine + copies * size;
+  uint64_t      *theirs = transport->sizes + transport->size;
+  int           *counts = transport->counts, *starts = counts + transport->size, units;
 
-  Try(Pack(send, bytes, mine, &units));
-  CountSizes(transport, 1);
-  Try(all ? MPI_Allgather(mine, copies, MPI_UINT64_T, theirs, copies, MPI_UINT64_T, comm) : MPI_Gather(mine, copies, MPI_UINT64_T, theirs, copies, MPI_UINT64_T, root, comm));
-  if (all || transport->rank == root) Try(MakeRoom(transport, 0, size - 1, in, counts, starts));
-  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
-  return all ? MPI_Allgatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, comm) : MPI_Gatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, root, comm);
+  Try(Pad(send, bytes, &units));
+  CountSizes(transport, 1, own);
+  Try(all ? MPI_Allgather(&bytes, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm) : MPI_Gather(&bytes, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, root, comm));
+  if (all || own) Try(MakeRoom(transport, 0, transport->size - 1, in, counts, starts));
+  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT, own ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0);
+  if (all) return MPI_Allgatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, comm);
+  return MPI_Gatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, root, comm);
 }
 
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
 {
-  const int size = transport->size, isroot = transport->rank == root;
-  int      *counts = transport->counts, *starts = counts + size, units;
-  uint64_t *copy = transport->sizes + MUON_TRANSPORT_COPIES * (size + root);
+  const int isroot = transport->rank == root;
+  int      *counts = transport->counts, units;
+  uint64_t *size   = transport->sizes + transport->size + root;
 
-  if (isroot) Try(Pack(send, bytes, copy, &units));
-  CountSizes(transport, isroot);
-  Try(MPI_Bcast(copy, MUON_TRANSPORT_COPIES, MPI_UINT64_T, root, transport->comm));
+  if (isroot) Try(Pad(send, bytes, &units));
+  *size = bytes;
+  CountSizes(transport, isroot, 0);
+  Try(MPI_Bcast(size, 1, MPI_UINT64_T, root, transport->comm));
   if (!isroot) {
-    Try(MakeRoom(transport, root, root, in, counts, starts));
+    Try(MakeRoom(transport, root, root, in, counts, counts + transport->size));
     units = counts[root];
   }
-  Count(transport, isroot ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0);
+  Count(transport, isroot ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0, 0);
   return MPI_Bcast(isroot ? send : in->data, units, transport->unit, root, transport->comm);
 }
 
@@ -214,17 +188,18 @@ int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const u
 {
   const int size       = transport->size;
   int      *sendcounts = transport->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
-  uint64_t *mine = transport->sizes, *theirs = mine + MUON_TRANSPORT_COPIES * size, units = 0;
+  uint64_t *mine = transport->sizes, units = 0;
 
   for (int r = 0; r < size; r++) {
     Try(Start(offset[r], &sendstarts[r]));
-    Try(Pack(send + offset[r], bytes[r], mine + MUON_TRANSPORT_COPIES * r, &sendcounts[r]));
+    Try(Pad(send + offset[r], bytes[r], &sendcounts[r]));
+    mine[r] = bytes[r];
     units += (uint64_t)sendcounts[r];
   }
-  CountSizes(transport, size);
-  Try(MPI_Alltoall(mine, MUON_TRANSPORT_COPIES, MPI_UINT64_T, theirs, MUON_TRANSPORT_COPIES, MPI_UINT64_T, transport->comm));
+  CountSizes(transport, size, 1);
+  Try(MPI_Alltoall(mine, 1, MPI_UINT64_T, mine + size, 1, MPI_UINT64_T, transport->comm));
   Try(MakeRoom(transport, 0, size - 1, in, recvcounts, recvstarts));
-  Count(transport, units * MUON_TRANSPORT_UNIT);
+  Count(transport, units * MUON_TRANSPORT_UNIT, (uint64_t)sendcounts[transport->rank] * MUON_TRANSPORT_UNIT);
   return MPI_Alltoallv(send, sendcounts, sendstarts, transport->unit, in->data, recvcounts, recvstarts, transport->unit, transport->comm);
 }
 
@@ -255,7 +230,7 @@ int MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *move
     Try(Units(recvbytes[r], &recvcounts[r]));
     units += (uint64_t)sendcounts[r];
   }
-  Count(transport, units * MUON_TRANSPORT_UNIT);
+  Count(transport, units * MUON_TRANSPORT_UNIT, (uint64_t)sendcounts[transport->rank] * MUON_TRANSPORT_UNIT);
   return MPI_Ialltoallv(send, sendcounts, sendstarts, transport->unit, recv, recvcounts, recvstarts, transport->unit, transport->comm, &move->request);
 }
 
@@ -269,7 +244,7 @@ int MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *mov
     Try(Units(bytes[r], &counts[r]));
   }
   Try(Pad(recv + offset[me], bytes[me], &counts[me]));
-  Count(transport, (uint64_t)counts[me] * MUON_TRANSPORT_UNIT);
+  Count(transport, (uint64_t)counts[me] * MUON_TRANSPORT_UNIT, 0);
   return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, counts, starts, transport->unit, transport->comm, &move->request);
 }
 
@@ -288,21 +263,20 @@ int MuonTransportSend(MuonTransport *transport, int to, unsigned char *send, uin
 {
   int units;
 
-  Try(Pack(send, bytes, transport->sizes, &units));
+  Try(Pad(send, bytes, &units));
   transport->pairs += 2;
-  CountSizes(transport, 1);
-  Try(MPI_Send(transport->sizes, MUON_TRANSPORT_COPIES, MPI_UINT64_T, to, 0, transport->comm));
-  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT);
+  CountSizes(transport, 1, 0);
+  Try(MPI_Send(&bytes, 1, MPI_UINT64_T, to, 0, transport->comm));
+  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT, 0);
   return MPI_Send(send, units, transport->unit, to, 0, transport->comm);
 }
 
 int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer *in)
 {
-  const int size   = transport->size;
-  int      *counts = transport->counts;
+  int *counts = transport->counts;
 
-  Try(MPI_Recv(transport->sizes + MUON_TRANSPORT_COPIES * (size + from), MUON_TRANSPORT_COPIES, MPI_UINT64_T, from, 0, transport->comm, MPI_STATUS_IGNORE));
-  Try(MakeRoom(transport, from, from, in, counts, counts + size));
+  Try(MPI_Recv(transport->sizes + transport->size + from, 1, MPI_UINT64_T, from, 0, transport->comm, MPI_STATUS_IGNORE));
+  Try(MakeRoom(transport, from, from, in, counts, counts + transport->size));
   return MPI_Recv(in->data, counts[from], transport->unit, from, 0, transport->comm, MPI_STATUS_IGNORE);
 }
 
@@ -311,33 +285,20 @@ int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, i
   int bytes;
 
   Try(MPI_Type_size(type, &bytes));
-  Count(transport, (uint64_t)count * (uint64_t)bytes);
+  Count(transport, (uint64_t)count * (uint64_t)bytes, 0);
   return MPI_Allgather(send, count, type, recv, count, type, transport->comm);
-}
-
-int MuonTransportVote(MuonTransport *transport, int yes, int *all)
-{
-  const uint64_t mine = yes ? UINT64_MAX : 0;
-  uint64_t       word = 0;
-  int            bits = 0;
-
-  Count(transport, sizeof(mine));
-  Try(MPI_Allreduce(&mine, &word, 1, MPI_UINT64_T, MPI_BAND, transport->comm));
-  for (; word != 0; word &= word - 1) bits++;
-  *all = bits > 32;
-  return MPI_SUCCESS;
 }
 
 /* One more request, in an array that grows */
 static int NextRequest(MuonTransport *transport, MPI_Request **request)
 {
-  if (transport->started == transport->room) {
-    const int    room     = 2 * transport->room + 16;
-    MPI_Request *requests = (MPI_Request *)realloc(transport->requests, (size_t)room * sizeof(MPI_Request));
+  if (transport->started == transport->capacity) {
+    const int    capacity = 2 * transport->capacity + 16;
+    MPI_Request *requests = (MPI_Request *)realloc(transport->requests, (size_t)capacity * sizeof(MPI_Request));
 
     if (requests == NULL) return MUON_TRANSPORT_MEMORY;
     transport->requests = requests;
-    transport->room     = room;
+    transport->capacity = capacity;
   }
   *request = &transport->requests[transport->started++];
   return MPI_SUCCESS;
@@ -356,7 +317,7 @@ static int Sum(MuonTransport *transport, int waits, int root, const void *in, vo
     MPI_Request *request = NULL;
 
     if (!waits) Try(NextRequest(transport, &request));
-    Count(transport, (uint64_t)some * (uint64_t)bytes);
+    Count(transport, (uint64_t)some * (uint64_t)bytes, transport->rank == root ? (uint64_t)some * (uint64_t)bytes : 0);
     if (root == MUON_TRANSPORT_EVERYWHERE) Try(waits ? MPI_Allreduce(from, to, some, type, MPI_SUM, transport->comm) : MPI_Iallreduce(from, to, some, type, MPI_SUM, transport->comm, request));
     else Try(waits ? MPI_Reduce(from, to, some, type, MPI_SUM, root, transport->comm) : MPI_Ireduce(from, to, some, type, MPI_SUM, root, transport->comm, request));
     from += (size_t)some * (size_t)bytes;

@@ -1,8 +1,7 @@
 /*
    Codes of 2 to 9 bits close to their entropy, the natural ones of 9 and the levels of blocks: chunks of
    65,536 codes through an asymmetric numeral system with frequencies of 12 bits, of 14 where many codes
-   occur, which stand before them, or packed where that is not longer. The frequencies follow from how often
-   each code occurs, so that a chunk has one encoding.
+   occur, which stand before them, or packed where that is not longer.
 
    J. Duda, Asymmetric numeral systems, https://arxiv.org/abs/1311.2540; the 32-bit states that shed 16 bits
    at a time are those of F. Giesen, Interleaved entropy coders, https://arxiv.org/abs/1402.3392.
@@ -31,11 +30,9 @@
 
 /* What depends on the precision is compiled for each */
 #if defined(__GNUC__)
-  #define MUON_WIRE_EACH  static inline __attribute__((always_inline))
-  #define MUON_WIRE_APART static __attribute__((noinline))
+  #define MUON_WIRE_EACH static inline __attribute__((always_inline))
 #else
-  #define MUON_WIRE_EACH  static inline
-  #define MUON_WIRE_APART static
+  #define MUON_WIRE_EACH static inline
 #endif
 
 typedef struct {
@@ -79,14 +76,6 @@ static void MuonWireUnpack(unsigned width, unsigned count, const unsigned char *
 }
 
 /*
-   Whether some value has that code: of 9 bits a natural one, else a level with a sign. A zero is not negative
-*/
-static int MuonWireCodeIs(unsigned width, unsigned code)
-{
-  return width == 9 ? (code & 255) != 255 && code != 256 : code != 1;
-}
-
-/*
    Counts become frequencies of sum 2^precision: rounded down, at least 1; what is left is the most frequent
    code's, the lowest of these. Returns 0 where too many codes occur
 */
@@ -124,30 +113,21 @@ static int MuonWireModelOf(const uint32_t counts[SYMBOLS], unsigned total, MuonW
 */
 static unsigned MuonWireModelWrite(unsigned codebits, const MuonWireModel *model, unsigned char *to)
 {
-  unsigned char *at   = to + 1;
-  uint64_t       held = 0;
-  unsigned       bits = 0, previous = SYMBOLS - 1;
+  MuonWireWriter writer   = {to + 1, to + TABLE, 0, 0};
+  unsigned       previous = SYMBOLS - 1;
 
   to[0] = (unsigned char)model->symbols;
   for (unsigned i = 0; i < model->symbols; i++) {
     const unsigned code = model->code[i], frequency = model->frequency[i];
     unsigned       width = 1;
 
-    if (code == ((previous + 1) & (SYMBOLS - 1))) held |= (uint64_t)1 << bits++;
-    else {
-      held |= (uint64_t)code << (bits + 1);
-      bits += 1 + codebits;
-    }
+    if (code == ((previous + 1) & (SYMBOLS - 1))) MuonWireWrite(&writer, 1, 1);
+    else MuonWireWrite(&writer, (uint64_t)code << 1, 1 + codebits);
     while (frequency >> width != 0) width++;
-    held |= ((uint64_t)width | (uint64_t)(frequency & ((1u << (width - 1)) - 1)) << 4) << bits;
-    for (bits += 3 + width; bits >= 8; bits -= 8) {
-      *at++ = (unsigned char)(held & 255);
-      held >>= 8;
-    }
+    MuonWireWrite(&writer, (uint64_t)width | (uint64_t)(frequency & ((1u << (width - 1)) - 1)) << 4, 3 + width);
     previous = code;
   }
-  if (bits > 0) *at++ = (unsigned char)held;
-  return (unsigned)(at - to);
+  return (unsigned)(writer.at - to) + (writer.bits > 0);
 }
 
 /* The next width <= 16 bits of a stream that ends with byte bytes; zeros behind it */
@@ -161,35 +141,31 @@ static unsigned MuonWireBitsAt(const unsigned char *from, uint64_t bytes, uint64
   return field;
 }
 
+/* The frequencies must have their sum, and the codes no more bits than they should */
 static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *from, uint64_t bytes, MuonWireModel *model, uint64_t *used)
 {
   uint64_t bit = 8;
-  unsigned sum = 0, previous = SYMBOLS - 1;
+  unsigned sum = 0, code = SYMBOLS - 1;
 
   if (bytes == 0 || from[0] == 0) return MUON_WIRE_CORRUPT;
   model->symbols   = from[0];
   model->precision = model->symbols > FEW ? MANY_BITS : FEW_BITS;
   for (unsigned i = 0; i < model->symbols; i++) {
     const unsigned follows = MuonWireBitsAt(from, bytes, &bit, 1);
-    const unsigned next    = (previous + 1) & (SYMBOLS - 1);
-    const unsigned code    = follows ? next : MuonWireBitsAt(from, bytes, &bit, codebits);
-    const unsigned width   = MuonWireBitsAt(from, bytes, &bit, 4);
-    unsigned       frequency;
+    unsigned       width, frequency;
 
-    /* In increasing order, one way to write it; a code that a value can have */
-    if ((i > 0 && code <= previous) || (!follows && code == next) || code >> codebits != 0 || !MuonWireCodeIs(codebits, code)) return MUON_WIRE_CORRUPT;
-    if (width == 0 || width > model->precision + 1) return MUON_WIRE_CORRUPT;
+    code  = follows ? (code + 1) & (SYMBOLS - 1) : MuonWireBitsAt(from, bytes, &bit, codebits);
+    width = MuonWireBitsAt(from, bytes, &bit, 4);
+    if (code >> codebits != 0 || width == 0) return MUON_WIRE_CORRUPT;
     frequency = 1u << (width - 1);
     frequency |= MuonWireBitsAt(from, bytes, &bit, width - 1);
     model->code[i]      = (uint16_t)code;
     model->frequency[i] = (uint16_t)frequency;
     sum += frequency;
-    previous = code;
-    if (sum > 1u << model->precision || bit > 8 * bytes) return MUON_WIRE_CORRUPT;
+    if (sum > 1u << model->precision) return MUON_WIRE_CORRUPT;
   }
   *used = (bit + 7) / 8;
-  if (sum != 1u << model->precision || (bit % 8 != 0 && from[bit / 8] >> bit % 8 != 0)) return MUON_WIRE_CORRUPT;
-  return MUON_WIRE_OK;
+  return sum == 1u << model->precision && *used <= bytes ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 /*
@@ -281,7 +257,7 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
     }
     for (; some > 0; some--) {
       const MuonWireStep *step = steps + codes[some - 1];
-      const unsigned      lane = (some - 1) % lanes;
+      const unsigned      lane = (some - 1) & (lanes - 1);
 
       state[lane] = MuonWireStepBack(precision, MuonWireShed(state[lane], step, words, &left), step);
     }
@@ -360,12 +336,8 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   return packed;
 }
 
-/*
-   slots: behind each slot the frequency, and the place in the range of its code; names: that code. Counts
-   what comes out
-*/
-MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end,
-                                                  uint32_t counts[4][SYMBOLS], unsigned char *to)
+/* slots: behind each slot the frequency, and the place in the range of its code; names: that code */
+MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, unsigned char *to)
 {
   const uint32_t mask = (1u << precision) - 1;
   uint16_t       codes[BLOCK];
@@ -399,97 +371,43 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
       state[3] = s3;
     }
     for (; i < some; i++) {
-      const unsigned lane = lanes == 1 ? 0 : i % LANES;
+      const unsigned lane = i & (lanes - 1);
       const uint32_t slot = state[lane] & mask;
+      unsigned       used = 0;
 
       codes[i]    = names[slot];
-      state[lane] = (slots[slot] & 0xFFFFu) * (state[lane] >> precision) + (slots[slot] >> 16);
-      if (state[lane] < LOWEST) {
-        if (end - at < 2) return MUON_WIRE_CORRUPT;
-        state[lane] = state[lane] << 16 | MuonWireLoad16(at);
-        at += 2;
-      }
+      state[lane] = MuonWireGet(precision, state[lane], slots[slot], MuonWireLoadPart(at, end - at < 2 ? 0 : 2), &used);
+      at += used / 8;
+      if (at > end) return MUON_WIRE_CORRUPT;
     }
-    MuonWireCountsTake(some, codes, counts);
     MuonWirePack(width, some, codes, to + first / 8 * width);
   }
-  return at == end ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
-}
-
-/* The slots of a table, and the words through them */
-MUON_WIRE_EACH MuonWireResult MuonWireSlotsDecode(unsigned precision, unsigned width, unsigned count, const MuonWireModel *model, uint32_t *slots, uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end,
-                                                  uint32_t counts[4][SYMBOLS], unsigned char *to)
-{
-  uint32_t start = 0;
-
-  for (unsigned i = 0; i < model->symbols; i++) {
-    for (uint32_t k = 0; k < model->frequency[i]; k++) {
-      slots[start + k] = (uint32_t)model->frequency[i] | k << 16;
-      names[start + k] = model->code[i];
-    }
-    start += model->frequency[i];
+  for (unsigned lane = 0; lane < lanes; lane++) {
+    if (state[lane] != LOWEST) return MUON_WIRE_CORRUPT;
   }
-  return MuonWireWordsDecode(precision, width, count, slots, names, lanes, state, at, end, counts, to);
-}
-
-/* Each has the arrays that it needs, so that few codes do not take the stack of many */
-MUON_WIRE_APART MuonWireResult MuonWireFewDecode(unsigned width, unsigned count, const MuonWireModel *model, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, uint32_t counts[4][SYMBOLS], unsigned char *to)
-{
-  uint32_t slots[1u << FEW_BITS];
-  uint16_t names[1u << FEW_BITS];
-
-  return MuonWireSlotsDecode(FEW_BITS, width, count, model, slots, names, lanes, state, at, end, counts, to);
-}
-
-MUON_WIRE_APART MuonWireResult MuonWireManyDecode(unsigned width, unsigned count, const MuonWireModel *model, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, uint32_t counts[4][SYMBOLS], unsigned char *to)
-{
-  uint32_t slots[1u << MANY_BITS];
-  uint16_t names[1u << MANY_BITS];
-
-  return MuonWireSlotsDecode(MANY_BITS, width, count, model, slots, names, lanes, state, at, end, counts, to);
+  return at == end ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 static MuonWireResult MuonWireChunkDecode(unsigned width, unsigned count, const unsigned char *from, uint64_t bytes, unsigned char *to)
 {
   const unsigned       lanes = MuonWireLanes(count);
-  const unsigned char *at;
-  uint32_t             counts[4][SYMBOLS], state[LANES] = {LOWEST, LOWEST, LOWEST, LOWEST};
-  MuonWireModel        model, again;
-  MuonWireResult       result;
+  const unsigned char *end   = from + bytes;
+  uint32_t             slots[1u << MANY_BITS], state[LANES], start = 0;
+  uint16_t             names[1u << MANY_BITS];
+  MuonWireModel        model;
   uint64_t             head;
 
   if (MuonWireModelRead(width, from, bytes, &model, &head) != MUON_WIRE_OK || bytes - head < 4 * lanes) return MUON_WIRE_CORRUPT;
-  at = from + head;
-  for (unsigned lane = 0; lane < lanes; lane++, at += 4) {
-    state[lane] = MuonWireLoad32(at);
-    if (state[lane] < LOWEST) return MUON_WIRE_CORRUPT;
+  from += head;
+  for (unsigned lane = 0; lane < lanes; lane++, from += 4) state[lane] = MuonWireLoad32(from);
+  for (unsigned i = 0; i < model.symbols; i++) {
+    for (uint32_t k = 0; k < model.frequency[i]; k++, start++) {
+      slots[start] = (uint32_t)model.frequency[i] | k << 16;
+      names[start] = model.code[i];
+    }
   }
-  memset(counts, 0, sizeof(counts));
-  if (model.precision == FEW_BITS) result = MuonWireFewDecode(width, count, &model, lanes, state, at, from + bytes, counts, to);
-  else result = MuonWireManyDecode(width, count, &model, lanes, state, at, from + bytes, counts, to);
-  if (result != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  for (unsigned lane = 0; lane < lanes; lane++) {
-    if (state[lane] != LOWEST) return MUON_WIRE_CORRUPT;
-  }
-  /* The frequencies are those of what came out */
-  MuonWireCountsAdd(counts);
-  if (!MuonWireModelOf(counts[0], count, &again) || again.symbols != model.symbols) return MUON_WIRE_CORRUPT;
-  return memcmp(again.code, model.code, model.symbols * sizeof(model.code[0])) == 0 && memcmp(again.frequency, model.frequency, model.symbols * sizeof(model.frequency[0])) == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
-}
-
-static MuonWireResult MuonWirePackedValidate(unsigned width, unsigned count, const unsigned char *from)
-{
-  const unsigned tail = count * width % 8;
-  unsigned       bad  = tail != 0 && from[MuonWirePackedBytes(width, count) - 1] >> tail != 0;
-  uint16_t       codes[BLOCK];
-
-  for (unsigned first = 0; first < count && bad == 0; first += BLOCK) {
-    const unsigned some = count - first < BLOCK ? count - first : BLOCK;
-
-    MuonWireUnpack(width, some, from, first, codes);
-    for (unsigned i = 0; i < some; i++) bad |= (unsigned)!MuonWireCodeIs(width, codes[i]);
-  }
-  return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
+  if (model.precision == FEW_BITS) return MuonWireWordsDecode(FEW_BITS, width, count, slots, names, lanes, state, from, end, to);
+  return MuonWireWordsDecode(MANY_BITS, width, count, slots, names, lanes, state, from, end, to);
 }
 
 uint64_t MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to)
@@ -525,13 +443,8 @@ MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigne
 
     if (before == 0 || bytes > packed || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
     *used += before;
-    if (bytes < packed) {
-      if (MuonWireChunkDecode(width, some, from + *used, bytes, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    } else {
-      /* Packed codes: to holds what an encoder makes of them until it is known that this is not shorter */
-      if (MuonWirePackedValidate(width, some, from + *used) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-      if (MuonWireChunkEncode(width, some, from + *used, packed, to) != packed) return MUON_WIRE_CORRUPT;
-    }
+    if (bytes == packed) memcpy(to, from + *used, (size_t)bytes);
+    else if (MuonWireChunkDecode(width, some, from + *used, bytes, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     *used += bytes;
   }
   return MUON_WIRE_OK;

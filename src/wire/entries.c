@@ -57,12 +57,10 @@ void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char 
 
 MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from)
 {
-  const unsigned width = MuonWireEntryWidth(length), used = (unsigned)(count % 8 * width % 8);
-  uint64_t       codes[64];
+  uint64_t codes[64];
 
-  if (used != 0 && from[MuonWireEntriesBytes(length, count) - 1] >> used != 0) return MUON_WIRE_CORRUPT;
   /* Where the length is a power of two there is no other code */
-  if (length == (uint64_t)1 << (width - 1)) return MUON_WIRE_OK;
+  if (length != 0 && (length & (length - 1)) == 0) return MUON_WIRE_OK;
   for (uint64_t first = 0; first < count; first += 64) {
     const unsigned some = count - first < 64 ? (unsigned)(count - first) : 64;
     unsigned       bad  = 0;

@@ -2,8 +2,7 @@
    Positions as gaps: chunks of 65,536 entries, each as Golomb codes of the distances between the kept
    entries, or between the missing ones where these are fewer, or as a bitmap where that is not longer. The
    parameter follows from the counts: of the chunk, or of stretches of 256 entries whose counts are in the
-   codes, where entries crowd. Which of the two follows from the counts as well, so that a chunk has one
-   encoding.
+   codes, where entries crowd.
 */
 #include "muonwirebits.h"
 
@@ -115,24 +114,6 @@ static MuonWireChunkMode MuonWireChunkModeOf(const uint64_t *words, unsigned len
   return sum > 8 * (uint64_t)length * kept * (length - kept) ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE;
 }
 
-/* Bits that wait to be written, fewer than eight, and where */
-typedef struct {
-  unsigned char *at, *end; /* behind the end nothing is worth to be written */
-  uint64_t       held;
-  unsigned       bits;
-} MuonWireWriter;
-
-/* At most 57 of them with those that wait */
-static inline void MuonWireWrite(MuonWireWriter *writer, uint64_t field, unsigned bits)
-{
-  writer->held |= field << writer->bits;
-  writer->bits += bits;
-  MuonWireStore64(writer->at, writer->held);
-  writer->at += writer->bits / 8;
-  writer->held >>= writer->bits & 56u;
-  writer->bits %= 8;
-}
-
 /* The codes of a span of length entries, kept of them set, unless they go beyond the end */
 static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned kept, MuonWireWriter *to)
 {
@@ -174,13 +155,9 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
 static unsigned MuonWireChunkEncode(MuonWireChunkMode mode, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
 {
   const unsigned bitmap = (length + 7) / 8;
-  MuonWireWriter writer;
+  MuonWireWriter writer = {to, to + CHUNK_BYTES, 0, 0};
   unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length);
 
-  writer.at   = to;
-  writer.end  = to + CHUNK_BYTES;
-  writer.held = 0;
-  writer.bits = 0;
   if (mode == MUON_WIRE_CHUNK_WHOLE) MuonWireSpanEncode(words, length, kept, &writer);
   for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES && writer.at <= writer.end; first += STRETCH) {
     const unsigned some = length - first < STRETCH ? length - first : STRETCH, here = MuonWireCountOf(words + first / 64, some);
@@ -190,7 +167,7 @@ static unsigned MuonWireChunkEncode(MuonWireChunkMode mode, const uint64_t *word
     MuonWireSpanEncode(words + first / 64, some, here, &writer);
     before = here;
   }
-  if (writer.bits > 0) *writer.at++ = (unsigned char)(writer.held & 255);
+  writer.at += writer.bits > 0;
   return writer.at - to < (ptrdiff_t)bitmap ? (unsigned)(writer.at - to) : bitmap;
 }
 
@@ -378,20 +355,12 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   return MUON_WIRE_OK;
 }
 
-/*
-   from: bytes of codes and 24 zeros; peeks: two tables; words: all zero. Refuses what MuonWireChunkEncode()
-   does not write
-*/
+/* from: bytes of codes and 24 zeros; peeks: two tables; words: all zero */
 static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
-  MuonWireReader reader;
+  MuonWireReader reader = {from, from + bytes, 0, 0};
   unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length), rest = kept;
-  uint64_t       end;
 
-  reader.at   = from;
-  reader.end  = from + bytes;
-  reader.held = 0;
-  reader.bits = 0;
   if (mode == MUON_WIRE_CHUNK_WHOLE && MuonWireSpanDecode(&reader, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES; first += STRETCH) {
     const unsigned some = length - first < STRETCH ? length - first : STRETCH;
@@ -409,9 +378,8 @@ static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned
     before = here;
   }
   if (mode == MUON_WIRE_CHUNK_STRETCHES && rest != 0) return MUON_WIRE_CORRUPT;
-  /* Bits that were used up: they end in the last byte, and the rest of it is zero */
-  end = 8 * (uint64_t)(reader.at - from) - reader.bits;
-  return (end + 7) / 8 == bytes && (end % 8 == 0 || from[end / 8] >> end % 8 == 0) ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
+  /* No more bits were used up than there are */
+  return 8 * (uint64_t)(reader.at - from) - reader.bits <= 8 * (uint64_t)bytes ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 static void MuonWireWordsOf(const unsigned char *bitmap, unsigned length, uint64_t *words)
@@ -494,7 +462,6 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
     }
     before = MuonWireLoadVar(from + *used, room - *used, &bytes);
     mode   = bytes / 2 == bitmap ? MUON_WIRE_CHUNK_BITMAP : (bytes % 2 == 1 ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE);
-    if (mode == MUON_WIRE_CHUNK_BITMAP && bytes % 2 == 1) return MUON_WIRE_CORRUPT;
     bytes /= 2;
     if (before == 0 || some > length || some > rest || bytes > bitmap || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
     *used += before;
@@ -504,12 +471,10 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
     if (mode == MUON_WIRE_CHUNK_BITMAP) {
       MuonWireWordsOf(from + *used, length, words);
       if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != kept) return MUON_WIRE_CORRUPT;
-      if (MuonWireChunkEncode(MuonWireChunkModeOf(words, length, kept), words, length, kept, codes) != bitmap) return MUON_WIRE_CORRUPT;
     } else {
       memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);
       if (MuonWireChunkDecode(mode, codes, (unsigned)bytes, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-      if (MuonWireChunkModeOf(words, length, kept) != mode) return MUON_WIRE_CORRUPT;
     }
     *used += bytes;
     if (indices == MUON_WIRE_INDICES_BITMAP) MuonWireBitmapOf(words, length, to + first / 8);

@@ -67,51 +67,80 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
   return MUON_WIRE_OK;
 }
 
-/* Entries of the layer; not more than MUON_WIRE_MAX_ENTRIES, and neither are its rows or its columns */
-static MuonWireResult MuonWireEntries(uint64_t rows, uint64_t columns, uint64_t *entries)
+/* What a kind of message counts or numbers */
+enum {
+  NOTHING,
+  ONE,    /* for each of the count */
+  SHARED, /* one for all of the count together */
+  ROWS,   /* of the matrix */
+  COLUMNS,
+  SHORTER, /* of the two */
+  ENTRIES,
+  LEVELS, /* places of the scale of a block */
+  SCALES  /* one for each block */
+};
+
+enum {
+  AT_MOST,     /* the count is at most the limit, */
+  ALL_OR_NONE, /* that or 0, */
+  ALL          /* or exactly that */
+};
+
+/* The table of the kinds in README.md */
+static const struct {
+  uint8_t limit, counts;                                                              /* of the count; NOTHING: no message of its own */
+  uint8_t numbered;                                                                   /* what positions number */
+  uint8_t length;                                                                     /* the places among which each of the count has one */
+  uint8_t section[3];                                                                 /* values for each of the count */
+  uint8_t positive;                                                                   /* the first section holds magnitudes */
+} MuonWireForms[16] = {{ENTRIES, ALL_OR_NONE, NOTHING, NOTHING, {ONE}, 0},            /* dense */
+                       {ENTRIES, AT_MOST, ENTRIES, NOTHING, {ONE}, 0},                /* sparse */
+                       {SHORTER, AT_MOST, NOTHING, NOTHING, {ROWS, COLUMNS}, 0},      /* low rank */
+                       {ENTRIES, ALL_OR_NONE, NOTHING, ONE, {SHARED}, 1},             /* signs */
+                       {SHORTER, AT_MOST, NOTHING, NOTHING, {ONE, ROWS, COLUMNS}, 1}, /* triples */
+                       {ROWS, AT_MOST, ROWS, COLUMNS, {SHARED}, 1},                   /* entry a row */
+                       {COLUMNS, AT_MOST, COLUMNS, ROWS, {SHARED}, 1},                /* entry a column */
+                       {COLUMNS, AT_MOST, COLUMNS, NOTHING, {ONE, ROWS}, 1},          /* columns */
+                       {ENTRIES, AT_MOST, NOTHING, NOTHING, {ONE}, 0},                /* seeded */
+                       {COLUMNS, AT_MOST, COLUMNS, NOTHING, {ROWS}, 0},               /* whole columns */
+                       {ROWS, AT_MOST, ROWS, NOTHING, {COLUMNS}, 0},                  /* whole rows */
+                       {ENTRIES, ALL_OR_NONE, NOTHING, LEVELS, {SCALES}, 0},          /* blocks */
+                       {NOTHING, AT_MOST, NOTHING, NOTHING, {NOTHING}, 0},            /* group */
+                       {ENTRIES, ALL, NOTHING, ONE, {NOTHING}, 0},                    /* votes */
+                       {NOTHING, AT_MOST, NOTHING, NOTHING, {NOTHING}, 0},
+                       {NOTHING, AT_MOST, NOTHING, NOTHING, {NOTHING}, 0}};
+
+static uint64_t MuonWireQuantity(unsigned what, uint64_t rows, uint64_t columns)
 {
-  if (rows > MUON_WIRE_MAX_ENTRIES || columns > MUON_WIRE_MAX_ENTRIES) return MUON_WIRE_CORRUPT;
-  if (columns != 0 && rows > MUON_WIRE_MAX_ENTRIES / columns) return MUON_WIRE_CORRUPT;
-  *entries = rows * columns;
-  return MUON_WIRE_OK;
+  switch (what) {
+  case ROWS:
+    return rows;
+  case COLUMNS:
+    return columns;
+  case SHORTER:
+    return rows < columns ? rows : columns;
+  case ENTRIES:
+    return rows * columns;
+  default:
+    return what == ONE;
+  }
 }
 
 MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count)
 {
-  switch (form) {
-  case MUON_WIRE_SPARSE:
-    return MuonWireChooseIndices(rows * columns, count);
-  case MUON_WIRE_PERROW:
-    return count == rows ? MUON_WIRE_INDICES_NONE : MuonWireChooseIndices(rows, count);
-  case MUON_WIRE_PERCOLUMN:
-    return count == columns ? MUON_WIRE_INDICES_NONE : MuonWireChooseIndices(columns, count);
-  case MUON_WIRE_COLUMNS:
-  case MUON_WIRE_WHOLECOLUMNS:
-    return MuonWireChooseIndices(columns, count);
-  case MUON_WIRE_WHOLEROWS:
-    return MuonWireChooseIndices(rows, count);
-  default:
-    return MUON_WIRE_INDICES_NONE;
-  }
+  const uint64_t numbered = MuonWireQuantity(MuonWireForms[form & 15].numbered, rows, columns);
+
+  if (MuonWireForms[form & 15].numbered == NOTHING) return MUON_WIRE_INDICES_NONE;
+  /* Rows that all have an entry need no positions */
+  if (MuonWireForms[form & 15].length != NOTHING && count == numbered) return MUON_WIRE_INDICES_NONE;
+  return MuonWireChooseIndices(numbered, count);
 }
 
 int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values)
 {
-  switch (form) {
-  case MUON_WIRE_SPARSE:
-  case MUON_WIRE_PERROW:
-  case MUON_WIRE_PERCOLUMN:
-  case MUON_WIRE_COLUMNS:
-  case MUON_WIRE_WHOLECOLUMNS:
-  case MUON_WIRE_WHOLEROWS:
-  case MUON_WIRE_BLOCKS:
-    return 1;
-  case MUON_WIRE_SIGNS:
-    /* One value, which no table makes shorter */
-    return 0;
-  default:
-    return values == MUON_WIRE_VALUES_NATURAL;
-  }
+  if (MuonWireForms[form & 15].numbered != NOTHING || form == MUON_WIRE_BLOCKS) return 1;
+  /* No table makes one value shorter */
+  return MuonWireForms[form & 15].section[0] != SHARED && values == MUON_WIRE_VALUES_NATURAL;
 }
 
 uint8_t MuonWireBlocksParameter(unsigned bits, unsigned lengthlog)
@@ -129,101 +158,47 @@ MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsi
 MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireLayout *layout)
 {
   const uint64_t count = header->count;
-  uint64_t       entries;
+  uint64_t       limit;
+  unsigned       form = header->form & 15u, bits = 1, lengthlog = 0;
 
   memset(layout, 0, sizeof(*layout));
-  if (MuonWireEntries(rows, columns, &entries) != MUON_WIRE_OK || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
-  if (!MuonWireHasParameter(header->form) && header->parameter != 0) return MUON_WIRE_CORRUPT;
-  layout->planes = 1;
-  switch (header->form) {
-  case MUON_WIRE_DENSE:
-    if (count != entries && count != 0) return MUON_WIRE_CORRUPT;
-    layout->values = count;
-    break;
-  case MUON_WIRE_SIGNS:
-    if (count != entries && count != 0) return MUON_WIRE_CORRUPT;
-    layout->length     = 1;
-    layout->entries    = count;
-    layout->magnitudes = count > 0;
-    layout->values     = layout->magnitudes;
-    break;
-  case MUON_WIRE_SEEDED:
-    if (count > entries) return MUON_WIRE_CORRUPT;
-    layout->seed   = 8;
-    layout->values = count;
-    break;
-  case MUON_WIRE_WHOLECOLUMNS:
-  case MUON_WIRE_WHOLEROWS: {
-    const uint64_t lines = header->form == MUON_WIRE_WHOLEROWS ? rows : columns;
-
-    if (count > lines) return MUON_WIRE_CORRUPT;
-    layout->numbered = lines;
-    layout->values   = count * (header->form == MUON_WIRE_WHOLEROWS ? columns : rows);
-    break;
+  if (rows > MUON_WIRE_MAX_ENTRIES || columns > MUON_WIRE_MAX_ENTRIES || (columns != 0 && rows > MUON_WIRE_MAX_ENTRIES / columns)) return MUON_WIRE_CORRUPT;
+  if (header->form != form || MuonWireForms[form].limit == NOTHING || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
+  limit = MuonWireQuantity(MuonWireForms[form].limit, rows, columns);
+  if (count > limit || (count != limit && (MuonWireForms[form].counts == ALL || (MuonWireForms[form].counts == ALL_OR_NONE && count != 0)))) return MUON_WIRE_CORRUPT;
+  if (form == MUON_WIRE_BLOCKS) {
+    if (MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  } else if (form == MUON_WIRE_VOTES) {
+    if (header->values != 0 || header->parameter < 1 || header->parameter > 32) return MUON_WIRE_CORRUPT;
+  } else if (header->parameter != 0) return MUON_WIRE_CORRUPT;
+  if (header->indices != MuonWireFormIndices((MuonWireForm)form, rows, columns, count)) return MUON_WIRE_CORRUPT;
+  if (header->indices != MUON_WIRE_INDICES_NONE) {
+    layout->numbered  = MuonWireQuantity(MuonWireForms[form].numbered, rows, columns);
+    layout->positions = count;
   }
-  case MUON_WIRE_BLOCKS: {
-    unsigned bits, lengthlog;
-
-    if ((count != entries && count != 0) || MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    layout->length  = UINT64_C(1) << (bits - 1);
+  if (MuonWireForms[form].length != NOTHING) {
+    layout->length  = form == MUON_WIRE_BLOCKS ? UINT64_C(1) << (bits - 1) : MuonWireQuantity(MuonWireForms[form].length, rows, columns);
     layout->entries = count;
-    layout->values  = (count >> lengthlog) + ((count & ((UINT64_C(1) << lengthlog) - 1)) != 0);
-    layout->scales  = layout->values;
-    break;
   }
-  case MUON_WIRE_VOTES:
-    if (count != entries || header->values != 0 || header->parameter < 1 || header->parameter > 32) return MUON_WIRE_CORRUPT;
-    layout->length  = 1;
-    layout->entries = count;
-    layout->planes  = header->parameter;
-    break;
-  case MUON_WIRE_SPARSE:
-    if (count > entries) return MUON_WIRE_CORRUPT;
-    layout->numbered = entries;
-    layout->values   = count;
-    break;
-  case MUON_WIRE_LOWRANK:
-  case MUON_WIRE_TRIPLES:
-    if (count > rows || count > columns) return MUON_WIRE_CORRUPT;
-    if (header->form == MUON_WIRE_TRIPLES) layout->section[layout->sections++] = layout->magnitudes = count;
-    layout->section[layout->sections++] = count * rows;
-    layout->section[layout->sections++] = count * columns;
-    break;
-  case MUON_WIRE_PERROW:
-  case MUON_WIRE_PERCOLUMN: {
-    const uint64_t lines = header->form == MUON_WIRE_PERROW ? rows : columns;
-
-    /* Positions tell which lines are there, hence nothing where all are */
-    if (count > lines) return MUON_WIRE_CORRUPT;
-    layout->numbered   = count == lines ? 0 : lines;
-    layout->length     = header->form == MUON_WIRE_PERROW ? columns : rows;
-    layout->entries    = count;
-    layout->magnitudes = count > 0;
-    layout->values     = layout->magnitudes;
-    break;
-  }
-  case MUON_WIRE_COLUMNS:
-    if (count > columns) return MUON_WIRE_CORRUPT;
-    layout->numbered                    = columns;
-    layout->section[layout->sections++] = layout->magnitudes = count;
-    layout->section[layout->sections++]                      = count * rows;
-    break;
-  default:
-    return MUON_WIRE_CORRUPT;
-  }
-  /* One codec for the positions of so many, so that a plain message has one encoding */
-  if (header->indices != MuonWireFormIndices((MuonWireForm)header->form, rows, columns, count)) return MUON_WIRE_CORRUPT;
-  layout->positions = header->indices == MUON_WIRE_INDICES_NONE ? 0 : count;
+  layout->seed      = form == MUON_WIRE_SEEDED ? 8 : 0;
+  layout->planes    = form == MUON_WIRE_VOTES ? header->parameter : 1;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
   layout->valuesat  = layout->entriesat + layout->planes * MuonWireEntriesBytes(layout->length, layout->entries);
   layout->bytes     = layout->valuesat;
-  if (layout->sections == 0) layout->section[layout->sections++] = layout->values;
-  layout->values = 0;
-  for (unsigned s = 0; s < layout->sections; s++) {
+  for (unsigned s = 0; s < 3 && (s == 0 || MuonWireForms[form].section[s] != NOTHING); s++) {
+    const unsigned what = MuonWireForms[form].section[s];
+    uint64_t       some = count * MuonWireQuantity(what, rows, columns);
+
+    if (what == SHARED) some = count > 0;
+    if (what == SCALES) some = (count >> lengthlog) + ((count & ((UINT64_C(1) << lengthlog) - 1)) != 0);
+    layout->section[s]   = some;
     layout->sectionat[s] = layout->bytes;
-    layout->values += layout->section[s];
-    layout->bytes += MuonWireValuesBytes((MuonWireValues)header->values, layout->section[s]);
+    layout->sections     = s + 1;
+    layout->values += some;
+    layout->bytes += MuonWireValuesBytes((MuonWireValues)header->values, some);
   }
+  layout->magnitudes = MuonWireForms[form].positive ? layout->section[0] : 0;
+  layout->scales     = form == MUON_WIRE_BLOCKS ? layout->section[0] : 0;
   return MUON_WIRE_OK;
 }
 
@@ -237,49 +212,20 @@ MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows
   return MUON_WIRE_OK;
 }
 
-/*
-   A block of scale 0 holds zeros only, and a zero has no sign. Eight codes at a time, which are of one block:
-   a byte of v is zero where a code is 1
-*/
-static MuonWireResult MuonWireBlocksValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload)
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions)
 {
-  const uint64_t       ones  = UINT64_C(0x0101010101010101);
-  const unsigned char *codes = payload + layout->entriesat, *scales = payload + layout->valuesat;
-  uint64_t             most = 0;
-  unsigned             bits, lengthlog;
+  const MuonWireValues values = (MuonWireValues)header->values;
+  const uint64_t       plane  = MuonWireEntriesBytes(layout->length, layout->entries);
 
-  (void)MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog);
-  for (uint64_t first = 0; first < layout->entries; first += 512) {
-    const unsigned count     = layout->entries - first < 512 ? (unsigned)(layout->entries - first) : 512;
-    unsigned char  some[512] = {0};
-    uint64_t       bad       = 0;
-
-    MuonWireCodesDecode(bits, count, codes, first, some);
-    for (unsigned i = 0; i < count; i += 8) {
-      const uint64_t word = MuonWireLoad64(some + i), v = word ^ ones;
-
-      if (((first + i) & ((UINT64_C(1) << lengthlog) - 1)) == 0) most = MuonWireValueIsZero((MuonWireValues)header->values, scales, (first + i) >> lengthlog) ? 0 : UINT64_MAX;
-      bad |= ((v - ones) & ~v & ones << 7) | (word & ~most);
-    }
-    if (bad != 0) return MUON_WIRE_CORRUPT;
-  }
-  return MUON_WIRE_OK;
-}
-
-MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, unsigned proved)
-{
-  const MuonWireValues codec  = (MuonWireValues)header->values;
-  const unsigned char *values = payload + layout->valuesat;
-
-  if (header->indices != MUON_WIRE_INDICES_NONE && (proved & MUON_WIRE_PROVED_POSITIONS) == 0 && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (positions && header->indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (uint64_t p = 0; p < layout->planes; p++) {
-    if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat + p * MuonWireEntriesBytes(layout->length, layout->entries)) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat + p * plane) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   }
-  for (unsigned s = 0; s < layout->sections && (proved & MUON_WIRE_PROVED_VALUES) == 0; s++) {
-    if (MuonWireValuesValidate(codec, layout->section[s], payload + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  for (unsigned s = 0; s < layout->sections; s++) {
+    if (MuonWireValuesValidate(values, layout->section[s], payload + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   }
-  if (MuonWireValuesAreMagnitudes(codec, 0, layout->magnitudes, values) != MUON_WIRE_OK || MuonWireValuesAreMagnitudes(codec, 1, layout->scales, values) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  return header->form == MUON_WIRE_BLOCKS ? MuonWireBlocksValidate(header, layout, payload) : MUON_WIRE_OK;
+  if (MuonWireValuesAreMagnitudes(values, 0, layout->magnitudes, payload + layout->valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  return MuonWireValuesAreMagnitudes(values, 1, layout->scales, payload + layout->valuesat);
 }
 
 MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header)
@@ -290,7 +236,7 @@ MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
-  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 0) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 1) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   *header = found;
   return MUON_WIRE_OK;
 }

@@ -11,16 +11,11 @@
 /* Whether so many messages follow one another without a gap and end with the bytes */
 MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
 
-/* Sections that a decoder has proved to be in order */
-enum {
-  MUON_WIRE_PROVED_POSITIONS = 1,
-  MUON_WIRE_PROVED_VALUES    = 2
-};
-
-/* Value i of a section that is valid and has no negative zero */
-int MuonWireValueIsZero(MuonWireValues values, const unsigned char *from, uint64_t i);
-/* The sections of a plain payload, layout->bytes long, for what a receiver refuses */
-MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, unsigned proved);
+/*
+   The sections of an uncompressed payload, layout->bytes long, for what a receiver refuses; positions that a
+   decoder wrote need no check
+*/
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions);
 
 static inline uint32_t MuonWireLoad16(const unsigned char *from)
 {
@@ -128,4 +123,22 @@ static inline unsigned MuonWireLowestBit(uint64_t word)
 #else
   return MuonWirePopCount((word & (~word + 1)) - 1);
 #endif
+}
+
+/* Bits that wait to be written, fewer than eight, and where */
+typedef struct {
+  unsigned char *at, *end; /* behind the end nothing is worth to be written */
+  uint64_t       held;
+  unsigned       bits;
+} MuonWireWriter;
+
+/* At most 57 of them with those that wait */
+static inline void MuonWireWrite(MuonWireWriter *writer, uint64_t field, unsigned bits)
+{
+  writer->held |= field << writer->bits;
+  writer->bits += bits;
+  MuonWireStore64(writer->at, writer->held);
+  writer->at += writer->bits / 8;
+  writer->held >>= writer->bits & 56u;
+  writer->bits %= 8;
 }

@@ -123,16 +123,14 @@ void MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t f
 
 static MuonWireResult MuonWireNaturalValidate(uint64_t count, const unsigned char *from)
 {
-  const unsigned tail = (unsigned)(count % 8);
-  uint16_t       codes[MUON_WIRE_CHUNK];
-  unsigned       bad = 0;
+  uint16_t codes[MUON_WIRE_CHUNK];
+  unsigned bad = 0;
 
-  if (tail != 0 && from[count + count / 8] >> tail != 0) return MUON_WIRE_CORRUPT;
   for (uint64_t first = 0; first < count && bad == 0; first += MUON_WIRE_CHUNK) {
-    const unsigned chunk = count - first < MUON_WIRE_CHUNK ? (unsigned)(count - first) : MUON_WIRE_CHUNK;
+    const unsigned some = count - first < MUON_WIRE_CHUNK ? (unsigned)(count - first) : MUON_WIRE_CHUNK;
 
-    MuonWireNaturalDecode(chunk, from, first, codes);
-    for (unsigned i = 0; i < chunk; i++) bad |= (unsigned)((codes[i] & 255) == 255) | (unsigned)(codes[i] == 256);
+    MuonWireNaturalDecode(some, from, first, codes);
+    for (unsigned i = 0; i < some; i++) bad |= (unsigned)((codes[i] & 255) == 255);
   }
   return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
@@ -159,47 +157,15 @@ MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, con
   return bad == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
-/* The bits of value i, and its sign */
-static uint64_t MuonWireValueBits(MuonWireValues values, const unsigned char *from, uint64_t i, unsigned *negative)
-{
-  uint64_t bits;
-  unsigned width;
-
-  switch (values) {
-  case MUON_WIRE_VALUES_DOUBLE:
-    bits  = MuonWireLoad64(from + 8 * i);
-    width = 64;
-    break;
-  case MUON_WIRE_VALUES_SINGLE:
-    bits  = MuonWireLoad32(from + 4 * i);
-    width = 32;
-    break;
-  case MUON_WIRE_VALUES_BF16:
-    bits  = MuonWireLoad16(from + 2 * i);
-    width = 16;
-    break;
-  default:
-    bits  = MuonWireLoad16(from + 9 * i / 8) >> 9 * i % 8 & 511;
-    width = 9;
-  }
-  *negative = (unsigned)(bits >> (width - 1));
-  return bits;
-}
-
-int MuonWireValueIsZero(MuonWireValues values, const unsigned char *from, uint64_t i)
-{
-  unsigned negative;
-
-  return MuonWireValueBits(values, from, i, &negative) == 0;
-}
-
 MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from)
 {
-  for (uint64_t i = 0; i < count; i++) {
-    unsigned       negative;
-    const uint64_t bits = MuonWireValueBits(values, from, i, &negative);
+  const unsigned width = values == MUON_WIRE_VALUES_NATURAL ? 9 : (unsigned)(8 * MuonWireValuesBytes(values, 1));
 
-    if ((bits == 0 && !zero) || negative) return MUON_WIRE_CORRUPT;
+  for (uint64_t i = 0; i < count; i++) {
+    const uint64_t bit  = width * i;
+    const uint64_t bits = MuonWireLoadPart(from + bit / 8, (width + 7) / 8) >> bit % 8 & (UINT64_MAX >> (64 - width));
+
+    if ((bits == 0 && !zero) || bits >> (width - 1) != 0) return MUON_WIRE_CORRUPT;
   }
   return MUON_WIRE_OK;
 }

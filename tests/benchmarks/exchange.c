@@ -1,6 +1,6 @@
 static char help[] = "What each way to distribute Muon hands to MPI, by formula and as counted, what it keeps, how even its oracles' work is, and what a step takes.\n\n"
                      "  mpiexec -n 8 ./exchange -benchmark_width 16\n"
-                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_measure\n\n"
+                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_beta 100Mbit/s\n\n"
                      "Options of the optimizer hold for all rows that do not set them.\n\n";
 
 #include <petscmuon/private/muonimpl.h>
@@ -30,15 +30,15 @@ typedef struct {
 
 /*
    Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is
-   header and payload, a packet 56 bytes and its messages in whole units of 64, a size that goes ahead three
-   copies of 8 bytes; the agreement is nine doubles and two checksums, and a vote of 8 bytes. Messages of an
-   assembly are whole units of 64 bytes
+   header and payload, a packet 36 bytes and its messages in whole units of 64, a size that goes ahead 8
+   bytes; the status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64
+   bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
 
 static long long Packet(long long messages)
 {
-  return messages > 0 ? (56 + messages + 63) / 64 * 64 : 0;
+  return messages > 0 ? (36 + messages + 63) / 64 * 64 : 0;
 }
 
 static long long LayerBytes(const Task *task, PetscInt l)
@@ -62,8 +62,8 @@ static long long Messages(const Task *task, PetscMPIInt owner)
 
 static long long AgreementBytes(long *calls)
 {
-  *calls += 2;
-  return AGREEMENT_BYTES + VOTE_BYTES;
+  *calls += 1;
+  return AGREEMENT_BYTES;
 }
 
 static long long SumBytes(const Task *task, long *calls)
@@ -81,7 +81,7 @@ static long long ReplicatedFormula(const Task *task, PetscMPIInt rank, PetscMPII
 
   if (mode != MUON_EXCHANGE_MODE_GATHER) return bytes + SumBytes(task, calls);
   *calls += 2;
-  return bytes + 24 + Packet(Messages(task, -1));
+  return bytes + 8 + Packet(Messages(task, -1));
 }
 
 static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
@@ -89,7 +89,7 @@ static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt siz
   const long long bytes = ReplicatedFormula(task, rank, size, mode, calls);
 
   *calls += 2;
-  return bytes + (rank == 0 ? 24 + Packet(Messages(task, -1)) : 0);
+  return bytes + (rank == 0 ? 8 + Packet(Messages(task, -1)) : 0);
 }
 
 static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
@@ -99,10 +99,10 @@ static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIIn
   if (mode != MUON_EXCHANGE_MODE_GATHER) bytes += SumBytes(task, calls);
   else {
     *calls += 2;
-    for (PetscMPIInt r = 0; r < size; r++) bytes += 24 + Packet(Messages(task, r));
+    for (PetscMPIInt r = 0; r < size; r++) bytes += 8 + Packet(Messages(task, r));
   }
   *calls += 2;
-  return bytes + 24 + Packet(Messages(task, rank));
+  return bytes + 8 + Packet(Messages(task, rank));
 }
 
 static long long Padded(long long bytes)
@@ -178,7 +178,7 @@ static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt 
     bytes += RowBytes(task, l, task->position);
     if (owner == rank / task->shard) down += (long long)TestMessageBytes((unsigned long long)(RowBytes(task, l, task->position) / (long long)sizeof(PetscScalar)), (unsigned long long)RowBytes(task, l, task->position));
   }
-  return bytes + 24 + Packet(down);
+  return bytes + 8 + Packet(down);
 }
 
 /* And the rows of new weights are gathered */
@@ -407,7 +407,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_LONG_LONG, MPI_MAX, PETSC_COMM_WORLD));
   result->bytes   = bytes[0];
   result->formula = bytes[1];
-  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &priced));
+  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, NULL, &priced));
   PetscCall(GetBalance(&task, &result->balance));
   PetscCall(GetState(&task, &result->state));
   PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));
@@ -490,7 +490,7 @@ static PetscErrorCode PrintFormulas(PetscInt blocks, PetscInt width)
     PetscLogDouble vanilla = 0, lpt = 0;
 
     for (int d = 0; d < MUON_COST_DISTRIBUTIONS; d++) {
-      const MuonCostOfDistribution one = MuonCostOfDistributions((MuonCostDistribution)d, ranks[j], (size_t)n, layer, 4, 2);
+      const MuonCostOfDistribution one = MuonCostOfDistributions((MuonCostDistribution)d, ranks[j], n, layer, 4, 2);
 
       if (d == 0) vanilla = one.cost.bytes;
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %6d %8.0f %14.2f", MuonCostDistributionNames[d], ranks[j], one.cost.rounds, one.cost.bytes / 1e6));
@@ -523,7 +523,7 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %7s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "saved", "oracle", "oracle", "update", "exchange", "exchange", "predicted", "by trees", "off"));
   for (PetscInt r = 0; r < n; r++) {
-    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], predicted[2] = {MuonCostSeconds(link, &result[r].cost, 0), MuonCostSeconds(link, &result[r].cost, 1)};
+    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], predicted[2] = {MuonCostSeconds(link, &result[r].cost, PETSC_FALSE), MuonCostSeconds(link, &result[r].cost, PETSC_TRUE)};
     const int             whole = run[r]->whole > 0 ? size >= 4 : run[r]->whole < 0 ? size < 4 : 0;
 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %6.1f%% %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, 100 * (1 - step / result[0].seconds[STEP]), result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step,

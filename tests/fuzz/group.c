@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const unsigned char *part = MuonWireGroupNext(&group, &length);
 
     Check(part > data + 3 && part + length <= data + size && MuonWireMessageRead(part, length, &message) == MUON_WIRE_OK, "part %d of an open group", (int)i);
-    (void)CheckCanonical(part, length, message.layer, data[1], data[2]);
+    (void)CheckMessage(part, length, message.layer, data[1], data[2]);
   }
   Check(group.from == data + size && group.rest == 0, "the parts do not end with the group");
   return 0;

@@ -101,18 +101,17 @@ typedef enum {
 
    Up: Begin empties the packets; items are put in the order that MuonExchangeGetOrder() gives (by owner, so
    that the packets lie ready in one buffer): Reserve gives room for at most so many bytes, Advance says how
-   many of them a message took. MuonExchangeUp() seals and moves the packets, or poison where status is not
-   MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that
-   is served here, out of the bytes that were received, valid until the next Begin; status tells a poisoned or
-   corrupt packet (all its items have that status, and no message). Own returns what this rank itself encoded,
-   nothing where it sent poison.
+   many of them a message took. MuonExchangeUp() finalizes and moves the packets, or error packets where status
+   is not MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that
+   is served here, out of the bytes that were received, valid until the next Begin; status tells an error packet or a
+   corrupt one (all its items have that status, and no message). Own returns what this rank itself encoded,
+   nothing where it sent an error packet.
 
    Down: the same, a server puts the items that it owns (again in the order given), a worker gets every
    item. Where every worker owns, Down moves nothing and Get returns the worker's own bytes.
 
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
-   down, the same at all workers: a larger packet is none. Without it only damage that the sizes' own check
-   sees is seen before MPI is asked for a packet.
+   down, the same at all workers: in place of a larger packet its sender sends MUON_STATUS_CORRUPT.
 
    MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's
    contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
@@ -128,9 +127,7 @@ typedef enum {
    and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of
    this rank, and out of all below it, too.
 
-   MuonExchangeAgree() gives every worker the records of all: count doubles each, all[worker * count ...].
-   intact is the same at all workers: where it is PETSC_FALSE a record was damaged on its way to one of them
-   at least, and nobody may use what came.
+   MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
 */
 PETSC_EXTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
 /* Whether a mode goes with the type, for messages that can be summed */
@@ -159,12 +156,12 @@ typedef struct {
   void *ctx;
 } MuonExchangeTreeClient;
 PETSC_EXTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeAgree(MuonExchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact);
+PETSC_EXTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt count, const double record[], double all[]);
 /*
-   Bytes handed to MPI since the last Begin of the way up, packets' headers included; memory of the packets'
-   buffers in bytes
+   Bytes handed to MPI since the last Begin of the way up, packets' headers included, and of these what this
+   rank sent to itself; memory of the packets' buffers in bytes
 */
-PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *bytes, PetscLogDouble *own);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
 
 /*

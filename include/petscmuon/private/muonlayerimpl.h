@@ -298,6 +298,8 @@ static inline double MuonLayerSumSquares(const MuonArray *D)
 }
 /* Scratch of a rule, without gaps: until its operation ends or asks again */
 PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);
+/* Before it; MuonWorkspaceRelease() with layer->work ends it */
+PETSC_EXTERN PetscErrorCode MuonLayerMark_Private(MuonLayer, MuonMark *);
 /*
    Steps as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius are
    those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode

@@ -15,7 +15,7 @@
 MUON_C_BEGIN
 
 enum {
-  MUON_WIRE_PACKET_HEADER       = 56, /* bytes before the first message of a packet */
+  MUON_WIRE_PACKET_HEADER       = 36, /* bytes before the first message of a packet */
   MUON_WIRE_MESSAGE_HEADER_MOST = 25  /* bytes before the payload of a message, at most: MuonWireMessageHeaderBytes() */
 };
 
@@ -83,9 +83,9 @@ MUON_EXPORT uint32_t MuonWireCRC32C(uint32_t crc, const unsigned char *data, siz
 
 /*
    packet holds MUON_WIRE_PACKET_HEADER bytes, then bytes of messages that are in place already: writes the
-   header with both checksums
+   header with the checksum
 */
-MUON_EXPORT void MuonWirePacketSeal(unsigned char *packet, const MuonWirePacket *header);
+MUON_EXPORT void MuonWirePacketFinalize(unsigned char *packet, const MuonWirePacket *header);
 /*
    The packet as it came, length bytes of it and no more; expected gives sender, direction and step. Checks
    everything but the messages' contents: that there are header->messages of them, end to end
@@ -130,8 +130,11 @@ MUON_EXPORT MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned
 /* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
 MUON_EXPORT int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 
-/* The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three sections of values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive,
-   scales: not negative */
+/*
+   The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three
+   sections of values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive,
+   scales: not negative
+*/
 typedef struct {
   uint64_t numbered, positions, seed;            /* what the positions number, and how many there are; or the bytes of a seed */
   uint64_t length, entries, entriesat;           /* places in a line, how many codes, where they begin */
@@ -163,7 +166,7 @@ MUON_EXPORT uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* en
 
 /*
    Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one.
-   Validate checks that places exist and that padding is zero
+   Validate checks that places exist
 */
 MUON_EXPORT void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
 MUON_EXPORT void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
@@ -174,8 +177,7 @@ MUON_EXPORT MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t cou
 
 /*
    Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent,
-   exponent 0 is zero and 255 does not occur. Validate refuses NaN, Inf, code 255, a negative natural zero and
-   nonzero padding: there is one encoding of a value
+   exponent 0 is zero and 255 does not occur. Validate refuses NaN, Inf and code 255
 */
 MUON_EXPORT void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
 MUON_EXPORT void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
@@ -211,9 +213,8 @@ MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, siz
    The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG
    where they are more than limit, and then has written no more than limit. Coded has codes of width bits,
    packed: 9 are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and
-   tells in *used how many the section has; what it accepts is what Encode writes, to the bit. They have no
-   memory but the stack: up to 56 kB of it, and 112 kB where a chunk of coded codes has more than 126
-   different ones
+   tells in *used how many the section has; whether natural codes are values is not looked at. They have no
+   memory but the stack, up to 112 kB of it
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX
 MUON_EXPORT uint64_t       MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to);

@@ -10,8 +10,7 @@ PetscErrorCode MuonExchangeCheckTransport_Private(int code)
   PetscCheck(code != MUON_TRANSPORT_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the messages of an exchange");
   PetscCheck(code != MUON_TRANSPORT_TOOLARGE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The messages of one rank in one exchange need more than the %g GiB that one call moves", 2. * MUON_TRANSPORT_UNIT);
   PetscCheck(code != MUON_TRANSPORT_ARGUMENT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A packet does not begin at a multiple of %d bytes", (int)MUON_TRANSPORT_UNIT);
-  PetscCheck(code != MUON_TRANSPORT_CORRUPT, PETSC_COMM_SELF, PETSC_ERR_ARG_CORRUPT, "The size of a packet arrived damaged in all its %d copies, or is more than MuonExchangeSetMaxBytes() allows: MPI cannot be asked for the packet",
-             (int)MUON_TRANSPORT_COPIES);
+  PetscCheck(code != MUON_TRANSPORT_CORRUPT, PETSC_COMM_SELF, PETSC_ERR_ARG_CORRUPT, "A packet is larger than MuonExchangeSetMaxBytes() of its receiver allows");
   PetscCallMPI(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,13 +88,13 @@ PetscErrorCode MuonExchangeLinkDestroy_Private(MuonExchangeLink *link)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Most bytes of a packet on the items at places first..end; none travels where there are none */
-static uint64_t MuonExchangeMostBytes_Private(MuonExchange exchange, const size_t most[], PetscInt first, PetscInt end)
+/* The largest packet on the items at places first..end; none travels where there are none */
+static uint64_t MuonExchangeMaxBytes_Private(MuonExchange exchange, const size_t max[], PetscInt first, PetscInt end)
 {
   uint64_t bytes = first < end ? MUON_WIRE_PACKET_HEADER : 0;
 
   for (PetscInt k = first; k < end; k++) {
-    const uint64_t one = most[exchange->order[k]];
+    const uint64_t one = max[exchange->order[k]];
 
     bytes = bytes + one < bytes ? UINT64_MAX : bytes + one;
   }
@@ -104,14 +103,18 @@ static uint64_t MuonExchangeMostBytes_Private(MuonExchange exchange, const size_
 
 PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange exchange, const size_t up[], const size_t down[])
 {
-  const PetscInt *first;
+  const PetscMPIInt me = exchange->worker;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
-  first = exchange->first;
   for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
-    exchange->link->way[MUON_EXCHANGE_UP].in.most[w]   = MuonExchangeMostBytes_Private(exchange, up, first[exchange->worker], first[exchange->worker + 1]);
-    exchange->link->way[MUON_EXCHANGE_DOWN].in.most[w] = MuonExchangeMostBytes_Private(exchange, down, first[w], first[w + 1]);
+    const PetscInt     *first = exchange->first;
+    MuonExchangePackets above = &exchange->link->way[MUON_EXCHANGE_UP], below = &exchange->link->way[MUON_EXCHANGE_DOWN];
+
+    above->out.max[w] = MuonExchangeMaxBytes_Private(exchange, up, first[w], first[w + 1]);
+    above->in.max[w]  = MuonExchangeMaxBytes_Private(exchange, up, first[me], first[me + 1]);
+    below->out.max[w] = MuonExchangeMaxBytes_Private(exchange, down, first[me], first[me + 1]);
+    below->in.max[w]  = MuonExchangeMaxBytes_Private(exchange, down, first[w], first[w + 1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +138,10 @@ PetscErrorCode MuonExchangeBegin(MuonExchange exchange, MuonExchangeDirection wa
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   packets = &exchange->link->way[way];
-  if (up == PETSC_TRUE) exchange->link->bytesbefore = exchange->link->transport.bytes;
+  if (up == PETSC_TRUE) {
+    exchange->link->bytesbefore = exchange->link->transport.bytes;
+    exchange->link->ownbefore   = exchange->link->transport.own;
+  }
   packets->filling  = PETSC_TRUE;
   packets->sent     = PETSC_FALSE;
   packets->step     = step;
@@ -200,13 +206,19 @@ PetscErrorCode MuonExchangeAdvance(MuonExchange exchange, MuonExchangeDirection 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seals the packets to or from the workers begin..end-1 that serve items, or writes poison in their place */
-static PetscErrorCode MuonExchangeSeal_Private(MuonExchange exchange, MuonExchangePackets packets, MuonStatus status, PetscMPIInt begin, PetscMPIInt end)
+/*
+   Finalizes the packets to or from the workers begin..end-1 that own items, or writes error packets in their
+   place. A packet beyond the bound of set-up becomes one, so that all ranks refuse the step
+*/
+static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonExchangePackets packets, MuonStatus status, PetscMPIInt begin, PetscMPIInt end)
 {
   PetscFunctionBegin;
   PetscCheck(packets->filling == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Begin must be called before the packets leave");
   PetscCheck(packets->next == packets->end || status != MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Item %" PetscInt_FMT " has no message, and there is no status that says why", exchange->order[packets->next]);
   PetscCheck((int)status >= 0 && (int)status <= (int)MUON_EXCHANGE_STATUS_LAST, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Unknown status %d", (int)status);
+  for (PetscMPIInt w = begin; w < end && status == MUON_STATUS_OK; w++) {
+    if (packets->out.bytes[w] > packets->out.max[w]) status = MUON_STATUS_CORRUPT;
+  }
   packets->filling = PETSC_FALSE;
   packets->sent    = PETSC_TRUE;
   packets->status  = status;
@@ -228,7 +240,7 @@ static PetscErrorCode MuonExchangeSeal_Private(MuonExchange exchange, MuonExchan
     header.messages  = status == MUON_STATUS_OK ? (uint32_t)n : 0;
     header.step      = (uint64_t)packets->step;
     header.bytes     = packets->out.bytes[w] - MUON_WIRE_PACKET_HEADER;
-    MuonWirePacketSeal(packets->out.data + packets->out.offset[w], &header);
+    MuonWirePacketFinalize(packets->out.data + packets->out.offset[w], &header);
   }
   packets->from = &packets->in;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,12 +306,12 @@ static MuonStatus MuonExchangeOpen_Private(MuonExchangePackets packets, PetscMPI
 
 static PetscErrorCode MuonExchangeGetOwn_Private(MuonExchangePackets packets, PetscInt place, size_t *bytes, const unsigned char **message)
 {
-  const PetscBool poison = packets->sent == PETSC_TRUE && packets->status != MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool failed = packets->sent == PETSC_TRUE && packets->status != MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(poison == PETSC_TRUE || (packets->filling != packets->sent && place < packets->next), PETSC_COMM_SELF, PETSC_ERR_ORDER, "This rank has put no message of that item");
-  *bytes   = poison == PETSC_TRUE ? 0 : packets->ownbytes[place];
-  *message = poison == PETSC_TRUE ? NULL : packets->out.data + packets->ownoffset[place];
+  PetscCheck(failed == PETSC_TRUE || (packets->filling != packets->sent && place < packets->next), PETSC_COMM_SELF, PETSC_ERR_ORDER, "This rank has put no message of that item");
+  *bytes   = failed == PETSC_TRUE ? 0 : packets->ownbytes[place];
+  *message = failed == PETSC_TRUE ? NULL : packets->out.data + packets->ownoffset[place];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,7 +333,7 @@ PetscErrorCode MuonExchangeUp(MuonExchange exchange, MuonStatus status)
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  PetscCall(MuonExchangeSeal_Private(exchange, up, status, 0, exchange->nworkers));
+  PetscCall(MuonExchangeFinalize_Private(exchange, up, status, 0, exchange->nworkers));
   PetscUseTypeMethod(exchange, up, up);
   served = exchange->first[exchange->worker + 1] - exchange->first[exchange->worker];
   for (PetscMPIInt w = 0; w < exchange->nworkers && served > 0; w++) up->senderstatus[w] = MuonExchangeOpen_Private(up, w, served, up->message + w * served, up->messagebytes + w * served);
@@ -372,7 +384,7 @@ PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeCli
 
     if (child >= all) continue;
     PetscCall((*client->most)(client->ctx, theirs, &most));
-    up->in.most[child] = MUON_WIRE_PACKET_HEADER + most;
+    up->in.max[child] = MUON_WIRE_PACKET_HEADER + most;
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportReceive(transport, child, &up->in)));
     received = MuonExchangeOpen_Private(up, child, 1, &message, &bytes);
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) PetscCall((*client->merge)(client->ctx, theirs, bytes, message, &received));
@@ -382,11 +394,12 @@ PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeCli
   if (me > 0) {
     if (*status == MUON_STATUS_OK) {
       PetscCall((*client->most)(client->ctx, workers, &most));
+      up->out.max[0] = MUON_WIRE_PACKET_HEADER + most;
       PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, 0, most, &to));
       PetscCall((*client->write)(client->ctx, workers, to, &bytes));
       PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, 0, bytes));
     }
-    PetscCall(MuonExchangeSeal_Private(exchange, up, *status, 0, 1));
+    PetscCall(MuonExchangeFinalize_Private(exchange, up, *status, 0, 1));
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(transport, me - (me & -me), up->out.data + up->out.offset[0], up->out.bytes[0])));
   }
   PetscCall(MuonExchangeEventEnd_Private(exchange));
@@ -401,7 +414,7 @@ PetscErrorCode MuonExchangeDown(MuonExchange exchange, MuonStatus status)
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  PetscCall(MuonExchangeSeal_Private(exchange, down, status, me, exchange->everywhere == PETSC_TRUE ? me : me + 1));
+  PetscCall(MuonExchangeFinalize_Private(exchange, down, status, me, exchange->everywhere == PETSC_TRUE ? me : me + 1));
   if (exchange->everywhere == PETSC_FALSE) {
     PetscUseTypeMethod(exchange, down, down);
     for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
@@ -553,58 +566,25 @@ PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Guards a record that lies as count words: which one, whose and of which step */
-static uint64_t MuonExchangeChecksum_Private(PetscMPIInt sender, PetscInt64 step, PetscInt count, const uint64_t record[])
+PetscErrorCode MuonExchangeGatherRecords(MuonExchange exchange, PetscInt count, const double record[], double all[])
 {
-  const uint64_t what[3] = {(uint64_t)sender, (uint64_t)step, (uint64_t)count};
-  const uint32_t crc     = MuonWireCRC32C(0, (const unsigned char *)what, sizeof(what));
-
-  return MuonWireCRC32C(crc, (const unsigned char *)record, (size_t)count * sizeof(*record));
-}
-
-/*
-   A rank that sees a record damaged must make all others know before anybody acts on the records: so each
-   exchange of them ends in a vote. Where one rank says no, all look at the records a second time; a lasting
-   fault is then refused by all.
-*/
-PetscErrorCode MuonExchangeAgree(MuonExchange exchange, PetscInt64 step, PetscInt count, const double record[], double all[], PetscBool *intact)
-{
-  MuonTransport *transport = &exchange->link->transport;
-  const size_t   words     = (size_t)count + 1;
-  uint64_t      *mine, *theirs;
-  PetscMPIInt    n;
-  int            agreed = 0;
+  PetscMPIInt n;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscCall(PetscMPIIntCast(count + 1, &n));
+  PetscCall(PetscMPIIntCast(count, &n));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  PetscCall(PetscMalloc2(words, &mine, words * exchange->nworkers, &theirs));
-  PetscCall(PetscMemcpy(mine, record, (size_t)count * sizeof(*record)));
-  mine[count] = MuonExchangeChecksum_Private(exchange->worker, step, count, mine);
-  for (int look = 0; look < 2 && agreed == 0; look++) {
-    int whole = 1;
-
-    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportShare(transport, mine, theirs, n, MPI_UINT64_T)));
-    for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
-      const uint64_t *one = theirs + words * w;
-
-      if (one[count] != MuonExchangeChecksum_Private(w, step, count, one)) whole = 0;
-      PetscCall(PetscMemcpy(all + (size_t)count * w, one, (size_t)count * sizeof(*all)));
-    }
-    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportVote(transport, whole, &agreed)));
-  }
-  *intact = agreed != 0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(PetscFree2(mine, theirs));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportShare(&exchange->link->transport, record, all, n, MPI_DOUBLE)));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeGetSentBytes(MuonExchange exchange, PetscLogDouble *bytes)
+PetscErrorCode MuonExchangeGetSentBytes(MuonExchange exchange, PetscLogDouble *bytes, PetscLogDouble *own)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   *bytes = (PetscLogDouble)(exchange->link->transport.bytes - exchange->link->bytesbefore);
+  *own   = (PetscLogDouble)(exchange->link->transport.own - exchange->link->ownbefore);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

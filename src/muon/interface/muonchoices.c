@@ -133,7 +133,7 @@ static PetscErrorCode MuonOwnNumbers_Private(Muon muon, MuonChoices *choices)
                  {"-muon_seed", (double)muon->seed, NULL},
                  {"step", (double)muon->step, NULL},
                  {"-muon_state_precision", (double)muon->state_precision, MuonStatePrecisions},
-                 {"-muon_monitor_interval", (double)muon->monitorinterval, NULL},
+                 {"-muon_monitor_interval", (double)muon->monitor_interval, NULL},
                  {"-muon_error_if_not_converged", (double)muon->error_if_not_converged, PetscBools},
                  {"-muon_count_entropy", (double)muon->count_entropy, PetscBools},
                  {"-muon_measure_update_rms", (double)muon->measure_update_rms, PetscBools},

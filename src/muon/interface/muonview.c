@@ -181,7 +181,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->clip > 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "norm at most %g of %s of %s\n", (double)muon->clip,
                                      muon->momentum_at == PETSC_DETERMINE                     ? "the gradient"
-                                     : muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
+                                     : muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
                                                                                               : "each worker's gradient",
                                      muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
   }

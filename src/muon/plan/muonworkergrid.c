@@ -326,16 +326,19 @@ static PetscErrorCode MuonShardAverage_Private(MuonShard *shard)
 {
   Muon      muon = shard->muon;
   MuonArray shape, packed;
+  MuonMark  mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   if (shard->summing == MPI_REQUEST_NULL) {
     PetscCall(MuonLayerGetWholeShape(shard->layer, &shape));
     shape.memory = MUON_HOST;
-    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &shape, shape.precision, &packed));
+    PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
     PetscCall(MuonShardSum_Private(shard, &packed));
   }
   PetscCall(MuonShardSumWait_Private(shard));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   MuonArrayAxpby(1 / (double)shard->group->grid->size, &shard->mean, 0, &shard->mean);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -392,11 +395,14 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
 PetscErrorCode MuonShardGather_Private(Muon muon, MuonShard *shard, const MuonArray *rows, const MuonArray *whole)
 {
   MuonArray packed;
+  MuonMark  mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, whole, whole->precision, &packed));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
   PetscCall(MuonRowsGather(shard->group->grid->inside, shard->ranges, rows, whole, &packed, &shard->group->bytes));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

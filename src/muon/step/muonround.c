@@ -64,7 +64,7 @@ static double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 */
 static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
 {
-  const PetscBool at_worker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
   MuonArray       state, G, M, whole, W;
   PetscBool       ours, usable;
@@ -264,7 +264,7 @@ PetscErrorCode MuonSumMessages_Private(MuonShard *shard, PetscInt nworkers, cons
 */
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *seen, MuonStatus *status)
 {
-  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
   PetscLogDouble  flops;
 
@@ -317,12 +317,15 @@ static PetscErrorCode MuonServeStep_Private(Muon muon, MuonShard *shard, MuonLay
   if (info->measure) {
     const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonArray               update;
+    MuonMark                mark;
 
     /* The step of rate 1 from zero */
-    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, &update));
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, W, W->precision, &update));
     PetscCall(MuonArrayZero(&update));
     PetscCall(MuonLayerDecodeStep(shard->layer, &unit, bytes, to, &update));
     info->squares = MuonLayerSumSquares(&update);
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -356,26 +359,15 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array in scratch memory, so many bytes from the beginning of the slot */
-static PetscErrorCode MuonGetRoom_Private(Muon muon, MuonWorkspaceSlot slot, size_t at, const MuonArray *like, MuonPrecision precision, MuonArray *array)
-{
-  char *slots;
-
-  PetscFunctionBegin;
-  *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(MuonWorkspaceGetIn(muon->work, like->memory, slot, at + MuonArrayBytes(array), &slots));
-  array->data = slots + at;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, size_t at, MuonArray *seen, MuonStatus *status)
+/* *seen may be scratch, of which the caller has the mark */
+PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, MuonArray *seen, MuonStatus *status)
 {
   const PetscInt nworkers = shard->group->exchange->nworkers;
   MuonArray      sum      = shard->sum, state, whole, W;
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  if (sum.data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_A, at, &state, state.precision, &sum));
+  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *seen = sum;
   if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->item));
   else if (shard->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(shard, nworkers, &sum, status));
@@ -391,14 +383,6 @@ PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, size_t at, Mu
 PetscBool MuonShardCounts_Private(const MuonShard *shard)
 {
   return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
-}
-
-PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonShard *shard, size_t at, const MuonArray *W, MuonArray *Xnew)
-{
-  PetscFunctionBegin;
-  *Xnew = shard->Xnew;
-  if (Xnew->data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_B, at, W, W->precision, Xnew));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
@@ -418,35 +402,10 @@ PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a server does with one shard or with several: its place in scratch memory, and its weights */
+/* The weights of a shard that a server does something with */
 typedef struct {
-  size_t    sum, Xnew;
   MuonArray whole, W;
 } MuonServed;
-
-/* Sums and new weights that have no memory of their own lie behind one another */
-static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonServed served[])
-{
-  size_t sums = 0, weights = 0;
-  void  *slot;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    MuonArray state, shape, W;
-
-    PetscCall(MuonShardGetStateShape(muon, shard[k], &state));
-    PetscCall(MuonLayerGetShape(shard[k]->layer, &shape));
-    W              = MuonShardPart(shard[k], &shape);
-    served[k].sum  = sums;
-    served[k].Xnew = weights;
-    if (shard[k]->sum.data == NULL) sums += MuonScratchBytes(&state);
-    if (shard[k]->Xnew.data == NULL) weights += MuonScratchBytes(&W);
-  }
-  /* At once: what is in a slot that grows is lost */
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_A, sums, &slot));
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_B, weights, &slot));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Server: aggregates, steps of the rules, messages of what became of them, each for all shards in their order
@@ -455,12 +414,13 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
 {
   MuonLayerTask *task;
   MuonServed    *served;
+  MuonMark       mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(PetscCalloc2(n, &task, n, &served));
-  if (n > 1) PetscCall(MuonServedPlace_Private(muon, n, shard, served));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonServerSees_Private(muon, shard[k], served[k].sum, &task[k].G, status));
+    PetscCall(MuonServerSees_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
   if (*status == MUON_STATUS_OK) {
@@ -476,7 +436,10 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
       if (*status == MUON_STATUS_OK && MuonShardCounts_Private(shard[0])) record->dual += task[0].info.dual;
       shard[0]->squares = task[0].info.squares;
     } else {
-      for (PetscInt k = 0; k < n; k++) PetscCall(MuonServerGetXnew_Private(muon, shard[k], served[k].Xnew, &served[k].W, &task[k].Xnew));
+      for (PetscInt k = 0; k < n; k++) {
+        task[k].Xnew = shard[k]->Xnew;
+        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &served[k].W, served[k].W.precision, &task[k].Xnew));
+      }
       PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
       for (PetscInt k = 0; k < n; k++) {
         MuonStatusMerge(task[k].status, status);
@@ -487,6 +450,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
     for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
   }
   PetscCall(PetscFree2(task, served));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -506,7 +470,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonRecor
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
-    else PetscCall(MuonCompressorOpen(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
     else received = MUON_STATUS_CORRUPT;
   }
@@ -545,7 +509,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W    = MuonShardPart(shard, &shape);
     more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch)) {
+    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
@@ -606,7 +570,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
     PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->item, &bytes, &message, &received));
     PetscCall(MuonGetStepInfo(muon, shard->layer, &info));
     PetscCall(MuonLayerDecodeStep(shard->layer, &info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeOpened(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
   if (shard->cut) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
@@ -634,7 +598,7 @@ static PetscErrorCode MuonCommit_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
-  if (shard->M.data != NULL && muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
+  if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
   else if (shard->M.data != NULL && shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
   else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
   if (shard->group->votes != NULL) PetscCall(MuonVotesCommit_Private(muon, shard));
@@ -655,8 +619,12 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   unsigned int choices;
   PetscInt     first = muon->nactive, naked = 0;
   PetscBool    ok, asked;
+  MuonMark     none;
 
   PetscFunctionBegin;
+  /* An error of an earlier step may have left scratch in use */
+  PetscCall(PetscMemzero(&none, sizeof(none)));
+  PetscCall(MuonWorkspaceRelease(muon->work, &none));
   PetscCall(PetscMemzero(&record, sizeof(record)));
   muon->failed.phase = 0;
   muon->failed.at = muon->failed.rank = -1;

@@ -72,7 +72,7 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
   double         nans    = 0;
   PetscMPIInt    missing = -1, twice = -1;
   PetscInt       naked = 0, again = 0;
-  PetscBool      intact, same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool      same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
@@ -83,15 +83,11 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
     mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;
     mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->weights;
   }
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, count, mine, theirs, &intact));
-  if (intact == PETSC_FALSE) {
-    worst = MUON_STATUS_CORRUPT;
-    asked = PETSC_TRUE;
-  }
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, count, mine, theirs));
   muon->meanup = muon->meandown = 0;
   muon->agreement               = -1;
   for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->votes != NULL ? 0 : muon->agreement;
-  for (PetscMPIInt r = 0; r < muon->size && intact; r++) {
+  for (PetscMPIInt r = 0; r < muon->size; r++) {
     const double     *one   = theirs + (size_t)count * (size_t)r;
     const MuonRecord *other = (const MuonRecord *)one, *first = (const MuonRecord *)theirs;
     const MuonStatus  status = (MuonStatus)(int)other->status;

@@ -39,18 +39,22 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   PetscReal     norm;
   MuonArray     D;
   int           exponent;
+  MuonMark      mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, A, A->precision, &D));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(muon->work, A, A->precision, &D));
   MuonArrayAxpby(1, A, 0, &D);
   MuonArrayAxpby(-1, B, 1, &D);
   distance[0] = MuonArrayKernels(&D)->Norm(D.len, D.count, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
   PetscCall(MuonLayerGetRule(shard->layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo == PETSC_FALSE || shard->ranges != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
-  distance[1] = (double)norm;
+  if (lmo && !shard->ranges) {
+    PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
+    distance[1] = (double)norm;
+  }
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,13 +116,11 @@ static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n
 PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 {
   EF21Figures *all;
-  PetscBool    intact;
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
-  PetscCall(MuonExchangeAgree(muon->exchange, (PetscInt64)muon->step, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all, &intact));
-  for (PetscInt k = 0; k < EF21_FIGURES * meter->n * muon->size && intact == PETSC_FALSE; k++) ((double *)all)[k] = (double)NAN;
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < meter->n; i++) {
     const MuonShard     *shard  = &muon->shard[i];
     MuonLayer            layer  = shard->layer;

@@ -152,13 +152,13 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
   panel.whole = (anew == PETSC_TRUE ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, bytes, &R));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &R));
   if (anew == PETSC_TRUE) {
     PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
   } else {
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &W));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_E, bytes, &B));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_F, bytes, &T));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &W));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &B));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &T));
   }
   for (PetscInt k = 0; k < steps; k++) {
     double c[3];
@@ -180,7 +180,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
     PetscCall(MuonPolarCopy_Private(real, W, R, bytes));
     real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], R, s, c[1], W);
     if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
-    MuonKernelRealShift(real, s, c[0], W);
+    real->shift(s, c[0], W);
     real->mirror(s, W);
     /* The B that multiplies the panel in the end becomes B W; the first one is W, after R has taken it */
     if (fresh == PETSC_FALSE) {

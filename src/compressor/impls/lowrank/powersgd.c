@@ -1,4 +1,4 @@
-#include "../../muoncompressorlowrank.h" /*I "petscmuoncompressor.h" I*/
+#include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <math.h>
 
 /* Random words drawn at once */
@@ -80,9 +80,11 @@ static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t co
   const size_t     begin = first * X->rows, entries = count * X->rows, size = X->kernels->size;
   MuonKernelStream stream = MuonCompressorStream_Private(c);
   void            *to     = Column(X, first);
+  MuonMark         mark;
 
   PetscFunctionBegin;
-  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_A, entries * size, &to));
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
+  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, entries * size, &to));
   stream.step = UINT32_MAX;
   for (size_t k = 0; k < entries; k += CHUNK / 2) {
     const size_t some = PetscMin(entries - k, CHUNK / 2);
@@ -97,6 +99,7 @@ static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t co
     }
   }
   if (X->memory != MUON_HOST) MuonDeviceGet()->copy(entries * size, to, Column(X, first));
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,33 +146,36 @@ static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponen
   }
   *norm = kernels->Norm(X->len, X->count, X->data, X->ld, exponent);
   if (*norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, X, X->precision, &copy));
+  PetscCall(MuonWorkspaceGetArray(c->work, X, X->precision, &copy));
   kernels->Divide(X->len, X->count, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
   *X = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P = the orthogonal factor of itself. Uses MUON_WORK_COMPRESSOR_C */
+/* P = the orthogonal factor of itself */
 static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const Columns *P)
 {
-  size_t entries = 0;
-  void  *work;
-  int    info;
+  size_t   entries = 0;
+  void    *work;
+  int      info;
+  MuonMark mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
   (void)P->kernels->Orthonormalize(P->rows, l, P->data, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, MUON_WORK_COMPRESSOR_C, entries * P->kernels->size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, entries * P->kernels->size, &work));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = P->kernels->Orthonormalize(P->rows, l, P->data, &entries, work);
   PetscCall(PetscFPTrapPop());
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %d", info);
   PetscCall(PetscLogFlops(4.0 * (double)P->rows * (double)l * (double)l - 4.0 / 3.0 * (double)l * (double)l * (double)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are in
-   MUON_WORK_COMPRESSOR_C
+   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are
+   scratch
 */
 static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
 {
@@ -180,7 +186,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
 
   PetscFunctionBegin;
   (void)V->kernels->Rotation(V->rows, l, V->data, NULL, NULL, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, MUON_WORK_COMPRESSOR_C, (l * (l + 1) + entries) * size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, (l * (l + 1) + entries) * size, &work));
   *WT = work;
   *S  = work + l * l * size;
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
@@ -189,7 +195,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %d", info);
   if (info > 0) c->status = MUON_STATUS_LMO;
   if (V->memory != MUON_HOST) {
-    PetscCall(MuonWorkspaceGetNear(c->work, V->memory, MUON_WORK_COMPRESSOR_C, l * size, S));
+    PetscCall(MuonWorkspaceGetPinned(c->work, V->memory, l * size, S));
     MuonDeviceGet()->copy(l * size, work + l * l * size, *S);
   }
   PetscCall(PetscLogFlops(2.0 * (double)V->rows * (double)l * (double)l + 12.0 * (double)l * (double)l * (double)l));
@@ -266,8 +272,8 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));
   }
-  PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
-  PetscCall(MuonWorkspaceGetNear(c->work, memory, MUON_WORK_COMPRESSOR_F, l * (2 * sizeof(double) + sizeof(int64_t)), &norms));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
+  PetscCall(MuonWorkspaceGetPinned(c->work, memory, l * (2 * sizeof(double) + sizeof(int64_t)), &norms));
   ones       = norms + l;
   place      = (int64_t *)(ones + l);
   V.data     = (char *)warm->pending.data;
@@ -357,183 +363,6 @@ static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-   MuonCompressorPowerSGDSetSweeps - Sets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
-   the matrix and its transpose
-
-   Logically Collective
-
-   Input Parameters:
-+  c      - the compressor; the call is ignored where its type is not `MUONCOMPRESSORPOWERSGD`
--  sweeps - how many times, at least 1
-
-   Options Database Key:
-.  -compressor_powersgd_sweeps sweeps - how many times
-
-   Level: intermediate
-
-   Note:
-   The default is 1. Each sweep brings the subspace closer to that of the leading singular vectors, by
-   (sigma_{K+1} / sigma_K)^2, and costs as much as the first.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor c, PetscInt sweeps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, sweeps, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
-  MuonCompressorCheck(c, sweeps >= 1, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_sweeps", "%" PetscInt_FMT ", expected a number of at least 1", sweeps);
-  ((MuonCompressor_PowerSGD *)c->data)->sweeps = sweeps;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDGetSweeps - Gets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
-   the matrix and its transpose
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of type `MUONCOMPRESSORPOWERSGD`
-
-   Output Parameter:
-.  sweeps - how many times
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDSetSweeps()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor c, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, sweeps, ((MuonCompressor_PowerSGD *)c->data)->sweeps);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDSetOversampling - Sets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
-   exceeds what is sent
-
-   Logically Collective
-
-   Input Parameters:
-+  c            - the compressor; the call is ignored where its type is not `MUONCOMPRESSORPOWERSGD`
--  oversampling - how many columns, at least 0
-
-   Options Database Key:
-.  -compressor_powersgd_oversampling p - how many columns
-
-   Level: intermediate
-
-   Note:
-   The default is 0. With p > 0 the subspace has K + p columns, no more than min(m, n), and the best K
-   directions inside it are sent, which takes a small singular value decomposition.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetOversampling()`, `MuonCompressorPowerSGDSetSweeps()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor c, PetscInt oversampling)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, oversampling, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
-  MuonCompressorCheck(c, oversampling >= 0, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_oversampling", "%" PetscInt_FMT ", expected a number of at least 0", oversampling);
-  ((MuonCompressor_PowerSGD *)c->data)->oversampling = oversampling;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDGetOversampling - Gets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
-   exceeds what is sent
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of type `MUONCOMPRESSORPOWERSGD`
-
-   Output Parameter:
-.  oversampling - how many columns
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDSetOversampling()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor c, PetscInt *oversampling)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, oversampling, ((MuonCompressor_PowerSGD *)c->data)->oversampling);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorSetFromOptions_PowerSGD(MuonCompressor c, MuonOptionItems PetscOptionsObject)
-{
-  MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
-  PetscInt                 sweeps = powersgd->sweeps, oversampling = powersgd->oversampling;
-  PetscBool                set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Subspace iteration options");
-  PetscCall(PetscOptionsInt("-compressor_powersgd_sweeps", "Sweeps of a message", "MuonCompressorPowerSGDSetSweeps", sweeps, &sweeps, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorPowerSGDSetSweeps(c, sweeps));
-  PetscCall(PetscOptionsInt("-compressor_powersgd_oversampling", "Columns that are iterated on and not sent", "MuonCompressorPowerSGDSetOversampling", oversampling, &oversampling, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorCopy_PowerSGD(MuonCompressor from, MuonCompressor to)
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)from->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorPowerSGDSetSweeps(to, powersgd->sweeps));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(to, powersgd->oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorChoices_PowerSGD(MuonCompressor c, size_t length, char text[])
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " powersgd_sweeps %" PetscInt_FMT " powersgd_oversampling %" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_PowerSGD(MuonCompressor c, size_t length, char text[])
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-  char                           more[64];
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDescribe_Factors(c, length, text));
-  if (powersgd->sweeps > 1) {
-    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " sweeps", powersgd->sweeps));
-    PetscCall(PetscStrlcat(text, more, length));
-  }
-  if (powersgd->oversampling > 0) {
-    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " more columns", powersgd->oversampling));
-    PetscCall(PetscStrlcat(text, more, length));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_PowerSGD(MuonCompressor c, PetscViewer viewer)
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-  PetscLogDouble                 bytes;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorView_Factors(c, viewer));
-  PetscCall(MuonCompressorGetMemory_Private(c, &bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "sweeps: %" PetscInt_FMT ", oversampling: %" PetscInt_FMT ", state: %.0f bytes\n", powersgd->sweeps, powersgd->oversampling, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
 {
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
@@ -555,6 +384,14 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
   PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define AT(member) offsetof(MuonCompressor_PowerSGD, member)
+static const MuonParameter PowerSGDParameters[] = {
+  {"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
+  {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
 
 /*MC
    MUONCOMPRESSORPOWERSGD - Projects onto a subspace that follows the leading singular vectors from message to
@@ -606,28 +443,29 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorPowerSGDSetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`,
           `MuonCompressorCommit()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`
 M*/
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
+static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
 {
   MuonCompressor_PowerSGD *powersgd;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&powersgd));
   c->data                = powersgd;
-  powersgd->sweeps       = 1;
-  c->ops->setfromoptions = MuonCompressorSetFromOptions_PowerSGD;
+  c->keys                = "ratio rank values";
   c->factors             = PETSC_TRUE;
   c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_Factors;
   c->ops->encode         = MuonCompressorEncode_PowerSGD;
   c->ops->decode         = MuonCompressorDecode_Factors;
-  c->ops->validate       = MuonCompressorValidate_Factors;
   c->ops->commit         = MuonCompressorCommit_PowerSGD;
-  c->ops->copy           = MuonCompressorCopy_PowerSGD;
-  c->ops->choices        = MuonCompressorChoices_PowerSGD;
-  c->ops->describe       = MuonCompressorDescribe_PowerSGD;
   c->ops->visitstate     = MuonCompressorVisitState_PowerSGD;
-  c->ops->view           = MuonCompressorView_PowerSGD;
   c->ops->reset          = MuonCompressorReset_PowerSGD;
   c->ops->destroy        = MuonCompressorDestroy_PowerSGD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_PowerSGD(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD, PowerSGDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
