@@ -190,7 +190,7 @@ PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspa
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlockArray(MuonLayer, PetscInt, const MuonArray *, MuonArray *part);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
-PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, MuonOptionItems);
+PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, const char own[]);
 /*
    The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual
    norms; NaN where MuonLMOGetStatus() says why

@@ -191,36 +191,18 @@ PetscErrorCode MuonLayerGetBlockArray(MuonLayer layer, PetscInt b, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One side from the options database: its sizes, to be freed, or what the layer has */
-static PetscErrorCode MuonLayerReadSide_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject, const char side[], PetscInt whole, PetscInt *count, const PetscInt **sizes, PetscInt **own)
+PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, const char own[])
 {
-  PetscInt  most = whole + 1; /* sizes are positive: so many have too large a sum */
-  PetscBool flg, set;
-  char      key[PETSC_MAX_OPTION_NAME], text[256];
+  const PetscOptions options = ((PetscObject)layer)->options;
+  PetscInt           nrows = layer->m + 1, ncolumns = layer->n + 1, *rows, *columns; /* sizes are positive: so many have too large a sum */
+  PetscBool          setrows, setcolumns;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(key, sizeof(key), "-%sblocks_%s", layer->parameters.family, side));
-  /* For the help, which would show an array with all numbers that it can have */
-  PetscCall(MuonBlocksPrintSide_Private(*count, *sizes, whole, sizeof(text), text));
-  PetscCall(PetscOptionsString(key, "Sizes of the blocks", "MuonLayerSetBlocks", text, text, sizeof(text), &flg));
-  PetscCall(PetscMalloc1(most, own));
-  PetscCall(PetscOptionsGetIntArray(((PetscObject)layer)->options, ((PetscObject)layer)->prefix, key, *own, &most, &set));
-  if (set) *count = most;
-  if (set) *sizes = *own;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject)
-{
-  PetscInt        nrows = layer->blocks.nrows, ncolumns = layer->blocks.ncolumns, *ownrows, *owncolumns;
-  const PetscInt *rows = layer->blocks.rows, *columns = layer->blocks.columns;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerReadSide_Private(layer, PetscOptionsObject, "rows", layer->m, &nrows, &rows, &ownrows));
-  PetscCall(MuonLayerReadSide_Private(layer, PetscOptionsObject, "columns", layer->n, &ncolumns, &columns, &owncolumns));
-  PetscCall(MuonLayerSetBlocks(layer, nrows, rows, ncolumns, columns)); /* the same are no change */
-  PetscCall(PetscFree(ownrows));
-  PetscCall(PetscFree(owncolumns));
+  PetscCall(PetscMalloc2(nrows, &rows, ncolumns, &columns));
+  PetscCall(PetscOptionsGetIntArray(options, own, "-blocks_rows", rows, &nrows, &setrows));
+  PetscCall(PetscOptionsGetIntArray(options, own, "-blocks_columns", columns, &ncolumns, &setcolumns));
+  PetscCall(MuonLayerSetBlocks(layer, setrows ? nrows : layer->blocks.nrows, setrows ? rows : layer->blocks.rows, setcolumns ? ncolumns : layer->blocks.ncolumns, setcolumns ? columns : layer->blocks.columns)); /* the same are no change */
+  PetscCall(PetscFree2(rows, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

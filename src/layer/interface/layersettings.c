@@ -203,18 +203,17 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer)
+static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer, const char own[])
 {
-  char      rule[256], key[PETSC_MAX_OPTION_NAME];
+  char      rule[256];
   PetscBool flg;
 
   PetscFunctionBegin;
-  PetscObjectOptionsBegin((PetscObject)layer);
-  PetscCall(PetscSNPrintf(key, sizeof(key), "-%srule", layer->parameters.family));
-  PetscCall(PetscOptionsFList(key, "Optimizer of the layer", "MuonLayerSetRule", MuonLayerRuleList, ((PetscObject)layer)->type_name, rule, sizeof(rule), &flg));
+  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &flg));
   if (flg) PetscCall(MuonLayerSetRule(layer, rule));
+  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
+  PetscObjectOptionsBegin((PetscObject)layer);
   PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
-  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, PetscOptionsObject));
   PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,6 +252,6 @@ PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
   PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
-  if (has) PetscCall(MuonLayerReadKeys_Private(layer));
+  if (has) PetscCall(MuonLayerReadKeys_Private(layer, own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
