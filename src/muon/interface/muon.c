@@ -13,11 +13,6 @@ const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
-const char *MuonPrefix(Muon muon)
-{
-  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
-}
-
 /*@
   MuonCreate - Makes an optimizer
 
