@@ -138,15 +138,23 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
 
+# The tables of parameters as text, for the manual
+$(BUILD)/config/tools/parameters: $(OBJ)/config/tools/parameters.o | $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_program,$@,$<,$(MUON_LIBS))
+$(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
+	$(call refresh,$@,config/mpiexec -n 0 $<)
+
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
 FORTRAN_FLAGS    ?= -O1 -g -Wall -Wno-unused-dummy-argument $(if $(WERROR),-Werror)
 FORTRAN_OBJ      := $(OBJ)/fortran
 FORTRAN_PROGRAMS := $(FORTRAN_SRC:%.F90=$(BUILD)/%)
 PETSC_BOOL       := $(if $(shell grep -x 'typedef bool PetscBool;' $(PETSC_DIR)/include/petscsystypes.h),bool,enum)
-$(MODULE): config/fortran.py config/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
+$(MODULE): config/tools/fortran.py config/tools/checkstyle.py $(wildcard include/*.h) $(LIB_SRC) | $(CONF_H)
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON3) config/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
+	$(Q)$(PYTHON3) config/tools/fortran.py --indices $(PETSC_INDEX_SIZE) --precision $(PETSC_PRECISION) --bool $(PETSC_BOOL) > $@
 $(FORTRAN_OBJ)/petscmuon.o: $(MODULE)
 	@mkdir -p $(@D)
 	$(call say,FC,$<)

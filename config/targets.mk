@@ -21,7 +21,7 @@ programs: lib $(TEST_PROGRAMS) $(TUTORIAL_PROGRAMS) $(BENCH_PROGRAMS) $(NANOGPT)
 fuzzers: $(FUZZ_PROGRAMS)
 
 # The runner builds the programs it needs, so that one which does not compile fails alone
-RUNTESTS = $(PYTHON3) config/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
+RUNTESTS = $(PYTHON3) config/tools/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
 test:
@@ -96,24 +96,24 @@ install: lib $(MODULE)
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
-	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin
+	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
-	$(PYTHON3) config/manual.py man $(DEST)/share/man/man3
+	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
 SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
 DOCS    = $(BUILD)/docs
-docs:
-	@$(PYTHON3) config/manual.py site $(DOCS)/made
+docs: $(BUILD)/parameters.tsv
+	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made --parameters $<
 	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/made/doctrees $(DOCS)/made/source $(DOCS)/html
 	@echo "The manual is $(DOCS)/html/index.html"
 
 checkstyle:
-	@$(PYTHON3) config/checkstyle.py
+	@$(PYTHON3) config/tools/checkstyle.py
 
 # What packagers need, outside of the suite: both take what is committed
 check-newest check-deb:
-	@J='$(J)' PYTHON3='$(PYTHON3)' config/$@
+	@J='$(J)' PYTHON3='$(PYTHON3)' config/packaging/$@
 
 # Every build folder, or the one that BUILD names
 clean:

@@ -411,9 +411,6 @@ typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, v
 typedef PetscErrorCode MuonCheckpointSaveFn(Muon muon, PetscInt64 *bytes, const void **data, void *ctx);
 typedef PetscErrorCode MuonCheckpointLoadFn(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[], const void *const data[], void *ctx);
 
-/* What an optimizer begins with in a file of a binary viewer */
-#define MUON_FILE_CLASSID 13211514
-
 PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonFinalizePackage(void);
 PETSC_EXTERN PetscErrorCode MuonRegister(const char[], PetscErrorCode (*)(Muon));
@@ -590,7 +587,6 @@ PETSC_EXTERN PetscErrorCode MuonGetCheckpointSeconds(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetCheckpointWeights(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetCheckpointWeights(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonCheckpointRegister(Muon, const char[], MuonCheckpointSaveFn *, MuonCheckpointLoadFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonLoad(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonViewWeights(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);
 PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);

@@ -41,3 +41,7 @@ PETSC_EXTERN const char *const MuonStatuses[];
 PETSC_EXTERN PetscErrorCode PetscMuonInitialize(int *, char ***, const char[], const char[]);
 PETSC_EXTERN PetscErrorCode PetscMuonFinalize(void);
 PETSC_EXTERN PetscErrorCode PetscMuonInitialized(PetscBool *);
+
+/* Parameters of any object of the library by the keys of their options */
+PETSC_EXTERN PetscErrorCode MuonObjectSetParameter(PetscObject, const char[], const char[]);
+PETSC_EXTERN PetscErrorCode MuonObjectGetParameter(PetscObject, const char[], char[], size_t);

@@ -136,7 +136,7 @@ static inline MuonFileResult RunSave(const MuonFileSystem *system, const char pa
   result     = MuonFileFolderInit(&folder, system, path);
   if (result == MUON_FILE_OK) result = MuonFileFolderCreate(&folder);
   if (result == MUON_FILE_OK) result = MuonFileRun(&folder, run);
-  if (result == MUON_FILE_OK) result = MuonFileFolderLock(&folder, run, 0);
+  if (result == MUON_FILE_OK) result = MuonFileFolderLock(&folder, run);
   if (result != MUON_FILE_OK) return result;
   result = RunSaveLocked(&folder, run, step, keep, committed);
   end    = MuonFileFolderUnlock(&folder);

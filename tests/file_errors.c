@@ -53,13 +53,22 @@ static void Fail(long at, int error, int on, size_t most, long *calls)
   ModelFree(&model);
 }
 
-static MuonFileResult Lock(Model *model, MuonFileFolder *folder, int take)
+static MuonFileResult Lock(Model *model, MuonFileFolder *folder)
 {
   unsigned char        run[MUON_FILE_RUN];
   const MuonFileResult result = MuonFileFolderInit(folder, &model->system, "run");
 
   Check(result == MUON_FILE_OK && MuonFileRun(folder, run) == MUON_FILE_OK, "%s", folder->text);
-  return MuonFileFolderLock(folder, run, take);
+  return MuonFileFolderLock(folder, run);
+}
+
+/* The lock says something that no process holds */
+static void Leave(Model *model, const char text[])
+{
+  ModelBytes *lock = ModelFile(model, "run/lock");
+
+  lock->length = 0;
+  ModelBytesPut(lock, 0, (const unsigned char *)text, strlen(text));
 }
 
 static void Locks(void)
@@ -71,36 +80,51 @@ static void Locks(void)
   Before(&model);
   lock = ModelFile(&model, "run/lock");
   Check(lock->length == 0, "a lock that was let go of says something");
-  Check(Lock(&model, &a, 0) == MUON_FILE_OK, "%s", a.text);
+  Check(Lock(&model, &a) == MUON_FILE_OK, "%s", a.text);
   /* Held: nobody takes it, not the same process either */
-  for (int take = 0; take < 2; take++) Check(Lock(&model, &b, take) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 1, run 0") != NULL, "%s", b.text);
+  Check(Lock(&model, &b) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 1, run 0") != NULL, "%s", b.text);
   /* Let go of */
-  Check(MuonFileFolderUnlock(&a) == MUON_FILE_OK && lock->length == 0 && Lock(&model, &b, 0) == MUON_FILE_OK && MuonFileFolderUnlock(&b) == MUON_FILE_OK, "%s", b.text);
-  /*
-     Its process ended without letting go: on the same host it is taken, whatever process has that number now
-  */
-  Check(Lock(&model, &a, 0) == MUON_FILE_OK && ModelClose(&model, a.locked) == 0 && lock->length > 0, "%s", a.text);
-  Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
+  Check(MuonFileFolderUnlock(&a) == MUON_FILE_OK && lock->length == 0 && Lock(&model, &b) == MUON_FILE_OK && MuonFileFolderUnlock(&b) == MUON_FILE_OK, "%s", b.text);
+  /* Its process ended without letting go: on the same host it is taken, whatever process has that number now */
+  Check(Lock(&model, &a) == MUON_FILE_OK && ModelClose(&model, a.locked) == 0 && lock->length > 0, "%s", a.text);
   model.process = 2;
-  Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
+  Check(Lock(&model, &b) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
   /* From another host nobody can tell */
   for (int k = 0; k < 2; k++) {
     model.host = k == 0 ? "node10" : "node";
-    Check(Lock(&model, &b, 0) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 2") != NULL, "%s", b.text);
+    Check(Lock(&model, &b) == MUON_FILE_BUSY && strstr(b.text, "host node1, process 2") != NULL, "%s", b.text);
   }
-  Check(Lock(&model, &b, 1) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
-  Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
-  /* A lock of half a line is that of a job that did not begin; one of other bytes is shown as text */
-  ModelFile(&model, "run/lock")->length = 7;
-  model.host                            = "node3";
-  Check(Lock(&model, &b, 0) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
-  ModelFile(&model, "run/lock")->bytes[6] = 27;
-  Check(Lock(&model, &b, 0) == MUON_FILE_BUSY && strchr(b.text, 27) == NULL && strstr(b.text, "host n?de3") != NULL, "%s", b.text);
-  ModelFile(&model, "run/lock")->length = 0;
-  model.no_locks                        = 1;
-  Check(Lock(&model, &b, 0) == MUON_FILE_SYSTEM && strstr(b.text, "cannot lock it") != NULL, "%s", b.text);
-  Check(Lock(&model, &b, 1) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
+  /* Half a line is of a job that did not begin; other bytes are shown as text; three lines are of version 0.1 */
+  Leave(&model, "host no");
+  Check(Lock(&model, &b) == MUON_FILE_OK && ModelClose(&model, b.locked) == 0, "%s", b.text);
+  Leave(&model, "host n\033de3\n");
+  Check(Lock(&model, &b) == MUON_FILE_BUSY && strstr(b.text, "host n?de3") != NULL, "%s", b.text);
+  Leave(&model, "host node3\nprocess 1\nrun 2\n");
+  Check(Lock(&model, &b) == MUON_FILE_BUSY && strstr(b.text, "(host node3)") != NULL, "%s", b.text);
+  model.host = "node3";
+  Check(Lock(&model, &b) == MUON_FILE_OK && MuonFileFolderUnlock(&b) == MUON_FILE_OK, "%s", b.text);
+  model.no_locks = 1;
+  Check(Lock(&model, &b) == MUON_FILE_SYSTEM && strstr(b.text, "cannot lock it") != NULL, "%s", b.text);
   Check(ModelOpenHandles(&model) == 0, "a file was left open");
+  ModelFree(&model);
+}
+
+/* A folder with the last number: it blocks nothing where it is no generation, and goes where it is empty */
+static void LastNumber(void)
+{
+  Model          model;
+  MuonFileResult why;
+  int            committed, skipped, handle;
+
+  Before(&model);
+  Check(ModelMakeFolder(&model, "run/step-000000000007-999999999999999999") == 0 && ModelMakeFolder(&model, "run/step-000000000020-000002") == 0, "no such folder");
+  Check(RunSave(&model.system, "run", 20, 2, &committed) == MUON_FILE_OK && committed, "not saved");
+  Check(RunLoad(&model.system, "run", &skipped, &why, NULL) == 20 && skipped == 0, "not loaded");
+  Check(ModelFile(&model, "run/step-000000000020-000003/manifest")->length > 0 && ModelChild(&model, 1, "step-000000000007-999999999999999999") < 0 && ModelChild(&model, 1, "step-000000000020-000002") < 0, "folders without a manifest are left");
+  /* With a manifest, whatever it says, it is later than all others */
+  Check(ModelMakeFolder(&model, "run/step-000000000007-999999999999999999") == 0, "no such folder");
+  handle = ModelOpen(&model, "run/step-000000000007-999999999999999999/manifest", MUON_FILE_CREATE);
+  Check(ModelClose(&model, handle) == 0 && RunSave(&model.system, "run", 30, 2, &committed) == MUON_FILE_USAGE, "saved behind the last number");
   ModelFree(&model);
 }
 
@@ -199,6 +223,7 @@ int main(void)
   /* Few bytes at a time */
   for (size_t most = 20; most < 300; most += 17) Fail(INT32_MAX, EIO, 0, most, &calls);
   Locks();
+  LastNumber();
   Prune();
   Usage();
   printf("ok\n");

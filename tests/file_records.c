@@ -123,16 +123,68 @@ static void Killed(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN
   child = fork();
   Check(child >= 0, "no process");
   if (child == 0) {
-    if (MuonFileFolderLock(folder, run, 0) != MUON_FILE_OK || write(ready[1], "1", 1) != 1) _exit(1);
+    if (MuonFileFolderLock(folder, run) != MUON_FILE_OK || write(ready[1], "1", 1) != 1) _exit(1);
     for (;;) (void)pause();
   }
   Check(read(ready[0], &one, 1) == 1, "the child has no lock");
-  Check(MuonFileFolderLock(folder, run, 1) == MUON_FILE_BUSY && strstr(folder->text, "in use by another job") != NULL, "%s", folder->text);
+  Check(MuonFileFolderLock(folder, run) == MUON_FILE_BUSY && strstr(folder->text, "in use by another job") != NULL, "%s", folder->text);
   Check(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child, "the child lives");
-  Check(MuonFileFolderLock(folder, run, 0) == MUON_FILE_OK, "%s", folder->text);
+  Check(MuonFileFolderLock(folder, run) == MUON_FILE_OK, "%s", folder->text);
   Check(MuonFileFolderUnlock(folder) == MUON_FILE_OK, "%s", folder->text);
   (void)close(ready[0]);
   (void)close(ready[1]);
+}
+
+/* A child that the holder of a lock forked does not keep it, nor does it touch the lock of its parent */
+static void Forked(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN])
+{
+  MuonFileFolder other;
+  pid_t          child[2];
+
+  Check(MuonFileFolderInit(&other, NULL, folder->path) == MUON_FILE_OK && MuonFileFolderLock(folder, run) == MUON_FILE_OK, "%s", folder->text);
+  for (int k = 0; k < 2; k++) {
+    child[k] = fork();
+    Check(child[k] >= 0, "no process");
+    if (child[k] == 0 && k == 0) {
+      (void)MuonFileFolderUnlock(folder);
+      _exit(MuonFileFolderLock(&other, run) == MUON_FILE_BUSY && strstr(other.text, "in use by another job (host ") != NULL ? 0 : 1);
+    }
+    while (child[k] == 0) (void)pause();
+    if (k == 0) {
+      int status;
+
+      Check(waitpid(child[0], &status, 0) == child[0] && WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child of a job that has the lock took it, or made it empty");
+    }
+  }
+  Check(MuonFileFolderUnlock(folder) == MUON_FILE_OK && MuonFileFolderLock(&other, run) == MUON_FILE_OK && MuonFileFolderUnlock(&other) == MUON_FILE_OK, "%s", other.text);
+  Check(kill(child[1], SIGKILL) == 0 && waitpid(child[1], NULL, 0) == child[1], "the child lives");
+}
+
+/* Symbolic links in the folder are not followed: neither the lock, nor a generation, nor a file of one */
+static void Links(void)
+{
+  MuonFileFolder      folder;
+  MuonFileIdentity    id;
+  MuonFileReader      reader;
+  MuonFileGeneration *generation;
+  size_t              count;
+  int                 committed;
+  FILE               *file = fopen("precious", "w");
+
+  memset(&id, 0, sizeof(id));
+  Check(file != NULL && fputs("precious", file) >= 0 && fclose(file) == 0 && mkdir("links", 0777) == 0 && mkdir("elsewhere", 0777) == 0 && symlink("../precious", "links/lock") == 0, "no files");
+  Check(MuonFileFolderInit(&folder, NULL, "links") == MUON_FILE_OK && MuonFileRun(&folder, id.run) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderLock(&folder, id.run) == MUON_FILE_SYSTEM && strstr(folder.text, "links/lock") != NULL, "%s", folder.text);
+  Check(unlink("links/lock") == 0 && symlink("../elsewhere", "links/step-000000000001-000001") == 0 && symlink("../checkpoints", "links/step-000000000002-000005") == 0, "no links");
+  Check(MuonFileFolderList(&folder, &generation, &count) == MUON_FILE_OK && count == 0, "a link is a generation");
+  free(generation);
+  Check(RunSave(NULL, "links", 1, 1, &committed) == MUON_FILE_OK && committed, "not saved");
+  Check(access("elsewhere/manifest", F_OK) != 0 && access("links/step-000000000001-000002/manifest", F_OK) == 0 && access("links/step-000000000001-000001", F_OK) == 0, "a link was followed, or removed");
+  Check(rename("links/step-000000000001-000002/rank-000000", "elsewhere/rank-000000") == 0 && symlink("../../elsewhere/rank-000000", "links/step-000000000001-000002/rank-000000") == 0, "no link");
+  id.generation.step    = 1;
+  id.generation.counter = 2;
+  Check(MuonFileReaderOpen(&folder, &id, NULL, &reader) == MUON_FILE_SYSTEM, "%s", folder.text);
+  MuonFileReaderClose(&reader);
 }
 
 int main(void)
@@ -152,8 +204,9 @@ int main(void)
   Check(MuonFileFolderCreate(&folder) == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK, "%s", folder.text);
   Check(MuonFileRun(&folder, id.run) == MUON_FILE_OK && MuonFileRun(&folder, again) == MUON_FILE_OK && memcmp(id.run, again, MUON_FILE_RUN) != 0, "two runs have one name");
   Killed(&folder, id.run);
-  Check(MuonFileFolderLock(&folder, id.run, 0) == MUON_FILE_OK, "%s", folder.text);
-  Check(MuonFileFolderInit(&other, NULL, "./checkpoints") == MUON_FILE_OK && MuonFileFolderLock(&other, id.run, 1) == MUON_FILE_BUSY, "%s", other.text);
+  Forked(&folder, id.run);
+  Check(MuonFileFolderLock(&folder, id.run) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderInit(&other, NULL, "./checkpoints") == MUON_FILE_OK && MuonFileFolderLock(&other, id.run) == MUON_FILE_BUSY, "%s", other.text);
   Check(MuonFileBegin(&folder, 7, &id) == MUON_FILE_OK, "%s", folder.text);
   Write(&folder, &id, seal);
   Check(MuonFileManifestOpen(&folder, &id, seal, &manifest) == MUON_FILE_OK && MuonFileWriterClose(&manifest, NULL) == MUON_FILE_OK, "%s", folder.text);
@@ -177,8 +230,9 @@ int main(void)
   Check(MuonFileBegin(&folder, 8, &id) == MUON_FILE_OK && MuonFilePrune(&folder, &id, 1) == MUON_FILE_OK && access("checkpoints/step-000000000007-000001", F_OK) != 0, "the generation before was not removed");
   Check(MuonFileRemove(&folder, &id) == MUON_FILE_OK && access("checkpoints/step-000000000008-000002", F_OK) != 0, "an empty generation was not removed");
   Check(MuonFileFolderUnlock(&folder) == MUON_FILE_OK, "%s", folder.text);
-  Check(MuonFileFolderInit(&folder, NULL, "checkpoints/lock") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK && MuonFileFolderLock(&folder, id.run, 0) == MUON_FILE_SYSTEM, "%s", folder.text);
+  Check(MuonFileFolderInit(&folder, NULL, "checkpoints/lock") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK && MuonFileFolderLock(&folder, id.run) == MUON_FILE_SYSTEM, "%s", folder.text);
   Check(MuonFileFolderInit(&folder, NULL, "a/b/c") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_ABSENT && strstr(folder.text, "a/b/c") != NULL, "%s", folder.text);
+  Links();
   printf("ok\n");
   return 0;
 }

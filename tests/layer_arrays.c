@@ -203,7 +203,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
         double       move, keep = 1 - Rate * Decay, allowed;
 
         if (strcmp(rule, MUONLAYERSGD) == 0) {
-          move    = -Rate * Scale * g;
+          move    = -Rate * g; /* the scale is that of a norm ball */
           allowed = 0;
         } else if (strcmp(rule, MUONLAYERLMO) == 0) {
           const size_t i0 = !blocks || i < 3 ? 0 : 3, j0 = !blocks || j < 2 ? 0 : 2, m = !blocks ? TALL : (i < 3 ? 3 : 4), n = !blocks ? WIDE : (j < 2 ? 2 : 3);
@@ -223,8 +223,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
           mean[i][j]   = Beta[0] * mean[i][j] + (1 - Beta[0]) * g;
           square[i][j] = Beta[1] * square[i][j] + (1 - Beta[1]) * g * g;
           top          = strcmp(rule, MUONLAYERNADAMW) == 0 ? Beta[0] * mean[i][j] + (1 - Beta[0]) * g : mean[i][j];
-          move         = -Rate * Scale * (top / (1 - power[0])) / (sqrt(square[i][j] / (1 - power[1])) + (double)epsilon);
-          keep         = 1 - Rate * Scale * Decay;
+          move         = -Rate * (top / (1 - power[0])) / (sqrt(square[i][j] / (1 - power[1])) + (double)epsilon);
           /*
              At most four roundings a step in each moment, none of which cancels, and ten in what is made of
              them
@@ -246,8 +245,8 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
   for (size_t i = 0; i < TALL; i++) {
     for (size_t j = 0; j < WIDE; j++) x[i * WIDE + j] = Get(&W.array, i, j);
   }
-  /* What is too long for a number is no step, whichever of the two is */
-  for (PetscInt k = 0; k < 2; k++) {
+  /* What is too long for a number is no step, whichever of the two is; only a norm ball has a scale */
+  for (PetscInt k = strcmp(rule, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
     MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
     MuonArray         X;

@@ -50,7 +50,7 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
     PetscCall(MuonStep(p.muon));
     PetscCall(TestCheckReplicas(&p, type, s));
     for (PetscInt l = 0; l < 4; l++) {
-      const PetscReal rate = LR * scale;
+      const PetscReal rate = LR; /* the scale is that of a norm ball */
       PetscReal       rows[20];
 
       PetscCall(TestGetWeights(&p, l, rows));

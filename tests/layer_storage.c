@@ -298,6 +298,8 @@ static PetscErrorCode CheckArrays(void)
   MuonLayerArray array, first;
   MuonLayer      layer;
   double         w[6];
+  const PetscInt dims[2] = {65536, 65536};
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerArrayInitialize(&array));
@@ -337,6 +339,15 @@ static PetscErrorCode CheckArrays(void)
   array.M = 0;
   array.w = NULL;
   PetscCall(MuonLayerCreateFromArray("a", &array, &layer));
+  PetscCall(MuonLayerDestroy(&layer));
+  /* 2^32 entries, which nobody touches */
+  array   = first;
+  array.M = array.N = dims[0];
+  PetscCall(MuonLayerCreateFromArray("a", &array, &layer));
+  PetscCall(MuonLayerSetTensor(layer, 2, dims, MUON_TENSOR_FLATTEN));
+  PetscCall(MuonLayerSetRule(layer, MUONLAYERSGD));
+  PetscCall(MuonLayerGetFlops(layer, &flops));
+  Check(MuonLayerEntries(layer) == (PetscInt64)1 << 32 && flops == 4 * 4294967296.0, "2^16 x 2^16 are %" PetscInt64_FMT " entries and %g flops", MuonLayerEntries(layer), flops);
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -56,9 +56,24 @@ static PetscErrorCode SumState(TestProblem *p, const char name[], PetscReal sums
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the ranks have sent up and down in all steps together: whole numbers */
+static PetscErrorCode SumSent(TestProblem *p, double sent[4])
+{
+  MuonTraffic traffic;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetTraffic(p->muon, &traffic));
+  for (PetscInt k = 0; k < 2; k++) {
+    sent[k]     = (double)traffic.total_up[k];
+    sent[2 + k] = (double)traffic.total_down[k];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sent, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-   From some of the ranks to some: weights and state of servers to the bit, means of the workers up to
-   rounding of so many additions
+   From some of the ranks to some: weights, state of servers and what was sent to the bit, means of the
+   workers up to rounding of so many additions
 */
 static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt from, PetscMPIInt to)
 {
@@ -69,6 +84,7 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
   PetscMPIInt       rank;
   MPI_Comm          comm;
   TestProblem       p;
+  double            sent[4] = {0, 0, 0, 0}, loadedsent[4];
   char              folder[64];
 
   PetscFunctionBegin;
@@ -84,12 +100,14 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
     for (PetscInt k = 0; k < 6; k++) PetscCall(SumState(&p, state[k], sums[k]));
     PetscCall(TestGetAllWeights(&p, weights));
+    PetscCall(SumSent(&p, sent));
     PetscCall(TestDestroy(&p));
     PetscCallMPI(MPI_Comm_free(&comm));
   }
   /* Rank 0 is in both */
   for (PetscInt k = 0; k < 6; k++) PetscCallMPI(MPI_Bcast(sums[k], (PetscMPIInt)(2 * d), MPIU_REAL, 0, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Bcast(weights, (PetscMPIInt)d, MPIU_REAL, 0, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Bcast(sent, 4, MPI_DOUBLE, 0, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < to ? 0 : MPI_UNDEFINED, rank, &comm));
   if (rank < to) {
     PetscReal *loaded;
@@ -101,6 +119,8 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     PetscCall(MuonLoadCheckpoint(p.muon, folder));
     PetscCall(MuonGetStepNumber(p.muon, &step));
     PetscCheck(step == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+    PetscCall(SumSent(&p, loadedsent));
+    for (PetscInt k = 0; k < 4; k++) PetscCheck(loadedsent[k] == sent[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: %g sent, expected %g", which, from, to, loadedsent[k], sent[k]);
     PetscCall(TestGetAllWeights(&p, loaded));
     PetscCheck(memcmp(loaded, weights, (size_t)d * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: other weights", which, from, to);
     for (PetscInt k = 0; k < 6; k++) {

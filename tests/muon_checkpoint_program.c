@@ -164,8 +164,14 @@ static PetscErrorCode CheckWeights(void)
   PetscCall(TestDestroy(&q));
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 3, &q));
   PetscCall(MuonSetRestartState(q.muon, MUON_RESTART_WEIGHTS));
-  FAILS(MuonLoadCheckpoint(q.muon, "weights"), "it has 0 of 6 entries of weights of layer \"other\"");
+  FAILS(MuonLoadCheckpoint(q.muon, "weights"), "it has weights of layer \"h0.attn\", which the optimizer does not keep");
   PetscCall(TestDestroy(&q));
+  /* A layer that the checkpoint has not */
+  PetscCall(Create(PETSC_COMM_WORLD, RUN, 2, &q));
+  PetscCall(MuonSaveCheckpoint(q.muon, "fewer", 1));
+  PetscCall(TestDestroy(&q));
+  PetscCall(MuonSetRestartState(p.muon, MUON_RESTART_WEIGHTS));
+  FAILS(MuonLoadCheckpoint(p.muon, "fewer"), "it has 0 of 30 entries of weights of layer \"embed\"");
   PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,6 +258,37 @@ static PetscErrorCode CheckStepZero(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Viewers that take no state, or no weights; a disk that is full */
+static PetscErrorCode CheckViewers(void)
+{
+  TestProblem p;
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "state.bin", FILE_MODE_WRITE, &viewer));
+  FAILS(MuonView(p.muon, viewer), "A viewer of type binary: state goes to a folder, by -muon_checkpoint FOLDER");
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_view", "binary:state.bin"));
+  FAILS(MuonSetUp(p.muon), "-muon_view binary: state goes to a folder, by -muon_checkpoint FOLDER");
+  PetscCall(PetscOptionsClearValue(NULL, "-muon_view"));
+  PetscCall(PetscViewerCreate(PETSC_COMM_WORLD, &viewer));
+  PetscCall(PetscViewerSetType(viewer, PETSCVIEWERVTK));
+  FAILS(MuonView(p.muon, viewer), "Muon cannot be shown by a viewer of type vtk, expected ascii");
+  FAILS(MuonConvergedReasonView(p.muon, viewer), "Muon cannot be shown by a viewer of type vtk, expected ascii");
+  PetscCall(PetscViewerDestroy(&viewer));
+  FAILS(MuonViewWeights(p.muon, PETSC_VIEWER_STDOUT_WORLD), "A viewer of type ascii, expected one of type binary");
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "state.bin", FILE_MODE_READ, &viewer));
+  FAILS(MuonViewWeights(p.muon, viewer), "A viewer that was opened to read, expected one that was opened to write");
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "/dev/full", FILE_MODE_WRITE, &viewer));
+  PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  FAILS(MuonViewWeights(p.muon, viewer), "/dev/full: cannot write to it: No space left on device");
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(TestDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Read(const char name[], char text[], size_t room)
 {
   FILE  *file;
@@ -304,6 +341,7 @@ static PetscErrorCode CheckFiles(void)
       if (file != NULL) (void)fclose(file);
       continue;
     }
+    if (run == 2) PetscCall(MuonStep(p.muon)); /* a program that loops over steps calls no MuonSetUp() */
     PetscCall(MuonSolve(p.muon));
     PetscCall(TestDestroy(&p));
     PetscCall(Read(run == 0 ? "whole.csv" : "resumed.csv", run == 0 ? whole : resumed, sizeof(whole)));
@@ -461,6 +499,7 @@ int main(int argc, char **argv)
   PetscCall(CheckWeights());
   PetscCall(CheckPrecision());
   PetscCall(CheckStepZero());
+  PetscCall(CheckViewers());
   PetscCall(CheckFiles());
   PetscCall(CheckSeconds());
   PetscCall(CheckBad());

@@ -251,30 +251,21 @@ static PetscErrorCode CheckWeights(Run *run, const Table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Loaded where no step was taken, and in the middle of other steps, there out of the file of a viewer */
+/* Loaded where no step was taken, and in the middle of other steps */
 static PetscErrorCode CheckExact(const Case *c, PetscMPIInt ranks, const char folder[])
 {
   Run          p, q;
   static Table a, b;
-  PetscViewer  viewer;
 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, c, ranks, 0, &p));
   PetscCall(Steps(&p, STEPS));
   PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
-  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "storage.bin", FILE_MODE_WRITE, &viewer));
-  PetscCall(MuonView(p.muon, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
   for (PetscInt before = 0; before <= STEPS + 1; before += STEPS + 1) {
     PetscCall(RunCreate(PETSC_COMM_WORLD, c, ranks, 1, &q));
     PetscCall(Steps(&q, before));
     PetscCall(MuonLoadCheckpoint(p.muon, folder));
-    if (before == 0) PetscCall(MuonLoadCheckpoint(q.muon, folder));
-    else {
-      PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "storage.bin", FILE_MODE_READ, &viewer));
-      PetscCall(MuonLoad(q.muon, viewer));
-      PetscCall(PetscViewerDestroy(&viewer));
-    }
+    PetscCall(MuonLoadCheckpoint(q.muon, folder));
     for (PetscInt s = 0; s < STEPS; s++) {
       PetscCall(TableGet(&p, &a));
       PetscCall(TableGet(&q, &b));

@@ -84,7 +84,7 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
 
 /*
    Finite gradients, and choices that are finite: what becomes of them is not, in all layers or in one, which
-   is one server's or everybody's. Number 0 is a decay, number 1 a scale
+   is one server's or everybody's. Number 0 is a decay, number 1 the scale of a norm ball or the decay of a layer
 */
 static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
 {
@@ -94,6 +94,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   MuonConvergedReason reason;
   Problem             p, q;
   State               before, after;
+  PetscBool           ball;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
@@ -104,8 +105,10 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonGetAdamWLearningRate(p.muon, &adamw));
   PetscCall(MuonSetLearningRate(p.muon, large));
   PetscCall(MuonSetAdamWLearningRate(p.muon, large));
+  PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
-  else PetscCall(MuonLayerSetScale(p.layer[layer], large));
+  else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
+  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], large));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a rate and a %s of %g give %s", way->name, which == 0 ? "decay" : "scale", (double)large, MuonConvergedReasons[reason]);
@@ -116,7 +119,8 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonSetLearningRate(p.muon, rate));
   PetscCall(MuonSetAdamWLearningRate(p.muon, adamw));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
-  else PetscCall(MuonLayerSetScale(p.layer[layer], 1));
+  else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], 1));
+  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], 0));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));

@@ -159,6 +159,17 @@ static PetscErrorCode CheckRefused(void)
   PetscCall(MuonGetStepNumber(p.muon, &step));
   PetscCheck(step == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
   PetscCall(TestDestroy(&p));
+  /* Behind the last step that has a number */
+  PetscCall(Create(&p));
+  PetscCall(MuonSetStepNumber(p.muon, PETSC_MAX_INT));
+  PetscCall(PetscPushErrorHandler(Remember, NULL));
+  code = MuonStep(p.muon);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscStrstr(Said, "is the last that this PETSc's integers can count", &at));
+  PetscCheck(code != PETSC_SUCCESS && at != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\"", Said);
+  PetscCall(MuonGetStepNumber(p.muon, &step));
+  PetscCheck(step == PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
+  PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

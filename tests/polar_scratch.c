@@ -99,14 +99,15 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
 
   /*
      Entries of scratch: s^2 + 3 d/J, where d/J is what this rank has of the matrix, as rows or, of a wide
-     one, as columns dealt evenly, and an even part of it where it has less
+     one, as columns dealt evenly, and an even part of it where it has less; each of up to six buffers is
+     rounded up to 64 bytes
   */
   local   = size > 1 && m < n ? n / size + (rank < n % size ? 1 : 0) : (m < n ? n : rows);
   entries = PetscMax((double)rows * n, (double)s * local);
   PetscCheck(how > 0 || m % size > 0 || n % size > 0 || entries * size == (double)s * l, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An even part of %d x %d has %g entries", m, n, entries);
   entries = PetscMax(entries, (double)s * l / size);
   PetscCall(MuonPolarGetMemory(polar, &bytes));
-  PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type, MuonPolarPrecisions[precision],
+  PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8) + 6 * 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type, MuonPolarPrecisions[precision],
              m, n, rank, size, (double)bytes, s, entries);
 
   /*

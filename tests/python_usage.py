@@ -123,6 +123,20 @@ layer = muon.add_layer("w", make(w))
 refused(petscmuon.Error, ['"w"'], muon.add_layer, "w", make(np.ones((2, 2))))
 refused(petscmuon.Error, ['"W"'], muon.add_layer, "W", make(np.ones((2, 2))))
 
+refused(ValueError, ['layer "v"', 'that of layer "w"'], muon.add_layer, "v", layer.tensor)
+refused(ValueError, ["w\\x00v", "without NUL"], muon.add_layer, "w\0v", make(np.ones((2, 2))))
+refused(ValueError, ["muon_type", "without NUL"], petscmuon.Muon, comm, {"muon_type": "de\0nse"})
+
+# Options of dictionaries are their optimizer's alone, and are known before the set-up
+twins = [petscmuon.Muon(comm, {"muon_type": "dense", "muon_learning_rate": rate}) for rate in (0.5, 0.25)]
+for twin, rate in zip(twins, (0.5, 0.25)):
+  assert twin.learning_rate == rate
+  twin.add_layer("w", make(np.ones((2, 2))))
+  twin.setup()
+assert [twin.learning_rate for twin in twins] == [0.5, 0.25]
+for twin in twins:
+  twin.destroy()
+
 # Gradients
 refused(ValueError, ['layer "w": gradient', "4 x 3", "expected 3 x 4"], layer.set_gradient, plain(np.ones((4, 3))))
 refused(TypeError, ['layer "w": gradient', "float32", "expected float64"], layer.set_gradient, plain(np.ones((3, 4), np.float32)))
@@ -140,6 +154,23 @@ def stepped(**keys):
   assert np.max(np.abs(w - (before - 0.125 / np.sqrt(12)))) < 64 * np.finfo(float).eps
 
 
+stepped()
+
+# A gradient is of one step: none in the next is an error that names the layer, on the rank that has none
+refused(petscmuon.Error, ['layer "w"', "set_gradient()"], muon.step)
+if rank > 0 or size == 1:
+  layer.set_gradient(plain(np.ones((3, 4))))
+if size > 1:
+  refused(petscmuon.Error, ['layer "w"'] if rank == 0 else ["another rank"], muon.step)
+  stepped()
+
+
+# The routine of a step cannot end its optimizer
+def ends():
+  muon.destroy()
+
+
+refused(petscmuon.Error, ["Muon.destroy()", "in the routine of a step"], muon.step, ends)
 stepped()
 
 # A layer keeps its tensor, and the gradient that it was given last; an optimizer that has ended keeps nothing
@@ -194,6 +225,7 @@ assert not muon.step() and muon.reason == "DIVERGED_NANORINF" and np.array_equal
 stepped()
 
 # Memory that moves under a layer: the step ends on all ranks
+layer.set_gradient(plain(np.ones((3, 4))))
 if rank == 0:
   if backend == "torch":
     address = layer.tensor.data

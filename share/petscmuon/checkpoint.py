@@ -223,15 +223,15 @@ class Checkpoint:
       return parts[0].array()
     shape = parts[0].layer_rows, parts[0].layer_columns
     # No memory for a layer of which there is little
-    if any((r.layer_rows, r.layer_columns) != shape for r in parts) or sum(r.rows * r.columns for r in parts) < shape[0] * shape[1]:
-      raise KeyError("layer \"%s\" has a part of %s" % (layer, state))
+    if any((r.layer_rows, r.layer_columns, r.entrywise) != shape + (1,) for r in parts) or sum(r.rows * r.columns for r in parts) < shape[0] * shape[1]:
+      raise Damaged("%s: layer \"%s\" has a part of %s" % (self.path, layer, state))
     whole = np.zeros(shape, parts[0].type)
     covered = np.zeros(shape, bool)
     for r in parts:
       whole[r.row:r.row + r.rows, r.column:r.column + r.columns] = r.array()
       covered[r.row:r.row + r.rows, r.column:r.column + r.columns] = True
     if not covered.all():
-      raise KeyError("layer \"%s\" has a part of %s" % (layer, state))
+      raise Damaged("%s: layer \"%s\" has a part of %s" % (self.path, layer, state))
     return whole
 
   def weights(self):

@@ -235,7 +235,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
      A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
   */
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
   codes = (uint16_t *)(singles + kept);
   if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
   else MuonWireNaturalEncode((uint64_t)kept, codes, to);
@@ -249,8 +249,7 @@ static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entrie
   unsigned char *bitmap;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_B, bytes, &bitmap));
-  if (reader->indices == MUON_WIRE_INDICES_BITMAP && reader->from == bitmap) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, bytes, &bitmap));
   if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
   else {
     PetscCall(PetscMemzero(bitmap, bytes));
@@ -276,7 +275,7 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
     for (size_t first = 0; first < entries; first += strip) {
       const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
 

@@ -18,7 +18,7 @@ static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const Muo
   PetscFunctionBegin;
   *strip   = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
   *scratch = few;
-  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, PetscMin(MuonArrayEntries(T), FAR_STRIP) * MuonArrayEntryBytes(T), scratch));
+  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, T->memory, PetscMin(MuonArrayEntries(T), FAR_STRIP) * MuonArrayEntryBytes(T), scratch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

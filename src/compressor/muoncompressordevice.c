@@ -18,7 +18,7 @@ PetscErrorCode MuonCompressorFetch_Private(MuonCompressor c, MuonWireValues code
   const MuonPrecision crosses = Crosses(codec, *precision);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, count * MuonKernelsGet(crosses, MUON_HOST)->size, near));
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, count * MuonKernelsGet(crosses, MUON_HOST)->size, near));
   /* What is not finite then is met by who writes it */
   if (crosses != *precision) (void)kernels->ToSingle(count, x, (float *)*near);
   else MuonDeviceGet()->copy(count * kernels->size, x, *near);
@@ -36,12 +36,14 @@ PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor c, MuonWireValues 
     const size_t   some    = PetscMin(CHUNK, count - k);
     const void    *from    = (const char *)x + k * kernels->size;
     unsigned char *section = to + MuonWireValuesBytes(codec, k);
+    MuonMark       mark;
 
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
     if (codec == MUON_WIRE_VALUES_NATURAL) {
       uint16_t *codes;
       int       infinite;
 
-      PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * sizeof(*codes), &codes));
+      PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * sizeof(*codes), &codes));
       if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) infinite = kernels->Natural(some, from, &stream, first + k, 1, codes);
       else infinite = kernels->Powers(some, from, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes);
       if (infinite != 0) c->status = MUON_STATUS_NANORINF;
@@ -53,6 +55,7 @@ PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor c, MuonWireValues 
       PetscCall(MuonCompressorFetch_Private(c, codec, some, from, &crosses, &y));
       PetscCall(MuonCompressorValuesEncode_Private(c, codec, crosses, (PetscInt64)some, y, 0, section));
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,20 +70,23 @@ PetscErrorCode MuonCompressorFarDecode_Private(MuonCompressor c, MuonWireValues 
   for (size_t k = 0; k < count; k += CHUNK) {
     const size_t some = PetscMin(CHUNK, count - k);
     void        *to   = (char *)x + k * kernels->size, *y, *singles;
+    MuonMark     mark;
 
-    PetscCall(MuonWorkspaceGetNear(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * size, &y));
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
+    PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * size, &y));
     if (codec == MUON_WIRE_VALUES_NATURAL) {
       MuonWireNaturalDecode(some, from, first + k, (uint16_t *)y);
       kernels->NaturalValues(some, (uint16_t *)y, to);
-      continue;
+    } else {
+      PetscCall(MuonCompressorValuesDecode_Private(codec, crosses, (PetscInt64)some, from, (PetscInt64)(first + k), y));
+      if (crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
+      else {
+        PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, some * size, &singles));
+        MuonDeviceGet()->copy(some * size, y, singles);
+        kernels->AxpbyOther(some, 1, 1.0, singles, some, 0.0, to, some);
+      }
     }
-    PetscCall(MuonCompressorValuesDecode_Private(codec, crosses, (PetscInt64)some, from, (PetscInt64)(first + k), y));
-    if (crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
-    else {
-      PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, MUON_WORK_COMPRESSOR_D, some * size, &singles));
-      MuonDeviceGet()->copy(some * size, y, singles);
-      kernels->AxpbyOther(some, 1, 1.0, singles, some, 0.0, to, some);
-    }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -78,7 +78,7 @@ static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Line
 
 /*
    In the memory of a device: sums of all lines at once, and those alone one by one that have none in range,
-   or another norm. Uses MUON_WORK_COMPRESSOR_F
+   or another norm
 */
 static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const Lines *lines, const MuonArray *X, char *room, MuonKernelLength lengths[])
 {
@@ -86,7 +86,7 @@ static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const L
   double      *sums;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_F, lines->lines * sizeof(*sums), &sums));
+  PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, lines->lines * sizeof(*sums), &sums));
   if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->len, X->count, X->data, X->ld, lines->across == PETSC_TRUE, (int)p, sums);
   else PetscCall(PetscArrayzero(sums, lines->lines));
   for (size_t k = 0; k < lines->lines && c->status == MUON_STATUS_OK; k++) {
@@ -96,7 +96,7 @@ static PetscErrorCode MuonCompressorFarLengths_Private(MuonCompressor c, const L
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the lines in the bitmap, which a device packs. Uses MUON_WORK_COMPRESSOR_C and D */
+/* The values of the lines in the bitmap, which a device packs */
 static PetscErrorCode MuonCompressorFarLines_Private(MuonCompressor c, const Lines *lines, MuonWireValues codec, size_t kept, const unsigned char bitmap[], const MuonArray *X, unsigned char to[])
 {
   const MuonKernels     *kernels = MuonArrayKernels(X);
@@ -107,8 +107,8 @@ static PetscErrorCode MuonCompressorFarLines_Private(MuonCompressor c, const Lin
   uint16_t              *codes, *near;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_C, all * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*codes), &codes));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * sizeof(*codes), &codes));
   for (size_t line = 0; line < lines->lines; line++) {
     if ((bitmap[line / 8] >> line % 8 & 1) == 0) continue;
     ReadLines(lines, line, 1, X, NULL, x + at * kernels->size);
@@ -116,7 +116,7 @@ static PetscErrorCode MuonCompressorFarLines_Private(MuonCompressor c, const Lin
     at += lines->length;
   }
   if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_D, all * sizeof(*near), &near));
+    PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, all * sizeof(*near), &near));
     MuonDeviceGet()->copy(all * sizeof(*near), codes, near);
     MuonWireNaturalEncode(all, near, to);
   } else PetscCall(MuonCompressorFarEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, X->precision, all, x, 0, to));
@@ -141,18 +141,18 @@ static PetscErrorCode MuonCompressorEncode_Lines(MuonCompressor c, const MuonArr
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, lines.lines * sizeof(MuonKernelLength) + (lines.lines + 7) / 8, &lengths));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, PetscMax(lines.lines * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * lines.length * sizeof(uint16_t) : 0), &work));
+  PetscCall(MuonWorkspaceGet(c->work, lines.lines * sizeof(MuonKernelLength) + (lines.lines + 7) / 8, &lengths));
+  PetscCall(MuonWorkspaceGet(c->work, PetscMax(lines.lines * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * lines.length * sizeof(uint16_t) : 0), &work));
   bitmap = (unsigned char *)(lengths + lines.lines);
   if (T->memory != MUON_HOST) {
     if (R != NULL) {
-      PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, &X));
+      PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
       kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
-    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_B, bytes, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, bytes, &x));
     PetscCall(MuonCompressorFarLengths_Private(c, &lines, &X, x, lengths));
   } else {
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, lines.together * bytes, &x));
+    PetscCall(MuonWorkspaceGet(c->work, lines.together * bytes, &x));
     for (size_t first = 0; first < lines.lines && c->status == MUON_STATUS_OK; first += lines.together) PetscCall(MuonCompressorLengths_Private(c, &lines, first, PetscMin(lines.together, lines.lines - first), T, R, x, lengths));
   }
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -204,7 +204,7 @@ static PetscErrorCode MuonCompressorDecode_Lines(MuonCompressor c, PetscInt64 co
   PetscFunctionBegin;
   if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
   MuonWireIndexReaderInit(&reader, indices, lines.lines, (uint64_t)count, payload);
-  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, all * kernels->size, &x));
+  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, all * kernels->size, &x));
   for (size_t k = 0; k < all; k += chunk) {
     const size_t some = PetscMin(chunk, all - k);
 

@@ -43,7 +43,7 @@ PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray 
   PetscFunctionBegin;
   *X = *T;
   if (R != NULL) {
-    PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, T, T->precision, X));
+    PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, X));
     kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X->data);
     PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(T)));
   }
@@ -63,8 +63,8 @@ PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_B, rank * (1 + n + m) * sizeof(PetscScalar), &room));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, rank * sizeof(PetscReal), sigma));
+  PetscCall(MuonWorkspaceGet(c->work, rank * (1 + n + m) * sizeof(PetscScalar), &room));
+  PetscCall(MuonWorkspaceGet(c->work, rank * sizeof(PetscReal), sigma));
   V = room + rank;
   U = V + rank * n;
   PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
@@ -89,7 +89,7 @@ PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *
     const size_t all = count * (1 + n + m);
 
     PetscCall(PetscArrayzero(room, count));
-    PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_A, PetscMax(all, 1) * MuonArrayEntryBytes(T), values));
+    PetscCall(MuonWorkspaceGet(c->work, PetscMax(all, 1) * MuonArrayEntryBytes(T), values));
     kernels->AxpbyOther(all, 1, 1.0, room, all, 0.0, *values, all);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +128,7 @@ static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In MUON_WORK_COMPRESSOR_B of a memory: magnitudes of them, P and Q */
+/* In scratch of a memory: magnitudes of them, P and Q */
 static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
@@ -138,7 +138,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
 
   PetscFunctionBegin;
   PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
-  PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, (size_t)layout.values * size, s));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, (size_t)layout.values * size, s));
   x = *s;
   for (unsigned i = 0; i < layout.sections; i++) {
     if (memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, shape->precision, (size_t)layout.section[i], payload + layout.sectionat[i], 0, x));

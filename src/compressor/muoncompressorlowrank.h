@@ -20,20 +20,20 @@ PETSC_INTERN PetscErrorCode MuonCompressorRankLayout_Private(MuonCompressor, Muo
 */
 PETSC_INTERN PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed);
 
-/* X = T - R by columns: T itself where R is NULL, else a copy in MUON_WORK_COMPRESSOR_A */
+/* X = T - R by columns: T itself where R is NULL, else a copy in scratch */
 PETSC_INTERN PetscErrorCode MuonCompressorResidual_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonArray *X);
 /*
    The leading triples of T - R, which has the norm norm 2^scale: at most rank singular values, decreasing;
    values has room for found magnitudes, then found columns of P and of Q, in the precision of T. Sets the
-   status where there are none to be had. Uses the slots A, B and C of MUON_WORK_COMPRESSOR
+   status where there are none to be had
 */
 PETSC_INTERN PetscErrorCode MuonCompressorTriples_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found, double *norm, int *scale);
 
 /*
    The payload of factors: in form triples count magnitudes, decreasing, then in either form count columns of
    P and count columns of Q, which stand behind one another in values, in the memory of shape. Entry k of
-   values is rounded by entry k of the stream. Triples whose magnitude is written as zero are left out. Uses
-   MUON_WORK_COMPRESSOR_B, where values may be, and changes values
+   values is rounded by entry k of the stream. Triples whose magnitude is written as zero are left out.
+   Changes values
 */
 PETSC_INTERN PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor, MuonWireForm, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[]);
 

@@ -126,27 +126,21 @@ MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run[MUON_FILE_R
 }
 
 /*
-   What a lock says: host, process and run, a line each. Anything that is not printable becomes a question
-   mark, for it is shown. Nothing where a crash left a part of it: whoever wrote that did not get to use the
-   folder
+   What a lock says, its first line. Anything that is not printable becomes a question mark, for it is shown.
+   Nothing where a crash left a part of it: whoever wrote that did not get to use the folder
 */
 static void MuonFileLockRead(MuonFileFolder *folder, int handle, char text[MUON_FILE_TEXT / 4])
 {
-  char            raw[MUON_FILE_TEXT / 4 - 4];
-  const ptrdiff_t got   = folder->system->read(folder->system->ctx, handle, 0, raw, sizeof(raw));
-  int             lines = 0, to = 0;
+  const ptrdiff_t got = folder->system->read(folder->system->ctx, handle, 0, text, MUON_FILE_TEXT / 4);
+  ptrdiff_t       i   = 0;
 
-  for (ptrdiff_t i = 0; i < got && lines < 3; i++) {
-    if (raw[i] != '\n') text[to++] = raw[i];
-    if (raw[i] != '\n' && (raw[i] < ' ' || raw[i] > '~')) text[to - 1] = '?';
-    if (raw[i] != '\n' || ++lines == 3) continue;
-    text[to++] = ',';
-    text[to++] = ' ';
+  for (; i < got && text[i] != '\n'; i++) {
+    if (text[i] < ' ' || text[i] > '~') text[i] = '?';
   }
-  text[lines == 3 ? to : 0] = 0;
+  text[i < got ? i : 0] = 0;
 }
 
-static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN], int take)
+static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN])
 {
   const MuonFileSystem *system = folder->system;
   int                   error  = system->lock(system->ctx, handle), length;
@@ -155,12 +149,13 @@ static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const 
 
   MuonFileLockRead(folder, handle, found);
   if (error == -EWOULDBLOCK || error == -EAGAIN) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by another job (%s)", path, found);
-  if (error < 0 && !take) return MuonFileFail(folder, MUON_FILE_SYSTEM, "%s: cannot lock it: %s", path, strerror(-error));
+  if (error < 0) return MuonFileFail(folder, MUON_FILE_SYSTEM, "%s: cannot lock it: %s", path, strerror(-error));
   error = system->process(system->ctx, host, sizeof(host), &number);
   if (error < 0) return MuonFileFailSystem(folder, error, "find out the name of this host for it", path);
   length = snprintf(text, sizeof(text), "host %s", host);
-  if (found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || found[length] != ',') && !take) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
-  length += snprintf(text + length, sizeof(text) - (size_t)length, "\nprocess %ld\nrun ", number);
+  /* Version 0.1 had a line for each of the three */
+  if (found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0))) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
+  length += snprintf(text + length, sizeof(text) - (size_t)length, ", process %ld, run ", number);
   for (int i = 0; i < MUON_FILE_RUN; i++) length += snprintf(text + length, sizeof(text) - (size_t)length, "%02x", run[i]);
   text[length++] = '\n';
   error          = system->empty(system->ctx, handle);
@@ -175,7 +170,7 @@ static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const 
   return MUON_FILE_OK;
 }
 
-MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN], int take)
+MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN])
 {
   const MuonFileSystem *system = folder->system;
   MuonFilePathname      to;
@@ -185,7 +180,7 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char ru
   (void)snprintf(to.path, sizeof(to.path), "%s/" MUON_FILE_LOCK_NAME, folder->path);
   handle = system->open(system->ctx, to.path, MUON_FILE_LOCK);
   if (handle < 0) return MuonFileFailSystem(folder, handle, "open it", to.path);
-  result = MuonFileLockTry(folder, handle, to.path, run, take);
+  result = MuonFileLockTry(folder, handle, to.path, run);
   if (result == MUON_FILE_OK) folder->locked = handle;
   else (void)system->close(system->ctx, handle);
   return result;
@@ -260,24 +255,40 @@ MuonFileResult MuonFileFolderList(MuonFileFolder *folder, MuonFileGeneration **g
   return result;
 }
 
+/* What the manifest of a generation is: ABSENT for none */
+static MuonFileResult MuonFileManifestTry(MuonFileFolder *folder, const MuonFileGeneration *generation)
+{
+  MuonFileReader       reader;
+  MuonFileSeal        *seals;
+  const MuonFileResult result = MuonFileManifestRead(folder, generation, &reader, &seals);
+
+  MuonFileReaderClose(&reader);
+  free(seals);
+  return result;
+}
+
 MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, MuonFileIdentity *id)
 {
   MuonFileGeneration *found;
-  MuonFilePathname    to;
-  size_t              count;
+  size_t              count, last = 0;
   int                 error;
   MuonFileResult      result = MuonFileFolderList(folder, &found, &count);
 
   id->generation.step    = step;
-  id->generation.counter = count > 0 ? found[0].counter + 1 : 1;
+  id->generation.counter = 0;
+  /* A folder without a manifest is nothing that another must be later than */
+  while (last < count && MuonFileManifestTry(folder, &found[last]) == MUON_FILE_ABSENT) last++;
+  if (last < count) id->generation.counter = found[last].counter;
   free(found);
   if (result != MUON_FILE_OK) return result;
-  if (step > MUON_FILE_COUNTER || id->generation.counter > MUON_FILE_COUNTER) return MuonFileFail(folder, MUON_FILE_USAGE, "%s: no number is left for another generation", folder->path);
-  to    = MuonFilePathOfGeneration(folder, &id->generation);
-  error = folder->system->makefolder(folder->system->ctx, to.path);
-  if (error < 0) return MuonFileFailSystem(folder, error, "make the folder", to.path);
+  do {
+    if (step > MUON_FILE_COUNTER || id->generation.counter >= MUON_FILE_COUNTER) return MuonFileFail(folder, MUON_FILE_USAGE, "%s: no number is left for another generation", folder->path);
+    id->generation.counter++;
+    error = folder->system->makefolder(folder->system->ctx, MuonFilePathOfGeneration(folder, &id->generation).path);
+  } while (error == -EEXIST);
+  if (error < 0) return MuonFileFailSystem(folder, error, "make the folder", MuonFilePathOfGeneration(folder, &id->generation).path);
   result = MuonFileSyncFolder(folder, folder->path);
-  if (result != MUON_FILE_OK) (void)folder->system->removefolder(folder->system->ctx, to.path);
+  if (result != MUON_FILE_OK) (void)folder->system->removefolder(folder->system->ctx, MuonFilePathOfGeneration(folder, &id->generation).path);
   return result;
 }
 
@@ -338,17 +349,12 @@ MuonFileResult MuonFilePrune(MuonFileFolder *folder, const MuonFileIdentity *id,
   int                 gone   = 0;
 
   for (size_t i = 0; i < count && result == MUON_FILE_OK; i++) {
-    MuonFileReader reader;
-    MuonFileSeal  *seals;
+    const int      earlier = found[i].counter < id->generation.counter;
     MuonFileResult manifest;
 
-    if (found[i].counter >= id->generation.counter) continue;
-    manifest = kept < keep ? MuonFileManifestRead(folder, &found[i], &reader, &seals) : MUON_FILE_ABSENT;
-    if (kept < keep) {
-      MuonFileReaderClose(&reader);
-      free(seals);
-    }
-    if (manifest == MUON_FILE_OK) kept++;
+    if (found[i].counter == id->generation.counter && found[i].step == id->generation.step) continue;
+    manifest = earlier && kept >= keep ? MUON_FILE_ABSENT : MuonFileManifestTry(folder, &found[i]);
+    if (manifest == MUON_FILE_OK && earlier) kept++;
     else if (manifest == MUON_FILE_ABSENT) {
       result = MuonFileRemoveGeneration(folder, &found[i]);
       gone   = 1;

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,10 +27,35 @@
     return got_ < 0 ? -errno : got_; \
   } while (0)
 
+/* Handles that hold a lock */
+static struct {
+  int   *handle;
+  size_t count;
+  int    watched;
+} muon_file_locks;
+
+/*
+   A lock belongs to the open file, which a forked child has too: what it keeps would be locked after the run
+   is over. The child has nothing in their place, as what it inherited may use the handle
+*/
+static void MuonFileForked_Posix(void)
+{
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+  for (size_t k = 0; k < muon_file_locks.count; k++) {
+    if (nothing < 0 || dup2(nothing, muon_file_locks.handle[k]) < 0) (void)close(muon_file_locks.handle[k]);
+  }
+  if (nothing >= 0) (void)close(nothing);
+  muon_file_locks.count = 0;
+}
+
 static int MuonFileOpen_Posix(void *ctx, const char path[], MuonFileAccess access)
 {
-  /* Not to wait for whoever writes to a pipe of that name: size() refuses it */
-  const int flags = access == MUON_FILE_READ ? O_RDONLY | O_NONBLOCK : access == MUON_FILE_CREATE ? O_WRONLY | O_CREAT | O_EXCL : access == MUON_FILE_FOLDER ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT | O_NONBLOCK;
+  /* Not to wait for whoever writes to a pipe of that name: size() refuses it. No file is a link to another */
+  const int flags = access == MUON_FILE_READ     ? O_RDONLY | O_NONBLOCK | O_NOFOLLOW
+                    : access == MUON_FILE_CREATE ? O_WRONLY | O_CREAT | O_EXCL
+                    : access == MUON_FILE_FOLDER ? O_RDONLY | O_DIRECTORY
+                                                 : O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW;
 
   (void)ctx;
   MUON_FILE_TRY(int, open(path, flags | O_CLOEXEC, 0666));
@@ -74,14 +100,34 @@ static int MuonFileSync_Posix(void *ctx, int handle)
 /* A lock of the open file, not of the process: two optimizers of one program cannot have the same */
 static int MuonFileLock_Posix(void *ctx, int handle)
 {
+  int *more;
+
   (void)ctx;
-  MUON_FILE_TRY(int, flock(handle, LOCK_EX | LOCK_NB));
+  if (!muon_file_locks.watched && pthread_atfork(NULL, NULL, MuonFileForked_Posix) != 0) return -ENOMEM;
+  muon_file_locks.watched = 1;
+  more                    = (int *)realloc(muon_file_locks.handle, (muon_file_locks.count + 1) * sizeof(*more));
+  if (more == NULL) return -ENOMEM;
+  muon_file_locks.handle = more;
+  if (flock(handle, LOCK_EX | LOCK_NB) < 0) return -errno;
+  muon_file_locks.handle[muon_file_locks.count++] = handle;
+  return 0;
 }
 
 /* The handle is gone whatever close() says; that a signal came is no error of the file */
 static int MuonFileClose_Posix(void *ctx, int handle)
 {
+  size_t k = 0;
+
   (void)ctx;
+  while (k < muon_file_locks.count && muon_file_locks.handle[k] != handle) k++;
+  if (k < muon_file_locks.count) {
+    (void)flock(handle, LOCK_UN); /* a child that was just forked may not have let go of it yet */
+    muon_file_locks.handle[k] = muon_file_locks.handle[--muon_file_locks.count];
+  }
+  if (muon_file_locks.count == 0) {
+    free(muon_file_locks.handle);
+    muon_file_locks.handle = NULL;
+  }
   return close(handle) < 0 && errno != EINTR ? -errno : 0;
 }
 
@@ -118,6 +164,7 @@ static int MuonFileList_Posix(void *ctx, const char path[], int (*each)(void *to
   if (folder == NULL) return -errno;
   while (error == 0) {
     const struct dirent *entry;
+    struct stat          info;
 
     errno = 0;
     entry = readdir(folder);
@@ -125,7 +172,8 @@ static int MuonFileList_Posix(void *ctx, const char path[], int (*each)(void *to
       error = -errno;
       break;
     }
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) error = each(to, entry->d_name);
+    if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0) error = errno == ENOENT ? 0 : -errno;
+    else if (!S_ISLNK(info.st_mode) && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) error = each(to, entry->d_name);
   }
   (void)closedir(folder);
   return error;

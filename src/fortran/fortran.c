@@ -2,7 +2,7 @@
 
 /*
    What Fortran's iso_c_binding cannot call as it is: functions that take communicators, and those that take
-   routines of the program. config/fortran.py writes the module, in which these have the names without
+   routines of the program. config/tools/fortran.py writes the module, in which these have the names without
    Fortran.
 */
 

@@ -68,7 +68,7 @@ static void ValuesDecode(MuonWireValues codec, uint64_t count, const unsigned ch
 static PetscErrorCode MuonLMOMarksGet_Private(MuonLMO lmo, size_t numbered, size_t codes, size_t line, unsigned char **bitmap, uint64_t **code, double **d)
 {
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, codes * sizeof(uint64_t) + line * sizeof(double) + numbered / 8 + 1, d));
+  PetscCall(MuonWorkspaceGet(lmo->work, codes * sizeof(uint64_t) + line * sizeof(double) + numbered / 8 + 1, d));
   *code   = (uint64_t *)(*d + line);
   *bitmap = (unsigned char *)(*code + codes);
   PetscCall(PetscArrayzero(*bitmap, numbered / 8 + 1));
@@ -148,7 +148,7 @@ PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, const MuonArray *G, PetscInt6
   if (format.form == MUON_WIRE_TRIPLES) {
     PetscInt found;
 
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (size_t)(1 + format.rows + format.columns) * sizeof(double), &x));
+    PetscCall(MuonWorkspaceGet(lmo->work, (size_t)(1 + format.rows + format.columns) * sizeof(double), &x));
     PetscUseTypeMethod(lmo, factors, &whole, x + 1, x + 1 + format.rows, &dual, &found);
     *count = found;
     x[0]   = dual;
@@ -159,15 +159,15 @@ PetscErrorCode MuonLMOPayload_Private(MuonLMO lmo, const MuonArray *G, PetscInt6
     MuonMatrix   point;
 
     /* D as MuonLMOApplyMatrix() would give it, so that what is sent is that D to the last bit */
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, values * sizeof(double) + (G->memory == MUON_HOST ? MuonArrayBytes(&D) : 0), &x));
+    PetscCall(MuonWorkspaceGet(lmo->work, values * sizeof(double) + (G->memory == MUON_HOST ? MuonArrayBytes(&D) : 0), &x));
     if (G->memory == MUON_HOST) D.data = x + values;
-    else PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, G, G->precision, &D));
+    else PetscCall(MuonWorkspaceGetArray(lmo->work, G, G->precision, &D));
     point = MuonMatrixOfArray(&D);
     PetscUseTypeMethod(lmo, apply, &whole, &point, &dual);
     if (lmo->status == MUON_STATUS_OK) {
       x[0] = dual;
       PetscCall(MuonLMOMarksGet_Private(lmo, format.form == MUON_WIRE_SPARSE ? MuonArrayEntries(G) : (size_t)PetscMax(format.rows, format.columns), lines, G->len, &bitmap, &code, &d));
-      PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_C, &D, PETSC_TRUE, &near));
+      PetscCall(MuonArrayGetPinned(lmo->work, &D, PETSC_TRUE, &near));
       PetscCall(MuonLMOReadPoint_Private(&format, &near, d, bitmap, lines > 0 ? code : NULL, x, count));
     }
   }
@@ -217,7 +217,7 @@ static PetscErrorCode MuonLMOPointLines_Private(MuonLMO lmo, const MuonWireMessa
   MuonWireIndexReader  reader;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_D, (size_t)(cross == PETSC_TRUE ? 2 * count + lines : count) * sizeof(int64_t), &code));
+  PetscCall(MuonWorkspaceGet(lmo->work, (size_t)(cross == PETSC_TRUE ? 2 * count + lines : count) * sizeof(int64_t), &code));
   for (PetscInt64 k = 0; k < count; k++) code[k] = -1;
   MuonWireIndexReaderInit(&reader, (MuonWireIndices)header->indices, layout->numbered, layout->positions, payload);
   for (PetscInt64 first = 0; first < point->count; first += CHUNK) {
@@ -258,7 +258,7 @@ PetscErrorCode MuonLMOPointOpen_Private(MuonLMO lmo, const MuonLMOFormat *format
   PetscCall(MuonLMOHeader_Private(lmo, format, count, &header));
   (void)MuonWireMessageLayout(&header, (uint64_t)format->rows, (uint64_t)format->columns, &layout);
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (size_t)layout.values * sizeof(double), &x));
+  PetscCall(MuonWorkspaceGet(lmo->work, (size_t)layout.values * sizeof(double), &x));
   ValuesDecode(format->values, layout.values, payload + layout.valuesat, x);
   point->magnitude = fabs(x[0]);
   if (format->form == MUON_WIRE_PERROW || format->form == MUON_WIRE_PERCOLUMN) PetscCall(MuonLMOPointLines_Private(lmo, &header, &layout, payload, point));
@@ -293,9 +293,11 @@ PetscErrorCode MuonLMOPointLine_Private(MuonLMO lmo, const MuonLMOPoint *point, 
   const MuonKernels *kernels;
   MuonArray          line = *d;
   double            *x;
+  MuonMark           mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)m * sizeof(double), &x));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
+  PetscCall(MuonWorkspaceGet(lmo->work, (size_t)m * sizeof(double), &x));
   line.data      = x;
   line.precision = MUON_DOUBLE;
   if (point->format.form == MUON_WIRE_TRIPLES && point->count > 0) {
@@ -308,5 +310,6 @@ PetscErrorCode MuonLMOPointLine_Private(MuonLMO lmo, const MuonLMOPoint *point, 
     if (point->count > 0) MuonLMOPointFill_Private(point, j, m, x);
   }
   MuonArrayAxpby(1.0, &line, 0.0, d);
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ typedef struct {
   PetscBool      rowmajor;
 } MuonLMOFormat;
 
-/* A message, or D = 0 where count is 0; the arrays are in MUON_WORK_LMO_C and MUON_WORK_LMO_D */
+/* A message, or D = 0 where count is 0; the arrays are scratch, of which the caller has the mark */
 typedef struct {
   MuonLMOFormat  format;
   PetscInt64     count;

@@ -33,7 +33,7 @@ PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLo
 
 /*
    The nsv largest triples, and the singular values as the vectors of norms are written; U and V, both or
-   none, in MUON_WORK_LMO_B. SLEPc works on the host
+   none; all in scratch. SLEPc works on the host
 */
 static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatrix *G, PetscInt nsv, PetscScalar **U, PetscScalar **V, double **size, int **exponent, PetscInt *count)
 {
@@ -42,11 +42,11 @@ static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatr
   MuonMatrix   host  = *G;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, (size_t)nsv * (2 * sizeof(double) + sizeof(PetscReal) + sizeof(int)), size));
+  PetscCall(MuonWorkspaceGet(lmo->work, (size_t)nsv * (2 * sizeof(double) + sizeof(PetscReal) + sizeof(int)), size));
   sigma     = (PetscReal *)(*size + 2 * nsv);
   *exponent = (int *)(sigma + nsv);
   if (U != NULL) {
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_B, (m + n) * (size_t)nsv * sizeof(PetscScalar), U));
+    PetscCall(MuonWorkspaceGet(lmo->work, (m + n) * (size_t)nsv * sizeof(PetscScalar), U));
     *V = *U + m * (size_t)nsv;
   }
   PetscCall(MuonSVDSetWorkspace(lmo->svd, lmo->work));
@@ -103,7 +103,7 @@ static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count
 
   PetscFunctionBegin;
   if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_C, D, MUON_PETSCSCALAR, &product));
+  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, D, MUON_PETSCSCALAR, &product));
   PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
   PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
   PetscCall(PetscBLASIntCast(count, &bk));

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <limits.h>
 
-/* The slices of a matrix, and what is said of each of them, in MUON_WORK_LMO_A */
+/* The slices of a matrix, and what is said of each of them, in scratch */
 typedef struct {
   const MuonMatrix  *A;
   const MuonKernels *kernels;
@@ -63,7 +63,7 @@ static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, con
   s->cut     = rows == PETSC_FALSE && A->size > 1 ? PETSC_TRUE : PETSC_FALSE;
   s->count   = s->across ? A->here.len : A->here.count;
   s->length  = s->across ? A->here.count : A->here.len;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_A, s->count * (6 * sizeof(double) + sizeof(int64_t) + sizeof(int)), &s->most));
+  PetscCall(MuonWorkspaceGet(lmo->work, s->count * (6 * sizeof(double) + sizeof(int64_t) + sizeof(int)), &s->most));
   s->sum      = s->most + s->count;
   s->size     = s->sum + s->count;
   s->weight   = s->size + s->count;
@@ -95,11 +95,13 @@ PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x
   const PetscMPIInt ranks = A->size;
   PetscMPIInt       share;
   double           *send, *parts;
+  MuonMark          mark;
 
   PetscFunctionBegin;
   if (ranks == 1 || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscCall(PetscMPIIntCast((n + ranks - 1) / ranks, &share));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_B, 2 * (size_t)share * (size_t)ranks * sizeof(double), &send));
+  PetscCall(MuonWorkspaceGet(lmo->work, 2 * (size_t)share * (size_t)ranks * sizeof(double), &send));
   parts = send + (size_t)share * (size_t)ranks;
   PetscCall(PetscArrayzero(send, (size_t)share * (size_t)ranks));
   PetscCall(PetscArraycpy(send, x, n));
@@ -109,6 +111,7 @@ PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x
   }
   PetscCallMPI(MPI_Allgather(parts, share, MPI_DOUBLE, send, share, MPI_DOUBLE, A->comm));
   PetscCall(PetscArraycpy(x, send, n));
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

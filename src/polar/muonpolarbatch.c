@@ -58,9 +58,9 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelRe
   char        *Y, *Z, *A;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_A, (size_t)n * bytes, &Y));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_B, (size_t)n * bytes, &Z));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, (size_t)n * (last != NULL ? 4 : 2) * s * s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Y));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Z));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * (last != NULL ? 4 : 2) * s * s * real->size, &A));
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *from = &G[shape[k].number].here;
     int              exponent;
@@ -109,8 +109,10 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
   double                     *c;
   PetscBool                   single;
   size_t                      bytes;
+  MuonMark                    mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
   PetscCall(MuonPolarGetSteps(polar, &steps));
   PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, &real));
@@ -139,9 +141,11 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
       polar->status = MUON_STATUS_OK;
       PetscUseTypeMethod(polar, apply, &G[at->number], &Q[at->number]);
       status[at->number] = polar->status;
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
       continue;
     }
     PetscCall(MuonPolarBatch_Private(polar, real, steps, c, anew == PETSC_TRUE ? NULL : last, watch, batch, at, G, Q, status));
+    PetscCall(MuonWorkspaceRelease(polar->work, &mark));
     PetscUseTypeMethod(polar, getflops, (PetscInt)at->s, (PetscInt)at->l, &flops);
     PetscCall(PetscLogFlops((PetscLogDouble)batch * flops));
   }

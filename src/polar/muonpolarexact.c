@@ -18,13 +18,13 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   PetscFunctionBegin;
   lines.rowmajor = 0;
   matrix         = MuonMatrixOfArray(&lines);
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, (size_t)s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (size_t)m * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (size_t)n * s * sizeof(PetscScalar), &V));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)m * s * sizeof(PetscScalar), &U));
+  PetscCall(MuonWorkspaceGet(polar->work, (size_t)n * s * sizeof(PetscScalar), &V));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));
   PetscCall(MuonSVDCompute(polar->svd, &matrix, s, sigma, U, V, &rank, &polar->status));
   if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (Q->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_E, Q, MUON_PETSCSCALAR, &product));
+  if (Q->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(polar->work, Q, MUON_PETSCSCALAR, &product));
   PetscCall(PetscBLASIntCast(m, &bm));
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(rank, &bk));
@@ -54,13 +54,13 @@ static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMa
   PetscCall(MuonPolarPanelLoad(polar, real, G, &p));
   s = p.s;
   l = p.l;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_A, s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_C, s * s * real->size, &V));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, s * real->size, &S));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_E, l * s * real->size, &U));
+  PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(PetscReal), &sigma));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &V));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * real->size, &S));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, l * s * real->size, &U));
   X = p.Y;
   if (p.left) {
-    PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, l * s * real->size, &X));
+    PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, l * s * real->size, &X));
     MuonKernelRealSetIdentity(real, s, 1.0, V);
     kernels->Multiply(1, 0, l, s, s, 1.0, p.Y, s, V, s, 0.0, X, l);
   }
@@ -110,7 +110,7 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, cons
   whole.len   = (size_t)(whole.rowmajor ? G->columns : G->rows);
   whole.count = (size_t)(whole.rowmajor ? G->rows : G->columns);
   whole.ld    = whole.len;
-  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, MUON_WORK_POLAR_D, &whole, whole.precision, &whole));
+  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, &whole, whole.precision, &whole));
   PetscCall(MuonMatrixMoveRows(G, &G->here, &whole, PETSC_TRUE));
   if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &whole, &whole);
   answer[0] = (PetscMPIInt)ierr;

@@ -46,12 +46,6 @@ static size_t MuonPolarPanelLD(const MuonPolarPanel *p)
   return p->left ? p->s : p->local;
 }
 
-/* Of two slots the one in which Y is not */
-static MuonWorkspaceSlot MuonPolarPanelOther(const MuonPolarPanel *p)
-{
-  return p->slot == MUON_WORK_POLAR_A ? MUON_WORK_POLAR_B : MUON_WORK_POLAR_A;
-}
-
 /* Where the rows of a rank start, or the columns that are dealt to it when rows become columns */
 static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, PetscMPIInt rank)
 {
@@ -131,25 +125,28 @@ static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cu
 }
 
 /*
-   Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks in
-   the other slot. What is in the memory of a device goes through the host's
+   Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks.
+   What is in the memory of a device goes through the host's
 */
 static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards)
 {
   const PetscBool cut  = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
   const size_t    rows = MuonArrayEntries(&p->G->here), columns = p->s * p->local, size = p->real->size;
   void           *blocks, *Y = p->Y;
+  MuonMark        mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(p->polar->work, MUON_WORK_POLAR_B, (p->G->here.rowmajor ? rows : columns) * size, &blocks));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  PetscCall(MuonWorkspaceGet(p->polar->work, (p->G->here.rowmajor ? rows : columns) * size, &blocks));
   if (p->real->memory == MUON_DEVICE) {
-    PetscCall(MuonWorkspaceGetNear(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_A, PetscMax(rows, columns) * size, &Y));
+    PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, PetscMax(rows, columns) * size, &Y));
     MuonDeviceGet()->copy((forwards ? rows : columns) * size, p->Y, Y);
   }
   if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
   PetscCall(MuonPolarPanelExchange(p, forwards, cut == PETSC_TRUE ? blocks : Y, cut == PETSC_TRUE ? Y : blocks));
   if (cut == PETSC_FALSE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
   if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy((forwards ? columns : rows) * size, Y, p->Y);
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,8 +186,8 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
   p->norm = MuonArrayKernels(g)->Norm(g->len, g->count, g->data, g->ld, &p->exponent);
   if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
   p->whole = PETSC_FALSE;
-  p->slot  = MUON_WORK_POLAR_A;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, p->slot, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
+  p->Z     = NULL;
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
   real->load(g->len, g->count, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->len);
   if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,10 +232,14 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
   PetscCall(PetscLogFlops((PetscLogDouble)p->s * (p->s + 1) * p->local));
   if (p->size > 1 && p->real->memory == MUON_HOST) PetscCall(MuonPolarPanelSumTriangle(p, (char *)A));
   else if (p->size > 1) {
-    PetscCall(MuonWorkspaceGetNear(p->polar->work, MUON_DEVICE, MUON_WORK_POLAR_A, bytes, &host));
+    MuonMark mark;
+
+    PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+    PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, bytes, &host));
     MuonDeviceGet()->copy(bytes, A, host);
     PetscCall(MuonPolarPanelSumTriangle(p, (char *)host));
     MuonDeviceGet()->copy(bytes, host, A);
+    PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -285,14 +286,24 @@ static PetscErrorCode MuonPolarPanelCopyStrip(const MuonPolarPanel *p, size_t fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *p)
+{
+  PetscFunctionBegin;
+  /* What was cut stays where it is, which is large enough to take the rows back */
+  if (p->whole && !p->cut && !p->Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->s * p->local * p->real->size, &p->Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, double c3, const void *B)
 {
   const size_t ld = MuonPolarPanelLD(p), strip = MuonPolarPanelGetStrip(p);
   const void  *held;
-  char        *Z;
+  char        *Z = (char *)p->Z;
+  MuonMark     mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonPolarPanelOther(p), p->s * strip * p->real->size, &Z));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  if (!Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->s * strip * p->real->size, &Z));
   held = p->real->hold(p->s, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
@@ -305,24 +316,24 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
       p->real->multiply(p->left, p->s, length, 1.0, B, held, Z, ldz, c1, Y, ld);
     }
   }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
 {
-  void *Z;
+  void *Y = p->Y;
 
   PetscFunctionBegin;
-  /* What was cut stays in its slot, which is large enough to take the rows back */
-  if (p->whole == PETSC_FALSE || p->cut == PETSC_TRUE) {
+  PetscCall(MuonPolarPanelReserve(p));
+  if (!p->Z) {
     PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonPolarPanelOther(p), p->s * p->local * p->real->size, &Z));
-  p->real->multiply(p->left, p->s, p->local, 1.0, B, NULL, p->Y, MuonPolarPanelLD(p), 0.0, Z, MuonPolarPanelLD(p));
-  p->slot = MuonPolarPanelOther(p);
-  p->Y    = Z;
+  p->real->multiply(p->left, p->s, p->local, 1.0, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, MuonPolarPanelLD(p));
+  p->Y = p->Z;
+  p->Z = Y;
   PetscCall(PetscLogFlops(2.0 * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

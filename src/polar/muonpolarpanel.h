@@ -23,18 +23,16 @@ typedef struct {
   size_t                s, l, local;
   double                norm; /* G = norm 2^exponent Y */
   int                   exponent;
-  PetscBool             whole; /* set by a method with memory for a second panel, and no other use for the slots A and B: products are made at once, without a copy */
-  void                 *Y;     /* without padding between columns; slot MUON_WORK_POLAR_A, or also MUON_WORK_POLAR_B where products are made at once */
-  MuonWorkspaceSlot     slot;
+  PetscBool             whole; /* set by a method with memory for a second panel: products are made at once, without a copy */
+  void                 *Y;     /* without padding between columns */
+  void                 *Z;     /* a second panel, NULL as long as there is none */
   PetscBool             cut; /* the columns were dealt to the ranks: store sends them back */
 } MuonPolarPanel;
 
 /*
    Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that
-   holds nothing takes part in everything. In the memory of a device the slots are those of that memory; what
-   is sent passes through slot MUON_WORK_POLAR_A of the memory that it copies fast, and rows that become
-   columns through slot B of the host's as well. Load uses the slots MUON_WORK_POLAR_A and, while it runs,
-   MUON_WORK_POLAR_B; Store writes scale Y to the matrix that has the layout of G, after which Y is lost
+   holds nothing takes part in everything. The panel is scratch, of which the caller has the mark; Store writes
+   scale Y to the matrix that has the layout of G, after which Y is lost
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonMatrix *G, MuonPolarPanel *);
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, const MuonMatrix *Q);
@@ -44,10 +42,12 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, 
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 /*
-   Y = B Y on the short side, B symmetric, with scratch for a strip of the long side (that of the slots
-   MUON_WORK_POLAR_A and B in which Y is not); local
+   Y = B Y on the short side, B symmetric, with scratch for a strip of the long side, or for a second panel
+   where whole says so; local
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
+/* Gets that second panel; to be called before a mark that is released earlier than the panel */
+PETSC_INTERN PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *);
 /* The least extents of the long side that a rank has, which every rank knows without asking */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, size_t *);
 /* The extents of the long side in a strip */

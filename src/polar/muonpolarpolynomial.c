@@ -96,10 +96,13 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
 {
   const MuonKernelReal *real = p->real;
   void                 *B;
+  MuonMark              mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonPolarPanelReserve(p));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   if (MuonPolarPanelSquare(p) == PETSC_TRUE && c[2] != 0.0) {
-    PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, p->s * p->s * real->size, &B));
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, p->s * p->s * real->size, &B));
     real->mirror(p->s, A);
     PetscCall(MuonPolarCopy_Private(real, B, A, p->s * p->s * real->size));
     real->gram(1, p->s, p->s, c[2], A, p->s, c[1], B);
@@ -111,5 +114,6 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
       PetscCall(MuonPolarPanelMultiply(p, B));
     }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,7 +21,7 @@ PETSC_INTERN void MuonPolarGetPolynomialRow_Private(MuonPolar, const MuonKernelP
 PETSC_INTERN PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *, const MuonKernelPolynomial *, void *A, double c[3]);
 PETSC_INTERN PetscLogDouble MuonPolarPanelBeginFlops(MuonPolar, const MuonKernelPolynomial *, PetscInt, PetscInt);
 /*
-   Y = p(Y) with the Gram matrix A of the panel, which is lost; takes the slot MUON_WORK_POLAR_D where it
+   Y = p(Y) with the Gram matrix A of the panel, which is lost; takes scratch for another where it
    needs the square
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *, void *A, const double c[3]);

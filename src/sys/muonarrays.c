@@ -19,11 +19,11 @@ PetscErrorCode MuonMemoryFree(MuonMemory memory, void *data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace work, MuonWorkspaceSlot slot, const MuonArray *like, MuonPrecision precision, MuonArray *array)
+PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace work, const MuonArray *like, MuonPrecision precision, MuonArray *array)
 {
   PetscFunctionBegin;
   *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(MuonWorkspaceGetIn(work, like->memory, slot, MuonArrayBytes(array), &array->data));
+  PetscCall(MuonWorkspaceGetIn(work, like->memory, MuonArrayBytes(array), &array->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,24 +81,24 @@ PetscErrorCode MuonArrayOffHost(const MuonArray *array, PetscBool write, MuonArr
 {
   PetscFunctionBegin;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (write) PetscCall(MuonArrayAway(array, host));
+  if (write) PetscCall(MuonArrayPutPinned(array, host));
   PetscCall(MuonArrayDestroy(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonArrayNear(MuonWorkspace work, MuonWorkspaceSlot slot, const MuonArray *array, PetscBool read, MuonArray *host)
+PetscErrorCode MuonArrayGetPinned(MuonWorkspace work, const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
   *host        = *array;
   host->memory = MUON_HOST;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   host->ld = array->len;
-  PetscCall(MuonWorkspaceGetNear(work, array->memory, slot, PetscMax(MuonArrayBytes(host), 1), &host->data));
+  PetscCall(MuonWorkspaceGetPinned(work, array->memory, PetscMax(MuonArrayBytes(host), 1), &host->data));
   if (read) MuonArrayFetch(array, host->data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonArrayAway(const MuonArray *array, const MuonArray *host)
+PetscErrorCode MuonArrayPutPinned(const MuonArray *array, const MuonArray *host)
 {
   PetscFunctionBegin;
   if (array->memory != MUON_HOST && array->data != NULL) MuonArrayKernels(array)->Spread(array->len, array->count, 0, MuonArrayEntries(array), host->data, 0, 1, array->data, array->ld);

@@ -266,18 +266,18 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(l, &bl));
   PetscCall(PetscBLASIntCast(s, &bs));
-  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_B, (size_t)s * s * sizeof(PetscScalar), R));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)s * s * sizeof(PetscScalar), R));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bl, &bs, X, &bl, &query, &query, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
   lwork = (PetscBLASInt)PetscRealPart(query);
-  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_C, (size_t)(s + lwork) * sizeof(PetscScalar), tau));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)(s + lwork) * sizeof(PetscScalar), tau));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bl, &bs, X, &bl, *tau, *tau + s, &lwork, &info));
   PetscCall(PetscFPTrapPop());
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
   for (PetscInt j = 0; j < s; j++) {
-    PetscCall(PetscArraycpy(*R + j * s, X + (size_t)j * l, j + 1));
-    PetscCall(PetscArrayzero(*R + j * s + j + 1, s - j - 1));
+    PetscCall(PetscArraycpy(*R + (size_t)j * s, X + (size_t)j * l, j + 1));
+    PetscCall(PetscArrayzero(*R + (size_t)j * s + j + 1, s - j - 1));
   }
   PetscCall(PetscLogFlops(2.0 * l * s * s - 2.0 / 3.0 * s * s * s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,8 +299,7 @@ static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, Pets
   PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", "N", &bl, &bcount, &bs, X, &bl, tau, L, &bl, &query, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORMQR: info %" PetscInt_FMT, (PetscInt)info);
   lwork = (PetscBLASInt)PetscRealPart(query);
-  /* R has done its work */
-  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_B, (size_t)lwork * sizeof(PetscScalar), &work));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)lwork * sizeof(PetscScalar), &work));
   PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", "N", &bl, &bcount, &bs, X, &bl, tau, L, &bl, work, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORMQR: info %" PetscInt_FMT, (PetscInt)info);
   PetscCall(PetscLogFlops(4.0 * l * s * count - 2.0 * s * s * count));
@@ -363,8 +362,10 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscScalar *R = X, *tau = NULL;
   PetscInt     iterations;
   PetscBool    lapack;
+  MuonMark     mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(svd->work, &mark));
   PetscCall(MuonSVDGetSolver_Private(svd, nread, s, nsv, solver, &solve));
   PetscCall(SVDSetType(solve, solver));
   PetscCall(SVDSetDimensions(solve, nsv, PETSC_DEFAULT, PETSC_DEFAULT));
@@ -403,6 +404,7 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   */
   if (lapack == PETSC_TRUE) PetscCall(PetscLogFlops(22.0 * s * s * s));
   if (tau != NULL && L != NULL) PetscCall(MuonSVDBackTransform_Private(svd, l, s, X, tau, *nconv, L));
+  PetscCall(MuonWorkspaceRelease(svd->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,7 +429,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonSVDStart());
-  PetscCall(MuonWorkspaceGet(svd->work, MUON_WORK_SVD_A, (size_t)l * s * sizeof(PetscScalar), &X));
+  PetscCall(MuonWorkspaceGet(svd->work, (size_t)l * s * sizeof(PetscScalar), &X));
 
   /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
   most = MuonArrayKernels(A)->MaxAbs(A->len, A->count, A->data, A->ld);
@@ -475,8 +477,8 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {
-    ierr = MuonWorkspaceGetArray(svd->work, MUON_WORK_SVD_D, &whole, whole.precision, &whole);
-    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, MUON_WORK_SVD_E, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
+    ierr = MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole);
+    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
   }
   answer[0] = (PetscMPIInt)ierr;
   PetscCallMPI(MPI_Bcast(answer, 1, MPI_INT, 0, A->comm));
@@ -516,13 +518,17 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
 
 PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
+  MuonMark mark;
+
   PetscFunctionBegin;
   *count  = 0;
   *status = MUON_STATUS_OK;
   PetscCall(MuonSVDSetUp(svd));
   if (svd->work == NULL) PetscCall(MuonWorkspaceCreate(&svd->work));
+  PetscCall(MuonWorkspaceMark(svd->work, &mark));
   if (A->size == 1) PetscCall(MuonSVDComputeSequential_Private(svd, &A->here, nsv, sigma, U, V, count, status));
   else if (nsv > 0) PetscCall(MuonSVDComputeParallel_Private(svd, A, nsv, sigma, U, V, count, status));
+  PetscCall(MuonWorkspaceRelease(svd->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,22 +1,41 @@
 #include <petscmuon/private/petscmuonimpl.h>
 
-/*
-   Beside the memories MUON_HOST and MUON_DEVICE: what a device copies is in pages of the host that stay where
-   they are
-*/
+/* Beside MUON_HOST and MUON_DEVICE: pages of the host that a device copies fast */
 enum {
   PINNED   = MUON_DEVICE + 1,
   MEMORIES = PINNED + 1
 };
 
-/* By memory: a slot has a buffer in each that was asked for */
-struct _n_MuonWorkspace {
-  PetscInt refct;
-  size_t   bytes[MEMORIES][MUON_WORK_MAX];
-  void    *buffer[MEMORIES][MUON_WORK_MAX];
-  size_t   batch;
+/* What starts a line of every cache is fit for any type */
+enum {
+  ALIGNMENT = 64
+};
 
-  PetscObjectList kept;
+/* The address sanitizer sees what is written past the end of a block: then everything is a block */
+#if defined(__SANITIZE_ADDRESS__)
+  #define MUON_WORK_SEPARATE PETSC_TRUE
+#else
+  #define MUON_WORK_SEPARATE PETSC_FALSE
+#endif
+
+/* Positions begin ... begin + bytes - 1 of a stack */
+typedef struct _n_MuonWorkspaceBlock {
+  struct _n_MuonWorkspaceBlock *below;
+  size_t                        begin, bytes;
+  char                         *data;
+} MuonWorkspaceBlock;
+
+/* most is the highest position that was ever in use */
+typedef struct {
+  MuonWorkspaceBlock *top;
+  size_t              used, most;
+} MuonWorkspaceStack;
+
+struct _n_MuonWorkspace {
+  PetscInt           refct;
+  MuonWorkspaceStack stack[MEMORIES];
+  size_t             batch;
+  PetscObjectList    kept;
 };
 
 PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
@@ -31,61 +50,98 @@ PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *work)
 PetscErrorCode MuonWorkspaceReference(MuonWorkspace work)
 {
   PetscFunctionBegin;
-  if (work != NULL) work->refct++;
+  if (work) work->refct++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonWorkspaceFree_Private(int memory, void **buffer)
+static PetscErrorCode MuonWorkspacePush_Private(MuonWorkspaceStack *stack, int memory, size_t bytes)
 {
+  MuonWorkspaceBlock *block;
+  void               *data;
+
   PetscFunctionBegin;
-  if (memory != PINNED) PetscCall(MuonMemoryFree((MuonMemory)memory, *buffer));
-  else if (*buffer != NULL) MuonDeviceGet()->unpin(*buffer);
-  *buffer = NULL;
+  if (memory != PINNED) PetscCall(MuonMemoryAllocate((MuonMemory)memory, bytes, &data));
+  else {
+    data = MuonDeviceGet()->pin(bytes);
+    PetscCheck(data, PETSC_COMM_SELF, PETSC_ERR_MEM, "The host has no room for %zu bytes more that a device copies", bytes);
+  }
+  PetscCall(PetscNew(&block));
+  block->below = stack->top;
+  block->begin = stack->used;
+  block->bytes = bytes;
+  block->data  = (char *)data;
+  stack->top   = block;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWorkspacePop_Private(MuonWorkspaceStack *stack, int memory)
+{
+  MuonWorkspaceBlock *block = stack->top;
+
+  PetscFunctionBegin;
+  stack->top = block->below;
+  if (memory != PINNED) PetscCall(MuonMemoryFree((MuonMemory)memory, block->data));
+  else MuonDeviceGet()->unpin(block->data);
+  PetscCall(PetscFree(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The contents of a slot that has to grow are lost: a slot is scratch, not state. pointer is the address of a
-   pointer to any type
+   Memory in use never moves: what does not fit goes into a block of its own. Once nothing is in use one block
+   takes the place of all, as large as they were needed to be together
 */
-static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
+static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, size_t bytes, void *pointer)
 {
-  size_t *has    = &work->bytes[memory][slot];
-  void  **buffer = &work->buffer[memory][slot];
+  MuonWorkspaceStack *stack   = &work->stack[memory];
+  const size_t        aligned = (PetscMax(bytes, 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 
   PetscFunctionBegin;
-  if (*has < bytes) {
-    PetscCall(MuonWorkspaceFree_Private(memory, buffer));
-    *has = 0;
-    if (memory != PINNED) PetscCall(MuonMemoryAllocate((MuonMemory)memory, bytes, buffer));
-    else {
-      *buffer = MuonDeviceGet()->pin(bytes);
-      PetscCheck(*buffer != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "The host has no room for %zu bytes more that a device copies", bytes);
-    }
-    *has = bytes;
+  if (stack->used == 0 && stack->top && (MUON_WORK_SEPARATE || stack->top->bytes < PetscMax(aligned, stack->most))) PetscCall(MuonWorkspacePop_Private(stack, memory));
+  if (MUON_WORK_SEPARATE) PetscCall(MuonWorkspacePush_Private(stack, memory, bytes));
+  else if (!stack->top || stack->top->begin + stack->top->bytes < stack->used + aligned) PetscCall(MuonWorkspacePush_Private(stack, memory, stack->used == 0 ? PetscMax(aligned, stack->most) : aligned));
+  *(void **)pointer = stack->top->data + (stack->used - stack->top->begin);
+  stack->used += aligned;
+  stack->most = PetscMax(stack->most, stack->used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, size_t bytes, void *pointer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet_Private(work, (int)MUON_HOST, bytes, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, size_t bytes, void *pointer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet_Private(work, (int)memory, bytes, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceGetPinned(MuonWorkspace work, MuonMemory memory, size_t bytes, void *pointer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet_Private(work, memory == MUON_HOST ? (int)MUON_HOST : PINNED, bytes, pointer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceMark(MuonWorkspace work, MuonMark *mark)
+{
+  PetscFunctionBegin;
+  for (int memory = 0; memory < MEMORIES; memory++) mark->used[memory] = work->stack[memory].used;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkspaceRelease(MuonWorkspace work, const MuonMark *mark)
+{
+  PetscFunctionBegin;
+  for (int memory = 0; memory < MEMORIES; memory++) {
+    MuonWorkspaceStack *stack = &work->stack[memory];
+
+    while (stack->top && stack->top->below && stack->top->begin >= mark->used[memory]) PetscCall(MuonWorkspacePop_Private(stack, memory));
+    stack->used = PetscMin(stack->used, mark->used[memory]);
   }
-  *(void **)pointer = *buffer;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet_Private(work, (int)memory, slot, bytes, pointer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace work, MuonMemory memory, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet_Private(work, memory == MUON_HOST ? (int)MUON_HOST : PINNED, slot, bytes, pointer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonWorkspaceGet(MuonWorkspace work, MuonWorkspaceSlot slot, size_t bytes, void *pointer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(work, MUON_HOST, slot, bytes, pointer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,26 +166,25 @@ PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace work, size_t *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is needed at once: the next step has it in one block, if this one has it in several */
 PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;
   *bytes = 0;
-  for (int memory = 0; memory < MEMORIES; memory++) {
-    for (int slot = 0; slot < MUON_WORK_MAX; slot++) *bytes += work->bytes[memory][slot];
-  }
+  for (int memory = 0; memory < MEMORIES; memory++) *bytes += work->stack[memory].most;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *work)
 {
   PetscFunctionBegin;
-  if (*work == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*work) PetscFunctionReturn(PETSC_SUCCESS);
   if (--(*work)->refct > 0) {
     *work = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int memory = 0; memory < MEMORIES; memory++) {
-    for (int slot = 0; slot < MUON_WORK_MAX; slot++) PetscCall(MuonWorkspaceFree_Private(memory, &(*work)->buffer[memory][slot]));
+    while ((*work)->stack[memory].top) PetscCall(MuonWorkspacePop_Private(&(*work)->stack[memory], memory));
   }
   PetscCall(PetscObjectListDestroy(&(*work)->kept));
   PetscCall(PetscFree(*work));

@@ -91,7 +91,7 @@ class Reader(unittest.TestCase):
       np.testing.assert_array_equal(mean.array(), entries(120, rows, 3, first, mean=True))
       np.testing.assert_array_equal(options.array().ravel(), (120 + 31 * np.arange(5)) % 256)
     np.testing.assert_array_equal(c.state("attn.qkv", "adamw.mean"), entries(120, 5, 3, mean=True))
-    with self.assertRaises(KeyError):
+    with self.assertRaisesRegex(checkpoint.Damaged, "has a part of momentum"):
       c.state("attn.qkv", "momentum", 1)
     with self.assertRaises(KeyError):
       c.state("attn.qkv", "weights")
@@ -122,6 +122,39 @@ class Reader(unittest.TestCase):
       checkpoint.Checkpoint("run", "step-000000000121-000002")
     os.remove("run/step-000000000121-000002/manifest")
     self.assertEqual(checkpoint.Checkpoint("run", message=self.fail).step, 120)
+
+  def test_lies(self):
+    """Fields of the index that lie while every checksum agrees: what cannot be is Damaged, and nothing else comes out of the reader."""
+    folder, refused = "run/step-000000000120-000001/", 0
+    with open(folder + "rank-000000", "rb") as f:
+      whole = f.read()
+    with open(folder + "manifest", "rb") as f:
+      manifest = f.read()
+    length = struct.unpack_from("<Q", whole, len(whole) - 20)[0]
+    start = len(whole) - 20 - length
+    for at in range(start, len(whole) - 4):
+      for value in (0, 1, 0x80, 0xFF):
+        body = bytearray(whole)
+        body[at] = value
+        digest = crc32c(bytes(body[:64] + body[start:-4]))
+        body[-4:] = struct.pack("<I", digest)
+        with open(folder + "rank-000000", "wb") as f:
+          f.write(body)
+        seals = bytearray(manifest)
+        seals[64:76] = struct.pack("<QI", len(body), digest)
+        index = len(seals) - 20 - struct.unpack_from("<Q", seals, len(seals) - 20)[0]
+        seals[index + 64 + 2 + len("seals"):index + 68 + 2 + len("seals")] = struct.pack("<I", crc32c(bytes(seals[64:index])))
+        seals[-4:] = struct.pack("<I", crc32c(bytes(seals[:64] + seals[index:-4])))
+        with open(folder + "manifest", "wb") as f:
+          f.write(seals)
+        try:
+          c = checkpoint.Checkpoint("run", "step-000000000120-000001")
+          for r in c.records:
+            c.state(r.layer, r.state, r.whose, r.holder)
+          c.weights()
+        except checkpoint.Damaged:
+          refused += 1
+    self.assertGreater(refused, 1000)
 
   def test_later(self):
     path = "run/step-000000000120-000001/manifest"

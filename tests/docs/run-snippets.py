@@ -18,7 +18,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "config"))
+sys.path.insert(0, os.path.join(ROOT, "config", "tools"))
 import runtests
 
 PAGES = ["README.md"] + sorted(os.path.relpath(name, ROOT) for name in glob.glob(os.path.join(ROOT, "share", "petscmuon", "doc", "*.md")))

@@ -6,7 +6,7 @@ here=$PWD
 prefix=$here/prefix
 install() { "$MAKE" --no-print-directory -s -C "$PETSCMUON_DIR" install BUILD="$BUILD" "$@" >install.log 2>&1 || { cat install.log; exit 1; }; }
 run() {
-  "$prefix/share/petscmuon/bin/mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
+  "$prefix/share/petscmuon/bin/petscmuon-mpiexec" -n 2 "$@" -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 >run.log 2>&1 || { cat run.log; exit 1; }
   grep -q "the loss fell below a tenth" run.log || { cat run.log; exit 1; }
 }
 
@@ -49,7 +49,7 @@ mkdir tutorial
 for f in ex1.c ex2.c ex3.c nanogpt/nanogpt.c nanogpt/README.md; do test -f "$prefix/share/petscmuon/tutorials/$f"; done
 cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.user" tutorial
 MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
-"$prefix/share/petscmuon/bin/mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+"$prefix/share/petscmuon/bin/petscmuon-mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake

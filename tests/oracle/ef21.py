@@ -206,13 +206,13 @@ class Rule:
                 out[block] = self.decayed(X[block], eta, -eta * (layer.scale * shape_factor(layer, *D.shape)) * D)
             return out
         if layer.rule == 'sgd':
-            return self.decayed(X, eta, -eta * layer.scale * G)
+            return self.decayed(X, eta, -eta * G)
         self.t += 1
         self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
         self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
         top = layer.beta1 * self.m + (1 - layer.beta1) * G if layer.rule == 'nadamw' else self.m
         top, bottom = top / (1 - layer.beta1 ** self.t), self.v / (1 - layer.beta2 ** self.t)
-        return self.decayed(X, eta * layer.scale, -eta * layer.scale * shake(top / (np.sqrt(bottom) + layer.epsilon)))
+        return self.decayed(X, eta, -eta * shake(top / (np.sqrt(bottom) + layer.epsilon)))
 
 
 def weights(s, layer, step):

@@ -10,7 +10,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "config"))
+sys.path.insert(0, os.path.join(ROOT, "config", "tools"))
 import checkstyle  # noqa: E402
 
 HEADER = """#pragma once

@@ -11,7 +11,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "config"))
+sys.path.insert(0, os.path.join(ROOT, "config", "tools"))
 import runtests  # noqa: E402
 
 
@@ -27,6 +27,22 @@ class Languages(unittest.TestCase):
     for source, mark in (("tests/t.F90", "!"), ("tests/t.py", "#")):
       text = "first line\n" + "".join(mark + line + "\n" for line in block.splitlines())
       self.assertEqual(vars(runtests.read_tests(source, text)[0])["keys"], expected)
+
+
+class Apart(unittest.TestCase):
+  """Tests that run at once do not meet, and none meets a library that is installed already."""
+
+  def test_session_folders(self):
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+      said = [runtests.run_command(["sh", "-c", "echo $OMPI_MCA_orte_tmpdir_base; test -d $OMPI_MCA_orte_tmpdir_base"], folder, dict(os.environ), 10) for folder in (one, other)]
+    self.assertEqual([status for status, _, _ in said], [0, 0])
+    self.assertTrue(said[0][1].startswith(one) and said[1][1].startswith(other))
+    self.assertEqual(runtests.session_folder("/" + "long" * 20), "")
+
+  def test_other_libraries(self):
+    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as others:
+      open(os.path.join(ours, "libpetscmuon.so.0.1"), "w").close()
+      self.assertEqual(runtests.without_other_libraries(os.pathsep.join([others, ours, "/no/such/folder"])), os.pathsep.join([others, "/no/such/folder"]))
 
 
 class Compare(unittest.TestCase):

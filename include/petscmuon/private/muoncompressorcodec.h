@@ -42,12 +42,12 @@ PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, M
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x);
 /*
    A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones
-   are rounded; they are on the host. Uses MUON_WORK_COMPRESSOR_C
+   are rounded; they are on the host.
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
 /*
    Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where
-   add is true, and Y = C else. Uses MUON_WORK_COMPRESSOR_A, and B where Y is in the memory of a device
+   add is true, and Y = C else.
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
 /*
@@ -58,8 +58,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, Muon
 
 /*
    Messages with every entry: factor (T - R), R NULL being zero, in a codec. How natural codes are rounded is
-   data: at random with the number of the entry, or with the same addend to every mantissa. Both use
-   MUON_WORK_COMPRESSOR_A
+   data: at random with the number of the entry, or with the same addend to every mantissa.
 */
 typedef enum {
   MUON_COMPRESSOR_ROUND_RANDOM,
@@ -69,7 +68,7 @@ typedef enum {
 /*
    Values in the memory of a device, as ValuesEncode and ValuesDecode have those on the host; natural codes
    are rounded as told. Fetch brings values to the host in the precision from which the codec goes on, which
-   it tells. They use MUON_WORK_COMPRESSOR_D of the device and of what it copies
+   it tells, in scratch
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorFarDecode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);

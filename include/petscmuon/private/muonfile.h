@@ -58,7 +58,8 @@ typedef enum {
    What is asked of a system. Where it says no, a call returns the number of the error, negative. open returns
    a handle; read and write how many bytes went, which may be fewer than asked for; read says where, write is
    at the end. size is that of a plain file and an error for anything else; lock never waits; list calls each
-   with every name in a folder but . and .., until that is not 0; random gives numbers that no other run has
+   with every name in a folder but . and .. and those of symbolic links, until that is not 0; random gives
+   numbers that no other run has
 */
 typedef struct {
   void *ctx;
@@ -159,10 +160,9 @@ MUON_EXPORT MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run
 /*
    One job writes to a folder at a time. The lock is the system's, which lets go of it when the process ends.
    A lock that a process of another host left behind is refused too, as locks of some file systems hold on one
-   host alone, and so is a file system without locks: take says that no other job uses the folder. It never
-   takes a lock that is held
+   host alone, and so is a file system without locks
 */
-MUON_EXPORT MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN], int take);
+MUON_EXPORT MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN]);
 MUON_EXPORT MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder);
 /*
    The generations in a folder, the latest first, whether or not they have a manifest; the caller frees
@@ -175,8 +175,8 @@ MUON_EXPORT MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, 
 /* Removes a rank's file, or the manifest, and the generation if nothing else is in it */
 MUON_EXPORT MuonFileResult MuonFileRemove(MuonFileFolder *folder, const MuonFileIdentity *id);
 /*
-   Removes all but the last keep generations of those with a manifest, the one named among them; of that one
-   and of what is later nothing is removed
+   Removes all but the last keep generations of those with a manifest, the one named among them, and what has
+   no manifest; of the one named and of what is later and has one nothing is removed
 */
 MUON_EXPORT MuonFileResult MuonFilePrune(MuonFileFolder *folder, const MuonFileIdentity *id, size_t keep);
 

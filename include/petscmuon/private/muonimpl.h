@@ -24,7 +24,11 @@ typedef struct {
   double status, nans, loss, dual, up, down;
   double choices; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
-  double asked;   /* the first active layer that this rank has no gradient of, where the caller did not say so; their number where there is none, -1 where it has no gradient at all */
+  /*
+     The first active layer that this rank has no gradient of, where the caller did not say so; their number
+     where there is none, more where a gradient was ready twice, -1 where this rank has no gradient at all
+  */
+  double asked;
   double save;    /* this rank was asked for a checkpoint */
   double votes;   /* sum of |votes| over the entries on which this rank counted them, over workers and entries of all layers that vote */
 } MuonRecord;
@@ -81,6 +85,7 @@ typedef struct {
   MuonArray      packed;    /* whole gradient, or weights, with the rows of each rank side by side */
   MuonArray      staged[2]; /* on the host, while they are summed there, the whole gradient and the rows of the mean that are in the memory of a device */
   MPI_Request    summing;   /* of the gradients, MPI_REQUEST_NULL where none is under way */
+  PetscBool      ready;     /* MuonLayerGradientReady() was called since the last step */
   PetscBool      begun;     /* the sum of T over the workers is under way already, in the exchange */
   MuonArray      T, Tnew;   /* worker: what it sends in this step, which becomes its momentum; in the layer's gradient, or in Tnew where that lies in memory that is not ours or has another precision */
   PetscBool      in_place;  /* T is the layer's own gradient */
@@ -247,6 +252,9 @@ struct _p_Muon {
   PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
   MuonConvergedReason reason;
   MuonLayer           drifted; /* with MUON_DIVERGED_WEIGHTS, else NULL */
+  PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
+  PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
+  MuonLayer           readytwice;
   struct {
     PetscInt    phase, at; /* of the round: that at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for none. What failed in one phase makes others fail in later ones */
     MuonLayer   layer;     /* at which, of this rank, and then of rank; NULL where it was none */
@@ -453,19 +461,20 @@ PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const Muon
 */
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 /*
-   The mean of whole gradients over the ranks of a worker, whose sum begins when a gradient is ready, or here;
-   the new weights of all its ranks, where each has them whole
+   Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
+   those that are left, and the wait for means of whole gradients; collective: waits for those of a step that
+   never came, where there may be any
 */
 PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
-PETSC_INTERN PetscErrorCode MuonShardDropSum_Private(MuonShard *);
-PETSC_INTERN PetscErrorCode MuonShardAverage_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
+/* The new weights of all ranks of a worker, where each has them whole */
 PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
 /*
    The server's work on a shard: what its oracle sees, room for new weights, these by the type or the rule,
    their message. What has no memory of its own is in scratch, at so many bytes
 */
-PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonShard *, size_t at, MuonArray *seen, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerGetXnew_Private(Muon, MuonShard *, size_t at, const MuonArray *W, MuonArray *Xnew);
+PETSC_INTERN PetscErrorCode MuonServerSees_Private(Muon, MuonShard *, MuonArray *seen, MuonStatus *);
 /* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
 PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonServeWeights_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
@@ -529,6 +538,7 @@ PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonShard *, PetscInt, do
    not NULL says there that there is none, which else is an error
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
+PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
 PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
@@ -542,8 +552,6 @@ PETSC_INTERN PetscErrorCode MuonRestartWeights_Private(Muon);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);
-/* A checkpoint in the file of a binary viewer */
-PETSC_INTERN PetscErrorCode MuonViewBinary_Private(Muon, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);

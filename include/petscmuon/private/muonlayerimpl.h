@@ -182,6 +182,11 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], Muon
 /* Memory that is laid out as the weights are */
 PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
+/* Of the whole matrix: more than a PetscInt may hold */
+static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
+{
+  return (PetscInt64)layer->m * (PetscInt64)layer->n;
+}
 /* An array without data and gaps that says lines, order and precision of the weights that are here */
 PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
 /* Likewise of all rows, wherever they are */
@@ -271,6 +276,8 @@ static inline double MuonLayerSumSquares(const MuonArray *D)
 }
 /* Scratch of a rule, without gaps: until its operation ends or asks again */
 PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);
+/* Before it; MuonWorkspaceRelease() with layer->work ends it */
+PETSC_EXTERN PetscErrorCode MuonLayerMark_Private(MuonLayer, MuonMark *);
 /*
    Steps as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius are
    those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode

@@ -30,7 +30,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *, PetscIn
 
 /* The p-norm, p in {1, 2, HUGE_VAL}, of one number size 2^*exponent of each rank, in the same form */
 PETSC_EXTERN PetscErrorCode MuonLMOCombine(MuonLMO, const MuonMatrix *, double p, double *size, int *exponent);
-/* x = the sum over ranks in their order, the same bits on all; uses MUON_WORK_LMO_B */
+/* x = the sum over ranks in their order, the same bits on all */
 PETSC_EXTERN PetscErrorCode MuonLMOSum(MuonLMO, const MuonMatrix *, PetscInt n, double x[]);
 
 /* p* with 1/p + 1/p* = 1 */

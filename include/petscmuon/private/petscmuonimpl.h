@@ -61,60 +61,31 @@ static inline PetscErrorCode MuonLogDeviceEnd(MuonMemory memory, PetscLogDouble 
 }
 
 /*
-   Scratch memory that the objects working on the layers one after the other share: there is one such arena in
-   an optimizer, not one for each layer. A slot holds one buffer that only grows. Whoever takes a slot may use
-   it until control returns to its caller; the slots of different floors differ, so that a caller's buffer
-   survives the calls that it makes.
+   Scratch memory that the objects working on the layers one after the other share: an optimizer has one, not
+   one for each layer. It is a stack for each memory. Mark notes where the stacks end, Get gives memory until
+   Release of a mark that was made before it; nothing that was given before the mark moves or changes. A
+   function that gets memory for itself stands between a mark and its release; one that returns it says so,
+   and its caller has the mark. What an error leaves is released with the next outer mark
 */
 typedef struct _n_MuonWorkspace *MuonWorkspace;
 
-typedef enum {
-  MUON_WORK_POLAR_A,
-  MUON_WORK_POLAR_B,
-  MUON_WORK_POLAR_C,
-  MUON_WORK_POLAR_D,
-  MUON_WORK_POLAR_E,
-  MUON_WORK_POLAR_F,
-  MUON_WORK_SVD_A,
-  MUON_WORK_SVD_B,
-  MUON_WORK_SVD_C,
-  MUON_WORK_SVD_D,
-  MUON_WORK_SVD_E,
-  MUON_WORK_COMPRESSOR_A,
-  MUON_WORK_COMPRESSOR_B,
-  MUON_WORK_COMPRESSOR_C,
-  MUON_WORK_COMPRESSOR_D,
-  MUON_WORK_COMPRESSOR_E, /* a message in plain codecs */
-  MUON_WORK_COMPRESSOR_F,
-  MUON_WORK_LMO_A,
-  MUON_WORK_LMO_B,
-  MUON_WORK_LMO_C,
-  MUON_WORK_LMO_D,
-  MUON_WORK_LMO_E,
-  MUON_WORK_STEP_A,
-  MUON_WORK_STEP_B,
-  MUON_WORK_STEP_C, /* of a rule */
-  MUON_WORK_STEP_D, /* of votes, and the next one */
-  MUON_WORK_STEP_E,
-  MUON_WORK_ASSEMBLY_A, /* a whole matrix, */
-  MUON_WORK_ASSEMBLY_B, /* and its step */
-  MUON_WORK_MAX
-} MuonWorkspaceSlot;
+/* Of the host, of a device, of the host's pinned pages */
+typedef struct {
+  size_t used[3];
+} MuonMark;
 
 PETSC_EXTERN PetscErrorCode MuonWorkspaceCreate(MuonWorkspace *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceReference(MuonWorkspace);
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, MuonWorkspaceSlot, size_t, void *);
-/* The same in a memory: the slots of host and device are two */
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
-/*
-   On the host: what is copied from a memory and to it, in pages that stay where they are where that is the
-   memory of a device; such a slot is a third one
-*/
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetNear(MuonWorkspace, MuonMemory, MuonWorkspaceSlot, size_t, void *);
-/*
-   Objects that are made once and used by one after the other as slots are: solvers of singular value
-   decompositions
-*/
+PETSC_EXTERN PetscErrorCode MuonWorkspaceMark(MuonWorkspace, MuonMark *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceRelease(MuonWorkspace, const MuonMark *);
+/* The last argument is the address of a pointer to any type, which is aligned for all of them */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGet(MuonWorkspace, size_t, void *);
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetIn(MuonWorkspace, MuonMemory, size_t, void *);
+/* On the host: what is copied to and from that memory, in pinned pages where it is that of a device */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetPinned(MuonWorkspace, MuonMemory, size_t, void *);
+/* A contiguous array of the shape of another, in its memory */
+PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, const MuonArray *like, MuonPrecision, MuonArray *);
+/* Objects that are made once and used by one after the other: solvers of singular value decompositions */
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 /*
@@ -125,9 +96,6 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace, size_t bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
-
-/* Room for a contiguous array of the shape of another, in a slot */
-PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *like, MuonPrecision, MuonArray *);
 
 /*
    A matrix as an oracle sees it: the rows of it that this rank has, as an array, and who has the others. A
@@ -239,9 +207,9 @@ PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
-/* The same with a copy in scratch memory that a device copies fast; Away only writes */
-PETSC_EXTERN PetscErrorCode MuonArrayNear(MuonWorkspace, MuonWorkspaceSlot, const MuonArray *, PetscBool read, MuonArray *host);
-PETSC_EXTERN PetscErrorCode MuonArrayAway(const MuonArray *, const MuonArray *host);
+/* The same with a copy in pinned scratch memory; Put only writes */
+PETSC_EXTERN PetscErrorCode MuonArrayGetPinned(MuonWorkspace, const MuonArray *, PetscBool read, MuonArray *host);
+PETSC_EXTERN PetscErrorCode MuonArrayPutPinned(const MuonArray *, const MuonArray *host);
 /*
    An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object
 */

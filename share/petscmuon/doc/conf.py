@@ -12,7 +12,7 @@ version = release = os.environ.get("PETSCMUON_VERSION", "")
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
 exclude_patterns = []
-# What config/manual.py made: the reference, and the sources that it links to
+# What config/tools/manual.py made: the reference, and the sources that it links to
 html_extra_path = ["../extra"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Muon optimizers for PETSc, with compressed messages", "page_width": "1150px", "sidebar_width": "230px"}

@@ -71,10 +71,13 @@ static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemb
 static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
 {
   MuonArray host;
+  MuonMark  mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayNear(assembly->work, MUON_WORK_ASSEMBLY_A, X, PETSC_TRUE, &host));
+  PetscCall(MuonWorkspaceMark(assembly->work, &mark));
+  PetscCall(MuonArrayGetPinned(assembly->work, X, PETSC_TRUE, &host));
   MuonAssemblyPackHost_Private(assembly, item, &host, back, to);
+  PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,11 +111,14 @@ static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAsse
 static PetscErrorCode MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
 {
   MuonArray host;
+  MuonMark  mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayNear(assembly->work, MUON_WORK_ASSEMBLY_A, Y, PETSC_FALSE, &host));
+  PetscCall(MuonWorkspaceMark(assembly->work, &mark));
+  PetscCall(MuonArrayGetPinned(assembly->work, Y, PETSC_FALSE, &host));
   MuonAssemblyUnpackHost_Private(assembly, item, from, &host);
-  PetscCall(MuonArrayAway(Y, &host));
+  PetscCall(MuonArrayPutPinned(Y, &host));
+  PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,13 +298,16 @@ static PetscErrorCode MuonAssemblyGather_Private(MuonAssembly assembly, const Mu
     const PetscMPIInt       owner = assembly->owner[k];
     unsigned char          *to;
     MuonArray               G;
+    MuonMark                mark;
 
     if (item->kind != MUON_ASSEMBLY_OWNER && item->kind != MUON_ASSEMBLY_ALLGATHER) continue;
+    PetscCall(MuonWorkspaceMark(assembly->work, &mark));
     PetscCall(MuonAssemblyInput_Private(assembly, client, k, &G));
     PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER) to = MuonAssemblyTake_Private(assembly, item, all, me, me, PETSC_FALSE);
     else to = MuonAssemblyTake_Private(assembly, item, owner == me ? in : out, owner, me, PETSC_FALSE);
     PetscCall(MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, to));
+    PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
     PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   }
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
@@ -364,12 +373,14 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
   const PetscMPIInt       me   = assembly->rank;
   MuonArray               G    = MuonAssemblyRowsArray_Private(item, item->rows, item->precision, NULL), D;
   MuonMatrix              wholeG, wholeD;
+  MuonMark                mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(assembly->work, &mark));
   PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
   G.memory = item->memory;
-  PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_A, &G, item->precision, &G));
-  PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_B, &G, item->precision, &D));
+  PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &G));
+  PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
     const MuonArray part = MuonArrayPart(&G, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
 
@@ -386,6 +397,7 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
     if (r != me && item->kind == MUON_ASSEMBLY_ALLGATHER) continue;
     PetscCall(MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, r == me ? &flight->in : &flight->out, r, r, PETSC_TRUE)));
   }
+  PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -426,7 +438,7 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
   PetscCall(MuonAssemblyInput_Private(assembly, client, k, &G));
   D = MuonArrayLike(&G, item->precision, NULL);
   if (item->kind == MUON_ASSEMBLY_GRAM) {
-    PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_B, &G, item->precision, &D));
+    PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
     spreadG = MuonMatrixOfArray(&G);
     if (assembly->size > 1) {
       spreadG.comm   = PetscObjectComm((PetscObject)assembly);
@@ -456,7 +468,9 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
   for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
     const MuonAssemblyItem *item = &assembly->item[k];
     MuonArray               D, there;
+    MuonMark                mark;
 
+    PetscCall(MuonWorkspaceMark(assembly->work, &mark));
     if (item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER) {
       unsigned char *from = MuonAssemblyTake_Private(assembly, item, &scatter->in, item->kind == MUON_ASSEMBLY_OWNER ? assembly->owner[k] : me, me, PETSC_TRUE);
 
@@ -464,12 +478,13 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
       if (item->memory == MUON_DEVICE) {
         there        = D;
         there.memory = MUON_DEVICE;
-        PetscCall(MuonWorkspaceGetArray(assembly->work, MUON_WORK_ASSEMBLY_B, &there, item->precision, &there));
+        PetscCall(MuonWorkspaceGetArray(assembly->work, &there, item->precision, &there));
         MuonDeviceGet()->copy(MuonArrayBytes(&D), from, there.data);
         D = there;
       }
       PetscCall((*client->output)(client->ctx, k, &D));
     } else PetscCall(MuonAssemblyPass_Private(assembly, client, k));
+    PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

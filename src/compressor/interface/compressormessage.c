@@ -134,7 +134,7 @@ PetscErrorCode MuonOpenedDestroy(MuonOpened *opened)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A message in scratch memory, until the next one */
+/* A message in scratch memory, of which the caller has the mark */
 static PetscErrorCode MuonCompressorGetScratch_Private(MuonCompressor c, size_t most, MuonOpened *scratch)
 {
   MuonWorkspace work;
@@ -142,7 +142,7 @@ static PetscErrorCode MuonCompressorGetScratch_Private(MuonCompressor c, size_t 
   PetscFunctionBegin;
   scratch->capacity = most + MUON_WIRE_MESSAGE_HEADER_MOST;
   PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_E, scratch->capacity, &scratch->room));
+  PetscCall(MuonWorkspaceGet(work, scratch->capacity, &scratch->room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,12 +184,14 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
   PetscInt           count;
   size_t             most, sent, plainbytes = 0;
   PetscBool          compacts = PETSC_FALSE;
+  MuonMark           mark;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetMaxBytesOf(c, T, &most));
   MuonCompressorCheck(c, capacity >= most, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, most);
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonWorkspaceMark(work, &mark));
   c->status = MUON_STATUS_OK;
   MuonCompressorBeginCost_Private(0, entropy, &sum);
   PetscCall(MuonCompressorCountBlocks_Private(c, T, &count));
@@ -230,7 +232,9 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
     plainbytes += (size_t)MuonWireMessageBytes(&header);
     sent += (size_t)(compacts == PETSC_TRUE ? MuonWireMessageCompact(plain, (uint64_t)layout.rows, (uint64_t)layout.columns, buf + sent) : MuonWireMessageBytes(&header));
     if (cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain + after, entropy, &sum));
+    PetscCall(MuonWorkspaceRelease(work, &mark));
   }
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   if (c->status != MUON_STATUS_OK) sent = plainbytes = 0;
   else if (count > 1) sent = (size_t)MuonWireGroupClose((uint32_t)c->layerhash, (uint64_t)count, sent - MUON_WIRE_MESSAGE_HEADER_MOST, buf);
   opened->data  = compacts == PETSC_TRUE ? opened->room : buf + sent - plainbytes;
@@ -242,7 +246,7 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* opened is in scratch memory where scratch is true */
+/* opened is in scratch memory where scratch is true: then the caller has the mark */
 static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch, MuonOpened *opened, PetscBool *valid)
 {
   PetscInt           count;
@@ -264,6 +268,7 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArr
     MuonCompressorLayout layout;
     MuonWireMessage      came, header;
     MuonWireLayout       sections;
+    MuonMark             mark;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, shape, &block));
     array = MuonCompressorBlock_Private(shape, &block);
@@ -291,7 +296,9 @@ static PetscErrorCode MuonCompressorOpen_Private(MuonCompressor c, const MuonArr
     plain += MuonWireMessageHeaderBytes(&header);
     (void)MuonWireMessageLayout(&header, (uint64_t)layout.rows, (uint64_t)layout.columns, &sections);
     PetscCall(MuonCompressorValuesFit_Private((MuonWireValues)header.values, shape->precision, (PetscInt64)sections.values, plain + sections.valuesat, valid));
+    PetscCall(MuonWorkspaceMark(work, &mark));
     if (*valid == PETSC_TRUE) PetscTryTypeMethod(c, validate, &array, (PetscInt64)header.count, plain, valid);
+    PetscCall(MuonWorkspaceRelease(work, &mark));
     if (*valid == PETSC_TRUE && cost != NULL) PetscCall(MuonCompressorAddCost_Private(c, &layout, &header, plain, entropy, &sum));
   }
   if (*valid == PETSC_TRUE && cost != NULL) *cost = sum;
@@ -322,12 +329,15 @@ PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor c, const MuonOpened *op
     MuonBlock       block;
     MuonWireMessage header;
     PetscLogDouble  flops;
+    MuonMark        mark;
 
     PetscCall(MuonCompressorBeginBlock_Private(c, count, b, Y, &block));
     array = MuonCompressorBlock_Private(Y, &block);
     (void)MuonWireMessageRead(at, opened->bytes - (size_t)(at - opened->data), &header);
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
+    PetscCall(MuonWorkspaceMark(work, &mark));
     PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
+    PetscCall(MuonWorkspaceRelease(work, &mark));
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));
     at += MuonWireMessageBytes(&header);
   }
@@ -337,13 +347,18 @@ PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor c, const MuonOpened *op
 
 PetscErrorCode MuonCompressorDecodeArray(MuonCompressor c, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid)
 {
-  MuonOpened opened = {NULL, 0, NULL, 0};
+  MuonOpened    opened = {NULL, 0, NULL, 0};
+  MuonWorkspace work;
+  MuonMark      mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonCompressorOpen_Private(c, Y, bytes, buf, PETSC_FALSE, NULL, PETSC_TRUE, &opened, valid));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   if (*valid == PETSC_TRUE) PetscCall(MuonCompressorDecodeOpened(c, &opened, add, scale, Y));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,10 +466,15 @@ static PetscErrorCode MuonCompressorValidateCost_Private(MuonCompressor c, Petsc
 {
   const MuonArray shape  = MuonCompressorShape_Private(m, n);
   MuonOpened      opened = {NULL, 0, NULL, 0};
+  MuonWorkspace   work;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonCompressorOpen_Private(c, &shape, bytes, buf, PETSC_TRUE, cost, PETSC_TRUE, &opened, valid));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -594,6 +614,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   MuonOpened     own;
   unsigned char *buf;
   size_t         most, bytes;
+  MuonMark       mark;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
@@ -603,11 +624,13 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   PetscCall(MuonCompressorGetArray_Private(c, CX, "CX", PETSC_TRUE, &x.here, &cx));
   PetscCall(MuonCompressorGetMaxBytesOf(c, &x.here, &most));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
-  PetscCall(MuonWorkspaceGet(work, MUON_WORK_COMPRESSOR_D, most, &buf));
+  PetscCall(MuonWorkspaceMark(work, &mark));
+  PetscCall(MuonWorkspaceGet(work, most, &buf));
   PetscCall(PetscMemzero(&own, sizeof(own)));
   PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, most, buf, &bytes, PETSC_FALSE, NULL, &own));
   if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 1.0, &cx.here));
   PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
   PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -114,7 +114,7 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
   PetscCheck(kind == MUON_TENSOR_FLATTEN || kind == MUON_TENSOR_BATCH, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %d is no MuonTensorKind", ((PetscObject)layer)->name, (int)kind);
   PetscCheck(ndim >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": a tensor of %" PetscInt_FMT " dimensions, expected at least 2", ((PetscObject)layer)->name, ndim);
   PetscAssertPointer(dims, 3);
-  left = (PetscInt64)lines * length;
+  left = MuonLayerEntries(layer);
   for (PetscInt d = 0; d < ndim; d++) {
     size_t used;
 

@@ -446,10 +446,10 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 }
 
 /*@
-  MuonLayerGradientReady - Says that the gradient of a layer is ready, while those of other layers are still
-  computed
+  MuonLayerGradientReady - Says that the gradient of a layer is complete, while those of other layers are
+  still computed
 
-  Collective on the optimizer
+  Not Collective
 
   Input Parameter:
 . layer - the layer
@@ -457,13 +457,17 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   Level: intermediate
 
   Notes:
-  Where the gradient is summed over ranks as it is the sum begins at once and goes on beside the backward
-  pass\: whole gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`,
+  Where the gradient is summed over ranks as it is, its sum then travels beside the backward pass\: whole
+  gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`,
   `-muon_exchange_type rows`), else gradients whose momentum is at the server, in the modes reduce and
-  allreduce of the exchange, but with `-muon_nan zero`. Elsewhere nothing happens before the step. All ranks
-  must call it for the same layers in the same order, and must not touch the gradient afterwards.
+  allreduce of the exchange, but with `-muon_nan zero`. Elsewhere nothing happens before the step.
 
-  The results do not depend on it. Layers for which it is not called are summed when the step begins.
+  Sums begin in the order of a backward pass, the layer that was added last first\: a gradient that is ready
+  waits for those of all layers behind it. Ranks may call it in any order and leave out layers, whose sums
+  begin with the step. The results do not depend on it.
+
+  The gradient must not be touched afterwards. A second call for a layer before the step is an error of the
+  step on all ranks. With a routine of `MuonSetObjectiveAndGradient()`, calls outside of it are ignored.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonSetObjectiveAndGradient()`
 @*/

@@ -20,7 +20,8 @@
   Level: intermediate
 
   Note:
-  The radius of a step is learning rate x schedule x scale x shape factor.
+  The radius of a step is learning rate x schedule x scale x shape factor. AdamW, NAdamW and gradient descent
+  have no radius and no scale; `MuonLayerSetLearningRate()` is the factor of every optimizer of a layer.
 
 .seealso: `MuonLayer`, `MuonLayerGetScale()`, `MuonLayerGetRadiusFactor()`, `MuonSetLearningRate()`
 @*/
@@ -70,8 +71,8 @@ PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
   Level: intermediate
 
   Note:
-  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; schedule, scale
-  and shape factor multiply it as they do the other.
+  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; the schedule
+  multiplies it, and in a norm ball scale and shape factor do.
 
 .seealso: `MuonLayer`, `MuonLayerGetLearningRate()`, `MuonSetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetScale()`
 @*/
@@ -267,7 +268,7 @@ PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
 . layer - the layer
 
   Output Parameter:
-. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another rule times the scale; -1 on ranks that do not serve the layer, and where it
+. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another rule; -1 on ranks that do not serve the layer, and where it
         was not measured
 
   Level: intermediate
@@ -305,7 +306,7 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 
   Note:
   Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of
-  them.
+  them. It is 1 where the layer's optimizer has no norm ball.
 
 .seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetShapeFactor()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
 @*/
@@ -316,7 +317,8 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(factor, 2);
-  *factor = 0;
+  *factor = layer->ops->oracle != NULL ? 0 : 1;
+  if (layer->ops->oracle == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt b = 0; b < count; b++) {
     MuonBlock block;
     PetscReal one;

@@ -4,7 +4,7 @@
 /*
    What the driver asks of a rule: a step, a step as a message, its state, its choices.
 */
-PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonArray *scratch)
+PetscErrorCode MuonLayerMark_Private(MuonLayer layer, MuonMark *mark)
 {
   MuonWorkspace work;
 
@@ -14,7 +14,14 @@ PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonA
     PetscCall(MuonLayerSetWorkspace_Private(layer, work));
     PetscCall(MuonWorkspaceDestroy(&work));
   }
-  PetscCall(MuonWorkspaceGetArray(layer->work, MUON_WORK_STEP_C, like, like->precision, scratch));
+  PetscCall(MuonWorkspaceMark(layer->work, mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonArray *scratch)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetArray(layer->work, like, like->precision, scratch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

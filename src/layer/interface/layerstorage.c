@@ -600,6 +600,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   MuonMatrix matrix;
   PetscInt   m, n;
   PetscBool  seqdense, other;
+  MuonMark   mark;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -615,12 +616,14 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
     PetscCall(MuonLayerGetWholeShape(layer, &shape));
     shape.memory = MUON_HOST;
     other        = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonLayerMark_Private(layer, &mark));
     PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;
     if (other) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));
     PetscCall(MuonRowsGather(layer->comm, layer->ranges, &rows, &whole, &packed, &layer->gathered));
     PetscCall(MuonMatRestoreMatrix(W, PETSC_TRUE, &matrix));
+    PetscCall(MuonWorkspaceRelease(layer->work, &mark));
     if (other) {
       shape = MuonLayerMatrixOf(layer, &whole);
       PetscCall(MuonMatCopyArray(&shape, W));

@@ -325,11 +325,14 @@ PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMa
 {
   double    dual = 0.0;
   PetscBool finite;
+  MuonMark  mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, apply, G, D, &dual);
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   if (lmo->status == MUON_STATUS_OK) lmo->dual = dual;
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -388,11 +391,14 @@ static PetscErrorCode MuonLMOCompute_Private(MuonLMO lmo, PetscBool dual, const 
 {
   double    value = 0.0;
   PetscBool finite;
+  MuonMark  mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   if (finite == PETSC_TRUE && dual == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, X, &value);
   if (finite == PETSC_TRUE && dual == PETSC_FALSE) PetscUseTypeMethod(lmo, norm, X, &value);
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   *norm = (PetscReal)value;
   if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;

@@ -129,6 +129,7 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   size_t          most;
   PetscInt64      count;
   unsigned char  *plain;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOGetMaxBytesOf(lmo, G, &most));
@@ -137,7 +138,8 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   *bytes = 0;
   PetscCall(MuonLMOGetFormat_Private(lmo, G, &format));
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
+  PetscCall(MuonWorkspaceGet(lmo->work, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
   plain += MUON_WIRE_MESSAGE_HEADER_MOST;
   PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain));
   if (lmo->status == MUON_STATUS_OK) {
@@ -147,13 +149,14 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
     *bytes = (size_t)MuonWireMessageCompact(plain - MuonWireMessageHeaderBytes(&header), (uint64_t)format.rows, (uint64_t)format.columns, buf);
     PetscCall(MuonLMOGetCost_Private(&format, *bytes, &header, plain, entropy, cost));
   }
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Whether bytes are a message that an object like this one could have written; if so, its payload in plain
-   codecs, which may be in scratch memory until the next message
+   codecs, which may be in scratch memory: the caller has the mark
 */
 static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, const MuonLMOFormat *format, size_t bytes, const unsigned char message[], MuonWireMessage *plain, const unsigned char **payload, PetscBool *valid)
 {
@@ -172,7 +175,7 @@ static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, const MuonLMOFormat *fo
   PetscCall(MuonLMOWorkspace_Private(lmo));
   if (!MuonWireMessageIsPlain(&header)) {
     capacity = (size_t)MuonWireMessageBytes(&expected);
-    PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_E, capacity, &room));
+    PetscCall(MuonWorkspaceGet(lmo->work, capacity, &room));
   }
   if (MuonWireMessageExpand(message, bytes, expected.layer, m, n, capacity, room, &whole, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   *payload = whole + MuonWireMessageHeaderBytes(plain);
@@ -185,12 +188,16 @@ PetscErrorCode MuonLMOValidateArray(MuonLMO lmo, const MuonArray *shape, size_t 
   const unsigned char *payload;
   MuonLMOFormat        format;
   MuonWireMessage      plain;
+  MuonMark             mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckForm_Private(lmo));
   PetscCall(MuonLMOGetFormat_Private(lmo, shape, &format));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, valid));
   if (*valid == PETSC_TRUE) PetscCall(MuonLMOGetCost_Private(&format, bytes, &plain, payload, entropy, cost));
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,12 +217,15 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   MuonWireMessage      plain;
   MuonArray            part = *Y, line, near, d;
   PetscBool            valid;
+  MuonMark             mark, here;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckForm_Private(lmo));
   PetscCall(MuonLMOGetFormat_Private(lmo, Y, &format));
   /* Steps of a state in another precision than the weights */
   if (MuonWireMessageRead(buf, bytes, &plain) == MUON_WIRE_OK && (plain.values == MUON_WIRE_VALUES_SINGLE || plain.values == MUON_WIRE_VALUES_DOUBLE)) format.values = (MuonWireValues)plain.values;
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, &valid));
   PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt64_FMT " x %" PetscInt64_FMT ", expected what MuonLMOValidate() accepts", bytes, format.rows, format.columns);
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
@@ -224,21 +234,24 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   for (size_t j = 0; j < Y->count; j += lines) {
     part.data  = (char *)Y->data + j * Y->ld * kernels->size;
     part.count = PetscMin(lines, Y->count - j);
-    PetscCall(MuonWorkspaceGetArray(lmo->work, MUON_WORK_LMO_B, &part, Y->precision, &d));
-    PetscCall(MuonArrayNear(lmo->work, MUON_WORK_LMO_B, &d, PETSC_FALSE, &near));
+    PetscCall(MuonWorkspaceMark(lmo->work, &here));
+    PetscCall(MuonWorkspaceGetArray(lmo->work, &part, Y->precision, &d));
+    PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_FALSE, &near));
     line       = near;
     line.count = 1;
     for (size_t k = 0; k < part.count; k++) {
       line.data = (char *)near.data + k * near.len * kernels->size;
       PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)(j + k), &line));
     }
-    PetscCall(MuonArrayAway(&d, &near));
+    PetscCall(MuonArrayPutPinned(&d, &near));
     /*
        As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero
     */
     MuonArrayAxpby(a, &part, b, &d);
     MuonArrayAxpby(1.0, &d, 0.0, &part);
+    PetscCall(MuonWorkspaceRelease(lmo->work, &here));
   }
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));

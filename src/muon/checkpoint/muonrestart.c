@@ -396,7 +396,7 @@ PetscErrorCode MuonGetRestartIfPresent(Muon muon, PetscBool *flg)
   rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the
   program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
 
-.seealso: `Muon`, `MuonRestartState`, `MuonGetRestartState()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`, `MuonLoad()`
+.seealso: `Muon`, `MuonRestartState`, `MuonGetRestartState()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`
 @*/
 PetscErrorCode MuonSetRestartState(Muon muon, MuonRestartState state)
 {
@@ -609,6 +609,21 @@ PetscErrorCode MuonRestartSetFromOptions_Private(Muon muon, MuonOptionItems Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCheckpointSetUp_Private(Muon muon)
+{
+  char      viewer[16] = "";
+  PetscBool flg, binary;
+
+  PetscFunctionBegin;
+  muon->checkpoint_agreed = PETSC_TRUE;
+  /* What cannot be written is an error before the run, not behind it */
+  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view", viewer, sizeof(viewer), &flg));
+  PetscCall(PetscStrncmp(viewer, PETSCVIEWERBINARY, sizeof(PETSCVIEWERBINARY) - 1, &binary));
+  PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_view %s: state goes to a folder, by -%smuon_checkpoint FOLDER", MuonPrefix(muon), PETSCVIEWERBINARY, MuonPrefix(muon));
+  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether steps write anything */
 static PetscBool MuonCheckpointWrites_Private(Muon muon)
 {
@@ -670,15 +685,6 @@ PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRestartWeights_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonReset(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
 {
   PetscBool absent = PETSC_FALSE;
@@ -689,6 +695,7 @@ PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
   muon->restarted = PETSC_TRUE;
   if (absent == PETSC_FALSE && fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
   else if (absent == PETSC_FALSE) PetscCall(MuonRestartWeights_Private(muon));
-  PetscCall(PetscInfo(muon, "%s: %s, step %" PetscInt_FMT "\n", muon->restart, absent ? "no checkpoint is there" : "restarted", muon->step));
+  if (absent) PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
+  else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
 #include "muoncheckpoint.h"
+#include <petscmuon/private/muonparameter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +34,12 @@ PETSC_ATTRIBUTE_FORMAT(2, 3) static PetscErrorCode MuonTextAdd_Private(MuonText 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A number with as few digits as tell it from every other */
 static PetscErrorCode MuonTextAddReal_Private(MuonText *text, const char key[], PetscReal value)
 {
   char number[32];
 
   PetscFunctionBegin;
-  for (int digits = value == (PetscReal)(PetscInt)value ? 10 : 3; digits <= 17; digits++) {
-    PetscCall(PetscSNPrintf(number, sizeof(number), "%.*g", digits, (double)value));
-    if ((PetscReal)strtod(number, NULL) == value) break;
-  }
+  PetscCall(MuonNumberWrite((double)value, sizeof(number), number));
   PetscCall(MuonTextAdd_Private(text, "%s %s\n", key, number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,13 +109,16 @@ PetscErrorCode MuonSettingsGet_Private(Muon muon, char **settings)
                    {"-muon_state_precision", MuonStatePrecisions[muon->state_precision]},
                    {"-muon_nan", MuonNaNPolicies[muon->nan]},
                    {"-muon_exchange_type", ((PetscObject)muon->exchange)->type_name}};
-  MuonText text = {NULL, 0, 0};
+  MuonText   text = {NULL, 0, 0};
+  MuonLocale locale;
 
   PetscFunctionBegin;
+  PetscCall(MuonLocaleBegin(&locale));
   PetscCall(MuonTextAdd_Private(&text, "ranks %d\n-muon_seed %" PetscInt64_FMT "\n", muon->size, muon->seed));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(number); k++) PetscCall(MuonTextAddReal_Private(&text, number[k].key, number[k].value));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(name); k++) PetscCall(MuonTextAdd_Private(&text, "%s %s\n", name[k].key, name[k].value));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonSettingsAddLayer_Private(muon, muon->layer[l], &text));
+  PetscCall(MuonLocaleEnd(&locale));
   *settings = text.text;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include "../checkpoint/muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
 #include <petsctime.h>
 #include <petscmuon/private/muonwire.h>
 
@@ -255,6 +255,7 @@ static PetscErrorCode MuonCreateShards_Private(Muon muon)
 PetscErrorCode MuonResetShards_Private(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
@@ -262,8 +263,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
     shard->layer->server          = NULL;
     shard->layer->serverisweights = PETSC_FALSE;
     shard->layer->ready           = NULL;
+    shard->layer->readyctx        = NULL;
     shard->layer->watched         = PETSC_FALSE;
-    PetscCall(MuonShardDropSum_Private(shard));
     PetscCall(MuonCompressorDestroy(&shard->up));
     PetscCall(MuonCompressorDestroy(&shard->down));
     PetscCall(MuonOpenedDestroy(&shard->up_own));
@@ -413,7 +414,7 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonShard *shard)
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->mean.data != NULL || (at_server && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
+  if (shard->mean.data != NULL || (at_server && shard->group->votes == NULL && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
   }
@@ -485,12 +486,12 @@ PetscErrorCode MuonSetUp(Muon muon)
       muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
     }
   }
+  muon->nsums = muon->nactive;
   PetscCall(MuonCreateShards_Private(muon));
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  muon->checkpoint_agreed = PETSC_TRUE;
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE)); /* what cannot be written is an error before the run, not behind it */
+  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));

@@ -28,6 +28,7 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonDropSums_Private(muon)); /* of the gradients that there were */
   muon->objective    = objective;
   muon->objectivectx = ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,14 +153,16 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
-  const PetscInt step = muon->step;
-  PetscReal      loss = 0;
-  char           where[256];
+  PetscInt  step;
+  PetscReal loss = 0;
+  char      where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUp(muon));
+  step = muon->step; /* which may be that of a checkpoint now */
+  PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckpointBeforeStep_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
@@ -171,8 +174,8 @@ PetscErrorCode MuonStep(Muon muon)
   muon->drifted     = NULL;
   muon->failed.rank = -1;
   if (muon->objective != NULL) {
-    /* Sums that a routine began which then failed are of no use */
-    for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDropSum_Private(&muon->shard[p]));
+    PetscCall(MuonDropSums_Private(muon)); /* of a routine that failed */
+    muon->computing = PETSC_TRUE;
     PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
     PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
     PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));

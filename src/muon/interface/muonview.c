@@ -100,7 +100,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
+    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -110,11 +110,12 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     if (islmo) PetscCall(MuonLMOView(lmo, string));
     PetscCall(PetscViewerDestroy(&string));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+    if (islmo) PetscCall(PetscSNPrintf(radius, sizeof(radius), "%g", (double)factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %g, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", (double)factor, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -124,8 +125,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory; or writes all of
-  its state to a binary file
+  MuonView - Prints an optimizer: its parameters, exchange, layers, compressors and memory
 
   Collective
 
@@ -138,14 +138,11 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 
   Level: beginner
 
-  Notes:
-  On a viewer of type `PETSCVIEWERBINARY`, as in `-muon_view binary:run.bin`, it is what a run needs to go on,
-  for `MuonLoad()`\: the class id `MUON_FILE_CLASSID`, a length, and the bytes of a checkpoint. Unlike
-  `MuonSaveCheckpoint()` it makes no promise of a crash\: a file that is not whole is refused when it is read.
+  Note:
+  Viewers of other types than `PETSCVIEWERASCII` and `PETSCVIEWERSTRING` are an error. State is written by
+  `MuonSaveCheckpoint()`, weights by `MuonViewWeights()`.
 
-  Viewers of other types than `PETSCVIEWERASCII`, `PETSCVIEWERSTRING` and `PETSCVIEWERBINARY` are an error.
-
-.seealso: `Muon`, `MuonLoad()`, `MuonSaveCheckpoint()`, `MuonViewWeights()`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonViewWeights()`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
 @*/
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
@@ -162,11 +159,11 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "A viewer of type %s: state goes to a folder, by -%smuon_checkpoint FOLDER or MuonSaveCheckpoint(); weights by MuonViewWeights()", PETSCVIEWERBINARY, MuonPrefix(muon));
   if (string) {
     PetscCall(MuonGetType(muon, &type));
     PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", type ? type : "not set"));
-  } else if (binary) PetscCall(MuonViewBinary_Private(muon, viewer));
-  else PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  } else PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));

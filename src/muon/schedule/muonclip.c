@@ -71,10 +71,14 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
     if (G.data != NULL) {
       one = MuonClipNorm_Private(&G);
       if (muon->nan == MUON_NAN_ZERO && !(one <= PETSC_MAX_REAL)) {
-        PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &G, G.precision, &mended));
+        MuonMark mark;
+
+        PetscCall(MuonWorkspaceMark(muon->work, &mark));
+        PetscCall(MuonWorkspaceGetArray(muon->work, &G, G.precision, &mended));
         MuonArrayAxpby(1, &G, 0, &mended);
         (void)MuonArrayKernels(&mended)->MomentumMend(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
         one = MuonClipNorm_Private(&mended);
+        PetscCall(MuonWorkspaceRelease(muon->work, &mark));
       }
       norm = hypot(norm, one);
     }

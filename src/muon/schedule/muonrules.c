@@ -152,7 +152,7 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
       if (same == PETSC_FALSE) continue;
       if (l < first) before++;
       layers++;
-      entries += (PetscInt64)layer->m * layer->n;
+      entries += MuonLayerEntries(layer);
       if (layer->frozen) continue;
       PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
       least = PetscMin(least, rate);
@@ -329,8 +329,8 @@ static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], P
   Note:
   The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a
   step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where
-  `MuonSetLearningRate()` was called and no layer has its rate. The schedule multiplies it, as do the scales
-  of layers; `MuonLayerSetLearningRate()` goes before.
+  `MuonSetLearningRate()` was called and no layer has its rate. The schedule multiplies it, the scales of
+  layers do not; `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetAdamWLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetAdamWWeightDecay()`
 @*/
@@ -537,8 +537,8 @@ PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
   Level: intermediate
 
   Note:
-  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, as do the scales of layers;
-  `MuonLayerSetLearningRate()` goes before.
+  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, the scales of
+  layers do not; `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonGetSGDLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetSGDWeightDecay()`
 @*/

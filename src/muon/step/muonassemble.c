@@ -12,7 +12,8 @@ typedef struct {
   MuonGroup   group;
   MuonRecord *record;
   MuonStatus *status;
-  double     *length; /* of majorities, by items */
+  double     *length;  /* of majorities, by items */
+  void       *Xnew[2]; /* by memory: scratch for new weights of the shard whose outputs come */
 } MuonServing;
 
 /* The rows here of the item's block, in an array of the rows of its shard */
@@ -38,7 +39,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->shard, 0, &item->shard->seen, serving->status));
+  if (item->begins) PetscCall(MuonServerSees_Private(serving->muon, item->shard, &item->shard->seen, serving->status));
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->seen));
   *G = MuonItemPart(item, &item->shard->seen);
@@ -77,7 +78,7 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
   X = MuonShardServerWeights(shard, &W);
-  PetscCall(MuonServerGetXnew_Private(serving->muon, shard, 0, &W, &Xnew));
+  Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G    = shard->seen;
     task.X    = X;
@@ -100,11 +101,26 @@ static PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonA
 
 PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  MuonServing              serving = {muon, group, record, status, NULL};
+  MuonServing              serving = {muon, group, record, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonServeInput_Private, MuonServeOracle_Private, MuonServeOutput_Private, &serving};
+  size_t                   most[2] = {0, 0};
+  MuonMark                 mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonShard *shard = &group->shard[k];
+    MuonArray        shape, W;
+
+    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    W = MuonShardPart(shard, &shape);
+    if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
+  }
+  for (int memory = 0; memory < 2; memory++) {
+    if (most[memory] > 0) PetscCall(MuonWorkspaceGetIn(muon->work, (MuonMemory)memory, most[memory], &serving.Xnew[memory]));
+  }
   PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +133,7 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
   PetscFunctionBegin;
   *G = MuonItemPart(item, &item->shard->T);
   if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(serving->muon->work, MUON_WORK_STEP_A, G, G->precision, G)); /* the momentum may be the caller's memory */
+  PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
   PetscCall(MuonArrayZero(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -150,7 +166,7 @@ static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonAr
 
 PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonServing              serving = {muon, group, NULL, status, NULL};
+  MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteOracle_Private, MuonVoteOutput_Private, &serving};
   PetscLogDouble           bytes;
 
@@ -199,7 +215,7 @@ PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonSta
 {
   const PetscBool          steps = group->shard[0].Xnew.data != NULL ? PETSC_TRUE : PETSC_FALSE;
   MuonRecord               unused;
-  MuonServing              serving = {muon, group, &unused, status, NULL};
+  MuonServing              serving = {muon, group, &unused, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient lengths = {MuonMajorityInput_Private, MuonMajorityOracle_Private, MuonMajorityOutput_Private, &serving};
   const MuonAssemblyClient moves   = {MuonMajorityInput_Private, MuonServeOracle_Private, MuonServeOutput_Private, &serving};
 

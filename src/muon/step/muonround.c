@@ -317,12 +317,15 @@ static PetscErrorCode MuonServeStep_Private(Muon muon, MuonShard *shard, MuonLay
   if (info->measure) {
     const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonArray               update;
+    MuonMark                mark;
 
     /* The step of rate 1 from zero */
-    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_B, W, W->precision, &update));
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, W, W->precision, &update));
     PetscCall(MuonArrayZero(&update));
     PetscCall(MuonLayerDecodeStep(shard->layer, &unit, bytes, to, &update));
     info->squares = MuonLayerSumSquares(&update);
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -356,26 +359,15 @@ PetscErrorCode MuonServeWeights_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array in scratch memory, so many bytes from the beginning of the slot */
-static PetscErrorCode MuonGetRoom_Private(Muon muon, MuonWorkspaceSlot slot, size_t at, const MuonArray *like, MuonPrecision precision, MuonArray *array)
-{
-  char *slots;
-
-  PetscFunctionBegin;
-  *array = MuonArrayLike(like, precision, NULL);
-  PetscCall(MuonWorkspaceGetIn(muon->work, like->memory, slot, at + MuonArrayBytes(array), &slots));
-  array->data = slots + at;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, size_t at, MuonArray *seen, MuonStatus *status)
+/* *seen may be scratch, of which the caller has the mark */
+PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, MuonArray *seen, MuonStatus *status)
 {
   const PetscInt nworkers = shard->group->exchange->nworkers;
   MuonArray      sum      = shard->sum, state, whole, W;
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  if (sum.data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_A, at, &state, state.precision, &sum));
+  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *seen = sum;
   if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->item));
   else if (shard->summed == PETSC_FALSE) PetscCall(MuonSumMessages_Private(shard, nworkers, &sum, status));
@@ -391,14 +383,6 @@ PetscErrorCode MuonServerSees_Private(Muon muon, MuonShard *shard, size_t at, Mu
 PetscBool MuonShardCounts_Private(const MuonShard *shard)
 {
   return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
-}
-
-PetscErrorCode MuonServerGetXnew_Private(Muon muon, MuonShard *shard, size_t at, const MuonArray *W, MuonArray *Xnew)
-{
-  PetscFunctionBegin;
-  *Xnew = shard->Xnew;
-  if (Xnew->data == NULL) PetscCall(MuonGetRoom_Private(muon, MUON_WORK_STEP_B, at, W, W->precision, Xnew));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
@@ -418,35 +402,10 @@ PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a server does with one shard or with several: its place in scratch memory, and its weights */
+/* The weights of a shard that a server does something with */
 typedef struct {
-  size_t    sum, Xnew;
   MuonArray whole, W;
 } MuonServed;
-
-/* Sums and new weights that have no memory of their own lie behind one another */
-static PetscErrorCode MuonServedPlace_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonServed served[])
-{
-  size_t sums = 0, weights = 0;
-  void  *slot;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    MuonArray state, shape, W;
-
-    PetscCall(MuonShardGetStateShape(muon, shard[k], &state));
-    PetscCall(MuonLayerGetShape(shard[k]->layer, &shape));
-    W              = MuonShardPart(shard[k], &shape);
-    served[k].sum  = sums;
-    served[k].Xnew = weights;
-    if (shard[k]->sum.data == NULL) sums += MuonScratchBytes(&state);
-    if (shard[k]->Xnew.data == NULL) weights += MuonScratchBytes(&W);
-  }
-  /* At once: what is in a slot that grows is lost */
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_A, sums, &slot));
-  PetscCall(MuonWorkspaceGetIn(muon->work, MUON_DEVICE, MUON_WORK_STEP_B, weights, &slot));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Server: aggregates, steps of the rules, messages of what became of them, each for all shards in their order
@@ -455,12 +414,13 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
 {
   MuonLayerTask *task;
   MuonServed    *served;
+  MuonMark       mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(PetscCalloc2(n, &task, n, &served));
-  if (n > 1) PetscCall(MuonServedPlace_Private(muon, n, shard, served));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonServerSees_Private(muon, shard[k], served[k].sum, &task[k].G, status));
+    PetscCall(MuonServerSees_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
   if (*status == MUON_STATUS_OK) {
@@ -476,7 +436,10 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
       if (*status == MUON_STATUS_OK && MuonShardCounts_Private(shard[0])) record->dual += task[0].info.dual;
       shard[0]->squares = task[0].info.squares;
     } else {
-      for (PetscInt k = 0; k < n; k++) PetscCall(MuonServerGetXnew_Private(muon, shard[k], served[k].Xnew, &served[k].W, &task[k].Xnew));
+      for (PetscInt k = 0; k < n; k++) {
+        task[k].Xnew = shard[k]->Xnew;
+        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &served[k].W, served[k].W.precision, &task[k].Xnew));
+      }
       PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
       for (PetscInt k = 0; k < n; k++) {
         MuonStatusMerge(task[k].status, status);
@@ -487,6 +450,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
     for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
   }
   PetscCall(PetscFree2(task, served));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -616,7 +580,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
 /* Root mean square of what the rate was multiplied with, over the whole layer */
 static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 {
-  const double entries = (double)shard->layer->m * (double)shard->layer->n;
+  const double entries = (double)MuonLayerEntries(shard->layer);
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
@@ -655,8 +619,12 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
   unsigned int choices;
   PetscInt     first = muon->nactive, naked = 0;
   PetscBool    ok, asked;
+  MuonMark     none;
 
   PetscFunctionBegin;
+  /* An error of an earlier step may have left scratch in use */
+  PetscCall(PetscMemzero(&none, sizeof(none)));
+  PetscCall(MuonWorkspaceRelease(muon->work, &none));
   PetscCall(PetscMemzero(&record, sizeof(record)));
   muon->failed.phase = 0;
   muon->failed.at = muon->failed.rank = -1;
@@ -669,11 +637,14 @@ PetscErrorCode MuonRound_Private(Muon muon, PetscReal loss)
     naked++;
   }
   record.asked = naked > 0 && naked == muon->nactive ? -1 : (double)first;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l] == muon->readytwice) record.asked = (double)(muon->nactive + 1 + l);
+  }
+  PetscCall(MuonBeginSums_Private(muon));
   record.loss  = (double)loss;
   PetscTryTypeMethod(muon, begin, &record);
   PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the agreement, whether or not it carries shards */
-  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardAverage_Private(muon, &muon->shard[p]));
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], &record, &status));
   MuonNextPhase(muon, status);

@@ -70,8 +70,8 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
   MuonStatus     worst = MUON_STATUS_OK;
   PetscReal      loss = 0, dual = 0;
   double         nans    = 0;
-  PetscMPIInt    missing = -1;
-  PetscInt       naked   = 0;
+  PetscMPIInt    missing = -1, twice = -1;
+  PetscInt       naked = 0, again = 0;
   PetscBool      same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -108,6 +108,10 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
     if (other->asked >= 0) asked = PETSC_TRUE;
     if (other->asked < muon->nactive && missing < 0) missing = r;
     if (missing == r) naked = PetscMax((PetscInt)other->asked, 0);
+    if (other->asked > muon->nactive && twice < 0) {
+      twice = r;
+      again = (PetscInt)other->asked - muon->nactive - 1;
+    }
     if (other->save != 0) muon->save = PETSC_TRUE;
     /*
        Of ranks at one position in their workers, those that follow are compared with this one. Weights of
@@ -137,6 +141,8 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool
   PetscCheck(muon->step == 0 || missing < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER,
              "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
              ((PetscObject)muon->active[naked])->name, missing);
+  PetscCheck(twice < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
+             "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step, ((PetscObject)muon->active[again])->name, twice);
   PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
              "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   if (chosen == PETSC_FALSE) {

@@ -88,12 +88,15 @@ static MuonMatrix MuonPolarLines_Private(const MuonMatrix *G)
 static PetscErrorCode MuonPolarCompute_Private(MuonPolar polar, int input, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonMatrix from = MuonPolarLines_Private(G), to = MuonPolarLines_Private(Q);
+  MuonMark         mark;
 
   PetscFunctionBegin;
   polar->status = input == INPUT_NANORINF ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
   if (input == INPUT_ZERO) PetscCall(MuonArrayZero(&Q->here));
   if (input != INPUT_FINITE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscUseTypeMethod(polar, apply, &from, &to);
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,6 +4,7 @@ import collections
 import ctypes
 import math
 import numbers
+import re
 import sys
 
 from . import _library
@@ -34,6 +35,7 @@ class Layer:
   def __init__(self, muon, name, tensor, handle, memory):
     self.name, self.tensor = name, tensor
     self._muon, self._handle, self._memory, self._gradient = muon, handle, memory, None
+    self._provided = False  # in this step: a gradient, or None for none
 
   def __repr__(self):
     return "petscmuon.Layer('%s', %d x %d, %s)" % (self.name, self._memory.m, self._memory.n, KINDS[self._memory.type])
@@ -43,7 +45,7 @@ class Layer:
     self._muon._alive("Layer.set_gradient()")
     if gradient is None:
       library().call("MuonLayerSetGradientArray", self._handle, None)
-      self._gradient = None
+      self._gradient, self._provided = None, True
       return
     what = 'layer "%s": gradient' % self.name
     g, w = memory_of(what, gradient, False), self._memory
@@ -54,13 +56,20 @@ class Layer:
     if g.m > 1 and g.n > 1 and g.rowmajor != w.rowmajor or g.ld != w.ld and g.m * g.n > 0 and (g.m if g.rowmajor else g.n) > 1:
       raise ValueError("%s: %s with %d entries from one to the next, expected %s with %d as the weights have" % (what, _lines(g), g.ld, _lines(w), w.ld))
     library().call("MuonLayerSetGradientArray", self._handle, ctypes.c_void_p(g.pointer))
-    self._gradient = g
+    self._gradient, self._provided = g, True
+
+  def _frozen(self):
+    rule = ctypes.c_char_p()
+    library().call("MuonLayerGetRule", self._handle, ctypes.byref(rule))
+    return rule.value == b"frozen"
 
   def _check(self):
     if address_of(self.tensor, self._memory) != self._memory.pointer:
       raise ValueError('layer "%s": the memory of the tensor is another than when the layer was added: tensors of layers are changed in place, and not replaced by .to(), .data = or resize' % self.name)
     if self._gradient is not None and address_of(self._gradient.keep[0], self._gradient) != self._gradient.pointer:
       raise ValueError('layer "%s": the memory of the gradient is another than when it was set' % self.name)
+    if not self._provided and not self._frozen():
+      raise Error('layer "%s" got no gradient in this step: call set_gradient() before each step, or in its routine; set_gradient(None) says that there is none' % self.name)
 
 
 def _lines(memory):
@@ -71,18 +80,23 @@ class Muon:
   """An optimizer on the ranks of a communicator: None for all, or one of mpi4py or petsc4py. Collective, as are all methods but those that only tell something.
 
   options is a string as on a command line, or a dictionary: {"muon_type": "ef21", "ef21_compressor_ratio": 0.1, "muon_monitor": True}. True is a key alone, False switches off; a key that nothing reads is an error, with the
-  nearest that exists. They go to PETSc's one database, behind the prefix where one is given; two optimizers with different options have two prefixes. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
+  nearest that exists. They are this optimizer's alone, and win over those of the command line, which it reads too; a prefix stands before its keys there. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
   """
 
   def __init__(self, comm=None, options=None, prefix=None):
     init()
     c = library()
-    self._handle, self._layers, self._ready = ctypes.c_void_p(), [], False
+    self._handle, self._layers, self._ready, self._running, self._rate = ctypes.c_void_p(), [], False, False, None
     self._comm, self._closure, self._failed = communicator(comm), None, None
     self._keep = comm
-    self._asked, self._prefix = _insert(c, options, prefix or ""), prefix or ""
+    self._prefix, self._options, self._asked = prefix or "", ctypes.c_void_p(), []
+    _bytes("prefix", self._prefix)
+    if options:
+      self._asked = _database(c, options, self._prefix, self._options)
     c.call("MuonCreate", self._comm, ctypes.byref(self._handle))
     _library._open.append(self)
+    if self._options:
+      c.call("PetscObjectSetOptions", self._handle, self._options)
     if prefix is not None:
       c.call("MuonSetOptionsPrefix", self._handle, prefix.encode())
     function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(c.Real), ctypes.c_void_p)
@@ -100,13 +114,21 @@ class Muon:
   def destroy(self):
     """Ends the optimizer. The tensors stay as they are."""
     if self._handle:
+      self._idle("Muon.destroy()")
       library().call("MuonDestroy", ctypes.byref(self._handle))
       _library._open.remove(self)
+      if self._options:
+        library().call("PetscOptionsDestroy", ctypes.byref(self._options))
     self._layers = []
 
   def _alive(self, what):
     if not self._handle:
       raise Error("%s: the optimizer was destroyed" % what)
+
+  def _idle(self, what):
+    self._alive(what)
+    if self._running:
+      raise Error("%s was called in the routine of a step, expected after it" % what)
 
   @staticmethod
   def _array():
@@ -117,20 +139,23 @@ class Muon:
   def add_layer(self, name, tensor, rule=None):
     """Adds a tensor or an array in the memory of the host, of float32 or float64, which steps then change in place. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
     instance; -muon_rule_match gives rules by names."""
-    self._alive("Muon.add_layer()")
-    what = 'layer "%s"' % name
+    self._idle("Muon.add_layer()")
+    what, text = 'layer "%s"' % name, _bytes("the name of a layer", name)
     if getattr(tensor, "requires_grad", None) is False and rule != "frozen":
       raise ValueError("%s: requires_grad is False, so that nothing computes a gradient: give it the rule 'frozen', or pass tensor.numpy() where the program computes gradients itself" % what)
     if getattr(tensor, "requires_grad", False) and not getattr(tensor, "is_leaf", True):
       raise ValueError("%s: is_leaf is False: a result of other tensors is gone after the step, expected a parameter" % what)
     memory = memory_of(what, tensor, True)
+    for other in self._layers:
+      if other._memory.pointer == memory.pointer and memory.m * memory.n > 0 and other._memory.m * other._memory.n > 0:
+        raise ValueError('%s: its memory is that of layer "%s", expected a tensor of its own' % (what, other.name))
     c, array, handle = library(), self._array(), ctypes.c_void_p()
     array.type, array.rowmajor, array.M, array.N, array.ld, array.w = memory.type, int(memory.rowmajor), memory.m, memory.n, memory.ld, memory.pointer
-    c.call("MuonAddLayerArray", self._handle, name.encode(), ctypes.byref(array), ctypes.byref(handle))
+    c.call("MuonAddLayerArray", self._handle, text, ctypes.byref(array), ctypes.byref(handle))
     layer = Layer(self, name, tensor, handle, memory)
     self._layers.append(layer)
     if rule is not None:
-      c.call("MuonLayerSetRule", handle, rule.encode())
+      c.call("MuonLayerSetRule", handle, _bytes("rule", rule))
     return layer
 
   @property
@@ -139,9 +164,11 @@ class Muon:
 
   def setup(self):
     """Reads the options and fixes the layers; the first step does it."""
-    self._alive("Muon.setup()")
+    self._idle("Muon.setup()")
     if not self._ready:
       library().call("MuonSetFromOptions", self._handle)
+      if self._rate is not None:
+        library().call("MuonSetLearningRate", self._handle, library().Real(self._rate))
       library().call("MuonSetUp", self._handle)
       self._check_asked()
       self._ready = True
@@ -150,12 +177,17 @@ class Muon:
     """A key of a dictionary that no rank has read is misspelt, or belongs to what this optimizer does not have."""
     c, used, text, unread = library(), ctypes.c_int(), ctypes.create_string_buffer(512), []
     for key in self._asked:
-      c.call("PetscOptionsUsed", None, (self._prefix + key).encode(), ctypes.byref(used))
+      c.call("PetscOptionsUsed", self._options, (self._prefix + key).encode(), ctypes.byref(used))
       # The solvers of SLEPc read theirs when they are first used
       if not used.value and "svd_" not in key:
         c.call("MuonGetNearestOption_Private", self._handle, key.encode(), ctypes.c_size_t(len(text)), text)
         nearest = text.value.decode()
         unread.append("nothing reads '%s', expected %s" % (key, "an option of what this optimizer has" if nearest == key.lower() else "'%s', the nearest that exists" % nearest))
+    # Keys of the command line that were read in this optimizer's own database
+    for name in _left(c, None):
+      c.call("PetscOptionsUsed", self._options, name, ctypes.byref(used))
+      if self._options and used.value:
+        c.call("PetscOptionsHasName", None, None, b"-" + name, ctypes.byref(used))
     if all(self._min_max(len(unread))):
       raise Error("options: %s; those of PETSc itself go to petscmuon.init()" % ", ".join(unread))
 
@@ -186,7 +218,7 @@ class Muon:
 
   def _run(self, function):
     c, nans = library(), self._count("MuonGetNaNCount", ctypes.c_int64)
-    self._failed = None
+    self._failed, self._running = None, True
     try:
       c.call(function, self._handle)
     except Error:
@@ -194,7 +226,9 @@ class Muon:
         raise self._failed
       raise
     finally:
-      self._closure = None
+      self._closure, self._running = None, False
+      for layer in self._layers:
+        layer._provided = False
     more = self._count("MuonGetNaNCount", ctypes.c_int64)
     # All ranks know of a step that was not taken; which one raised an exception they tell each other then alone
     if self.reason.startswith("DIVERGED") or more != nans:
@@ -249,7 +283,7 @@ class Muon:
 
   def view(self):
     """Prints the optimizer on standard output."""
-    self._alive("Muon.view()")
+    self._idle("Muon.view()")
     library().call("MuonView", self._handle, None)
 
   def _count(self, function, kind):
@@ -274,12 +308,17 @@ class Muon:
 
   @property
   def learning_rate(self):
+    if not self._ready:
+      library().call("MuonSetFromOptions", self._handle)
+      if self._rate is not None:
+        return self._rate
     return self._count("MuonGetLearningRate", library().Real)
 
   @learning_rate.setter
   def learning_rate(self, rate):
     self._alive("Muon.learning_rate")
     library().call("MuonSetLearningRate", self._handle, library().Real(rate))
+    self._rate = float(rate)
 
   @property
   def traffic(self):
@@ -289,29 +328,49 @@ class Muon:
     return Traffic(*(Bits(*numbers[k:k + 3]) for k in (0, 3, 6, 9)), mpi=numbers[12], dense=numbers[13], own=numbers[14])
 
 
-def _insert(c, options, prefix):
-  """Puts options into the database; returns the keys of a dictionary that are set there."""
-  if options is None:
-    return []
+def _bytes(what, text):
+  """A string for C, where a NUL would end it."""
+  if "\0" in text:
+    raise ValueError("%s is %r, expected a string without NUL" % (what, text))
+  return text.encode()
+
+
+def _left(c, options):
+  """The names in a database that nobody has read."""
+  count, names, values = c.Int(), ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(ctypes.c_char_p)()
+  c.call("PetscOptionsLeftGet", options, ctypes.byref(count), ctypes.byref(names), ctypes.byref(values))
+  found = [names[k] for k in range(count.value)]
+  c.call("PetscOptionsLeftRestore", options, ctypes.byref(count), ctypes.byref(names), ctypes.byref(values))
+  return found
+
+
+def _database(c, options, prefix, own):
+  """Makes a database of what the program's has and of these options; returns the keys of a dictionary that are set there."""
+  everything = ctypes.c_void_p()
+  c.call("PetscOptionsCreate", ctypes.byref(own))
+  c.call("PetscOptionsGetAll", None, ctypes.byref(everything))
+  for word in re.split(r"(?:^|\s)-(?=[a-zA-Z])", ctypes.string_at(everything).decode()):
+    if word.strip():
+      key, _, value = word.strip().partition(" ")
+      c.call("PetscOptionsSetValue", own, b"-" + key.encode(), value.encode() if value else None)
+  ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p).in_dll(c.c, "PetscTrFree")(everything, 0, b"", b"")
   if isinstance(options, str):
     if prefix:
-      c.call("PetscOptionsPrefixPush", None, prefix.encode())
-    try:
-      c.call("PetscOptionsInsertString", None, options.encode())
-    finally:
-      if prefix:
-        c.call("PetscOptionsPrefixPop", None)
+      c.call("PetscOptionsPrefixPush", own, prefix.encode())
+    c.call("PetscOptionsInsertString", own, _bytes("options", options))
+    if prefix:
+      c.call("PetscOptionsPrefixPop", own)
     return []
   keys = []
   for key, value in options.items():
     if not isinstance(key, str):
       raise TypeError("options: the key %r, expected a string" % (key,))
     bare = key.lstrip("-")
-    name = ("-" + prefix + bare).encode()
+    name = b"-" + prefix.encode() + _bytes("options: a key", bare)
     if value is False and bare.endswith(SHOW):
-      c.call("PetscOptionsClearValue", None, name)
+      c.call("PetscOptionsClearValue", own, name)
     else:
-      c.call("PetscOptionsSetValue", None, name, None if value is None or value is True else _text(key, value))
+      c.call("PetscOptionsSetValue", own, name, None if value is None or value is True else _text(key, value))
       keys.append(bare)
   return keys
 
@@ -322,5 +381,5 @@ def _text(key, value):
   if isinstance(value, (list, tuple)):
     return b",".join(_text(key, one) for one in value)
   if isinstance(value, (str, numbers.Real)):
-    return str(value).encode()
+    return _bytes("options: %s" % key, str(value))
   raise TypeError("options: %s has the value %r, expected a string, a number, a boolean, None or a list of them" % (key, value))

@@ -80,9 +80,11 @@ static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t co
   const size_t     begin = first * X->rows, entries = count * X->rows, size = X->kernels->size;
   MuonKernelStream stream = MuonCompressorStream_Private(c);
   void            *to     = Column(X, first);
+  MuonMark         mark;
 
   PetscFunctionBegin;
-  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, X->memory, MUON_WORK_COMPRESSOR_A, entries * size, &to));
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
+  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, entries * size, &to));
   stream.step = UINT32_MAX;
   for (size_t k = 0; k < entries; k += CHUNK / 2) {
     const size_t some = PetscMin(entries - k, CHUNK / 2);
@@ -97,6 +99,7 @@ static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t co
     }
   }
   if (X->memory != MUON_HOST) MuonDeviceGet()->copy(entries * size, to, Column(X, first));
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,33 +146,36 @@ static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponen
   }
   *norm = kernels->Norm(X->len, X->count, X->data, X->ld, exponent);
   if (*norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(c->work, MUON_WORK_COMPRESSOR_A, X, X->precision, &copy));
+  PetscCall(MuonWorkspaceGetArray(c->work, X, X->precision, &copy));
   kernels->Divide(X->len, X->count, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
   *X = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P = the orthogonal factor of itself. Uses MUON_WORK_COMPRESSOR_C */
+/* P = the orthogonal factor of itself */
 static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const Columns *P)
 {
-  size_t entries = 0;
-  void  *work;
-  int    info;
+  size_t   entries = 0;
+  void    *work;
+  int      info;
+  MuonMark mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
   (void)P->kernels->Orthonormalize(P->rows, l, P->data, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, MUON_WORK_COMPRESSOR_C, entries * P->kernels->size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, entries * P->kernels->size, &work));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = P->kernels->Orthonormalize(P->rows, l, P->data, &entries, work);
   PetscCall(PetscFPTrapPop());
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %d", info);
   PetscCall(PetscLogFlops(4.0 * (double)P->rows * (double)l * (double)l - 4.0 / 3.0 * (double)l * (double)l * (double)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are in
-   MUON_WORK_COMPRESSOR_C
+   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are
+   scratch
 */
 static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
 {
@@ -180,7 +186,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
 
   PetscFunctionBegin;
   (void)V->kernels->Rotation(V->rows, l, V->data, NULL, NULL, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, MUON_WORK_COMPRESSOR_C, (l * (l + 1) + entries) * size, &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, (l * (l + 1) + entries) * size, &work));
   *WT = work;
   *S  = work + l * l * size;
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
@@ -189,7 +195,7 @@ static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %d", info);
   if (info > 0) c->status = MUON_STATUS_LMO;
   if (V->memory != MUON_HOST) {
-    PetscCall(MuonWorkspaceGetNear(c->work, V->memory, MUON_WORK_COMPRESSOR_C, l * size, S));
+    PetscCall(MuonWorkspaceGetPinned(c->work, V->memory, l * size, S));
     MuonDeviceGet()->copy(l * size, work + l * l * size, *S);
   }
   PetscCall(PetscLogFlops(2.0 * (double)V->rows * (double)l * (double)l + 12.0 * (double)l * (double)l * (double)l));
@@ -266,8 +272,8 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));
   }
-  PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
-  PetscCall(MuonWorkspaceGetNear(c->work, memory, MUON_WORK_COMPRESSOR_F, l * (2 * sizeof(double) + sizeof(int64_t)), &norms));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, (m * l + PetscMax(n * l, rank * (m + n))) * kernels->size, &P.data));
+  PetscCall(MuonWorkspaceGetPinned(c->work, memory, l * (2 * sizeof(double) + sizeof(int64_t)), &norms));
   ones       = norms + l;
   place      = (int64_t *)(ones + l);
   V.data     = (char *)warm->pending.data;

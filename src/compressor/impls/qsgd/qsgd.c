@@ -78,6 +78,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
   size_t                     done = 0;
   double                    *sums;
   int64_t                   *place;
+  MuonMark                   mark;
 
   PetscFunctionBegin;
   /* A device has all blocks looked at together, as lines: a call for each would take longer than it works */
@@ -86,11 +87,12 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
       c->status = MUON_STATUS_NANORINF;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(MuonWorkspaceGetIn(c->work, memory, MUON_WORK_COMPRESSOR_B, whole * sizeof(*place), &place));
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
+    PetscCall(MuonWorkspaceGetIn(c->work, memory, whole * sizeof(*place), &place));
     kernels->SliceArgMax(length, whole, x, length, 0, norms, place);
     done = whole;
     if (max == PETSC_FALSE) {
-      PetscCall(MuonWorkspaceGetNear(c->work, memory, MUON_WORK_COMPRESSOR_D, whole * sizeof(*sums), &sums));
+      PetscCall(MuonWorkspaceGetPinned(c->work, memory, whole * sizeof(*sums), &sums));
       kernels->SliceSums(length, whole, x, length, 0, 2, sums);
       for (size_t k = 0; k < whole; k++) {
         /* Squares that neither overflow nor vanish */
@@ -98,6 +100,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
         else if (norms[k] > 0.0) norms[k] = kernels->Euclidean(length, x + k * length * kernels->size);
       }
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   for (size_t first = done * length; first < entries; first += length, done++) {
     const size_t some  = PetscMin(length, entries - first);
@@ -125,9 +128,9 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), &scales));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, PetscMin(strip, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)blocks * sizeof(double), &scales));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, PetscMin(strip, d), &codes));
   for (size_t first = 0; first < d; first += strip) {
     const size_t some = PetscMin(strip, d - first);
     double      *here = scales + first / length;
@@ -157,7 +160,7 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
   const PetscInt64 blocks = MuonCompressorBlocks_QSGD(c, count);
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetNear(c->work, shape->memory, MUON_WORK_COMPRESSOR_B, (size_t)blocks * sizeof(double), scales));
+  PetscCall(MuonWorkspaceGetPinned(c->work, shape->memory, (size_t)blocks * sizeof(double), scales));
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, shape), MUON_DOUBLE, blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,19 +173,22 @@ static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const Muon
 {
   const size_t length = (size_t)((MuonCompressor_QSGD *)c->data)->length, whole = entries / length, rest = entries - whole * length;
   double      *ones;
+  MuonMark     mark;
 
   PetscFunctionBegin;
   if (Y->memory == MUON_HOST) {
     for (size_t k = 0; k * length < entries; k++) kernels->Dequantize(PetscMin(length, entries - k * length), codes + k * length, steps[k], x + k * length * kernels->size);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_D, whole * sizeof(*ones), &ones));
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, whole * sizeof(*ones), &ones));
   for (size_t k = 0; k < whole; k++) {
     ones[k] = 1.0;
     if (Y->precision == MUON_SINGLE) steps[k] = (double)(float)steps[k];
   }
   kernels->Dequantize(whole * length, codes, 1.0, x);
   kernels->SliceScale(length, whole, x, length, 0, steps, ones, x, length);
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   if (rest > 0) kernels->Dequantize(rest, codes + whole * length, steps[whole], x + whole * length * kernels->size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,8 +206,8 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
     if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, MUON_WORK_COMPRESSOR_A, PetscMin(strip, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_C, PetscMin(strip, d), &codes));
+  PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, PetscMin(strip, d) * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, PetscMin(strip, d), &codes));
   PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &steps));
   for (size_t k = 0; k * length < d; k++) steps[k] /= (double)MuonCompressorLevels_QSGD(c);
   for (size_t first = 0; first < d; first += strip) {

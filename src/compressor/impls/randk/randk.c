@@ -29,8 +29,8 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
 
   PetscFunctionBegin;
   *count = kept;
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, (size_t)kept * MuonArrayEntryBytes(T), &values));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
@@ -56,7 +56,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 co
 
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
-  PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (d + 63) / 64 * 8, &bitmap));
   MuonKernelSubset(d, (size_t)count, seed, bitmap);
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
   PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), count, &reader, payload + SEED, add, scale, Y));

@@ -20,7 +20,7 @@ static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonAr
   PetscFunctionBegin;
   PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, MUON_WORK_COMPRESSOR_A, T->len * kernels->size, &line));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, T->len * kernels->size, &line));
   for (size_t j = 0; j < T->count; j++) {
     kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->len, T->len, line);
     kernels->Axpby(T->len, 1, HUGE_SCALE, line, T->len, 0, line, T->len);
@@ -42,7 +42,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 7) / 8, &bits));
+  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 7) / 8, &bits));
   if (kernels->Signs(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
   else {
     PetscCall(MuonCompressorHugeMean_Sign(c, T, R, &mean));
@@ -72,7 +72,7 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
   }
   PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, Y), MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
   if (Y->memory != MUON_HOST) {
-    PetscCall(MuonWorkspaceGetNear(c->work, Y->memory, MUON_WORK_COMPRESSOR_B, ((size_t)count + 7) / 8, &bits));
+    PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, ((size_t)count + 7) / 8, &bits));
     PetscCall(PetscMemcpy(bits, payload, ((size_t)count + 7) / 8));
   }
   kernels->SignsAxpby(Y->len, Y->count, bits, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);

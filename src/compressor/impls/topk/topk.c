@@ -29,9 +29,9 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   *count = kept;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_A, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
-  PetscCall(MuonWorkspaceGetNear(c->work, T->memory, MUON_WORK_COMPRESSOR_B, (d + 63) / 64 * 8, &bitmap));
-  PetscCall(MuonWorkspaceGet(c->work, MUON_WORK_COMPRESSOR_C, MuonKernelTopScratch(d, size), &work));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(d, size), &work));
   if (precision == T->precision) infinite = kernels->Top(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
   else infinite = kernels->TopRounded(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));

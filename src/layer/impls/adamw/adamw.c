@@ -30,14 +30,14 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   MuonLayer_AdamW  *adamw = (MuonLayer_AdamW *)layer->data;
   const double      c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
   const PetscBool   same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same == PETSC_TRUE && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
-  MuonLayerStepInfo own = *info;
-  MuonArray         to  = *Xnew;
+  MuonArray         to = *Xnew;
   int               finite;
   PetscLogDouble    flops;
+  MuonMark          mark;
 
   PetscFunctionBegin;
-  own.rate *= layer->scale;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
+  PetscCall(MuonLayerMark_Private(layer, &mark));
   if (adamw->mean.data == NULL) {
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
     PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
@@ -53,12 +53,13 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   if (same == PETSC_FALSE || info->measure) PetscCall(MuonLayerGetScratch(layer, G, &to));
   if (info->measure) {
     (void)MuonLayerAdamWRun_Private(adamw, G, c1, c2, 1, 0, G, &to);
-    info->squares = (double)layer->scale * (double)layer->scale * MuonLayerSumSquares(&to);
+    info->squares = MuonLayerSumSquares(&to);
   }
   if (same) to = *Xnew;
-  finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, own.rate, whole ? 1 - own.rate * own.decay : 0, whole ? X : G, &to);
+  finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to);
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(&own, X, 1, &to, Xnew);
+  if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(info, X, 1, &to, Xnew);
+  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,7 +85,7 @@ static PetscErrorCode MuonLayerCommit_AdamW(MuonLayer layer)
 static PetscErrorCode MuonLayerGetFlops_AdamW(MuonLayer layer, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
-  *flops = 16.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+  *flops = 16.0 * (PetscLogDouble)MuonLayerEntries(layer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +337,8 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
 
   Notes:
   With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X -
-  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule x the layer's scale.
+  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of
+  the layer are those of its norm ball, and do not enter.
 
   The learning rate is that of `MuonSetAdamWLearningRate()`, 1e-3 by default, whatever the optimizer's is.
 

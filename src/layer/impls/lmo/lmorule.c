@@ -46,7 +46,9 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks) && *status == MUON_STATUS_OK; b++) {
     MuonArray  g, x, xnew, d;
     MuonMatrix from, to;
+    MuonMark   mark;
 
+    PetscCall(MuonLayerMark_Private(layer, &mark));
     PetscCall(MuonLayerGetBlockArray(layer, b, G, &g));
     PetscCall(MuonLayerGetBlockArray(layer, b, X, &x));
     PetscCall(MuonLayerGetBlockArray(layer, b, Xnew, &xnew));
@@ -56,6 +58,7 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
     to   = MuonMatrixOfArray(&d);
     PetscCall(MuonLayerOracle_LMO(layer, &from, &to, &info->dual, status));
     if (*status == MUON_STATUS_OK) PetscCall(MuonLayerMove_LMO(layer, info, b, &x, &d, &xnew, status));
+    PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,7 +245,9 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
     MuonBlock            block;
     MuonArray            part, d;
     PetscReal            factor;
+    MuonMark             mark;
 
+    PetscCall(MuonLayerMark_Private(layer, &mark));
     PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, X, &part));
     PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
     PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &factor));
@@ -252,6 +257,7 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
       PetscCall(MuonLMODecodeAxpbyArray(lmo, 0, 1, bytes, some, &d));
       (void)MuonLayerMove(info, &part, info->rate * factor, &d, &part);
     } else PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
+    PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   if (count > 1) PetscCall(MuonLayerNameBlock_LMO(layer, lmo, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,7 +290,7 @@ static PetscErrorCode MuonLayerGetFlops_LMO(MuonLayer layer, PetscLogDouble *flo
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  *flops = 3.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+  *flops = 3.0 * (PetscLogDouble)MuonLayerEntries(layer);
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
     MuonBlock      block;
     PetscLogDouble one;

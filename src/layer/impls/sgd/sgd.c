@@ -3,8 +3,8 @@
 static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
-  if (info->measure) info->squares = (double)layer->scale * (double)layer->scale * MuonLayerSumSquares(G);
-  *status = MuonLayerMove(info, X, -info->rate * layer->scale, G, Xnew);
+  if (info->measure) info->squares = MuonLayerSumSquares(G);
+  *status = MuonLayerMove(info, X, -info->rate, G, Xnew);
   PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -12,13 +12,12 @@ static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info
 static PetscErrorCode MuonLayerGetFlops_SGD(MuonLayer layer, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
-  *flops = 4.0 * (PetscLogDouble)layer->m * (PetscLogDouble)layer->n;
+  *flops = 4.0 * (PetscLogDouble)MuonLayerEntries(layer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*MC
-  MUONLAYERSGD - Moves a layer along its gradient: X becomes (1 - rate decay) X - rate scale G, without
-  momentum
+  MUONLAYERSGD - Moves a layer along its gradient: X becomes (1 - rate decay) X - rate G, without momentum
 
   Level: intermediate
 

@@ -10,7 +10,7 @@ static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, con
   PetscInt           count;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(lmo->work, MUON_WORK_LMO_C, (m + n) * sizeof(double), &u));
+  PetscCall(MuonWorkspaceGet(lmo->work, (m + n) * sizeof(double), &u));
   PetscCall(MuonLMOSingularTriple(lmo, G, u, u + m, dual, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (count == 0) PetscCall(PetscArrayzero(u, m + n));

@@ -51,7 +51,7 @@ static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const c
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
-  *spares = (lmo == PETSC_FALSE && ef21->rules == MUON_EF21_COMPRESSOR_RULES_LMO) || layer->m * layer->n < ef21->min_entries ? PETSC_TRUE : PETSC_FALSE;
+  *spares = (lmo == PETSC_FALSE && ef21->rules == MUON_EF21_COMPRESSOR_RULES_LMO) || MuonLayerEntries(layer) < (PetscInt64)ef21->min_entries ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
   if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));
   if (told) *spares = PETSC_FALSE;

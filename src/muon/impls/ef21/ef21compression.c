@@ -39,18 +39,22 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   PetscReal     norm;
   MuonArray     D;
   int           exponent;
+  MuonMark      mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, A, A->precision, &D));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(muon->work, A, A->precision, &D));
   MuonArrayAxpby(1, A, 0, &D);
   MuonArrayAxpby(-1, B, 1, &D);
   distance[0] = MuonArrayKernels(&D)->Norm(D.len, D.count, D.data, D.ld, &exponent);
   distance[0] = distance[1] = ldexp(distance[0], exponent);
   PetscCall(MuonLayerGetRule(shard->layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo == PETSC_FALSE || shard->ranges != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
-  distance[1] = (double)norm;
+  if (lmo && !shard->ranges) {
+    PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
+    distance[1] = (double)norm;
+  }
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

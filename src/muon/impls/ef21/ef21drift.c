@@ -97,14 +97,18 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
     MuonShard *shard = &muon->shard[p];
     EF21Shard *state = (EF21Shard *)shard->data;
     MuonArray  mean;
+    MuonMark   mark;
 
     if (state->estimates == PETSC_FALSE) continue;
-    PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state->Gj, state->Gj.precision, &mean));
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, &state->Gj, state->Gj.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->Gj, &mean));
     PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    if (shard->owns == PETSC_FALSE || MuonShardCounts_Private(shard) == PETSC_FALSE) continue;
-    MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
-    squares += MuonLayerSumSquares(&mean);
+    if (shard->owns && MuonShardCounts_Private(shard)) {
+      MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
+      squares += MuonLayerSumSquares(&mean);
+    }
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
   muon->group[0]->bytes += sizeof(squares);

@@ -294,13 +294,16 @@ PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt numbe
   const MuonKernels    *kernels = MuonArrayKernels(U);
   unsigned char        *to;
   double                sum;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   if (one == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   to = votes->own + one->at / 8;
-  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, MUON_WORK_STEP_D, (one->entries + 7) / 8, &to));
+  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &to));
   if (kernels->Signs(U->len, U->count, U->data, U->ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,11 +319,13 @@ typedef struct {
 
 static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, MuonStatus *status)
 {
-  char *slot;
+  char    *slot;
+  MuonMark mark;
 
   PetscFunctionBegin;
   if (run->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, MUON_WORK_STEP_A, run->bytes, &slot));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, run->bytes, &slot));
   for (PetscInt k = 0; k < run->n; k++) {
     const MuonArray U = MuonArrayLike(&run->T[k].here, run->T[k].here.precision, slot + run->at[k]);
 
@@ -334,6 +339,7 @@ static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, Muo
   }
   run->n     = 0;
   run->bytes = 0;
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -560,14 +566,14 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
 }
 
 /* Bits of a block from a row, where they begin at a byte or in scratch */
-static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, MuonWorkspaceSlot slot, const unsigned char **bits)
+static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, const unsigned char **bits)
 {
   unsigned char *copy;
 
   PetscFunctionBegin;
   *bits = row == NULL ? NULL : row + one->at / 8;
   if (row == NULL || one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGet(muon->work, slot, (one->entries + 7) / 8, &copy));
+  PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &copy));
   MuonKernelCopyBits(one->entries, row, one->at, copy, 0);
   *bits = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -578,28 +584,31 @@ static PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const Mu
 {
   const unsigned char *bits, *ties;
   PetscLogDouble       flops;
+  MuonMark             mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, MUON_WORK_STEP_D, &bits));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, MUON_WORK_STEP_E, &ties));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, &bits));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, &ties));
   MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits, ties, keep, X->data, X->ld, by, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt number, MuonArray *S)
 {
   const MuonVotesBlock *one = MuonVotesFind(shard, number);
-  MuonArray             state, part;
+  MuonArray             state, part; /* *S is scratch, of which the caller has the mark */
   MuonBlock             block;
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &part, state.precision, S));
+  PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
   PetscCall(MuonArrayZero(S));
   if (one != NULL) PetscCall(MuonVotesMove_Private(muon, shard->group->votes, one, 1, S, 1, S));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -619,10 +628,12 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, MuonLa
 {
   MuonArray  state, S;
   MuonStatus stepped = MUON_STATUS_OK;
+  MuonMark   mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  PetscCall(MuonWorkspaceGetArray(muon->work, MUON_WORK_STEP_A, &state, state.precision, &S));
+  PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
     const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
@@ -633,6 +644,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, MuonLa
   PetscCall(MuonLayerStep(shard->layer, info, &S, W, &shard->Xnew, &stepped));
   MuonStatusMerge(stepped, status);
   if (stepped == MUON_STATUS_OK) PetscCall(MuonServeWeights_Private(muon, shard, &shard->Xnew, W, status));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -649,8 +661,10 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
   MuonBlock       block;
   MuonArray       S;
   MuonMatrix      matrix;
+  MuonMark        mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, one->number, &block));
   PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, &block, &factor));
   if (assembled == PETSC_FALSE) {
@@ -661,6 +675,7 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
     }
     PetscTryTypeMethod(muon, length, shard, &block, shard->whole_majority ? &matrix : NULL, &one->length, status);
   }
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   one->by               = one->length > 0 ? -(info->rate * (double)factor) / one->length : 0;
   shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)&one->by, sizeof(one->by));
   if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.len, part.count, part.data, part.ld) + fabs(one->by) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);

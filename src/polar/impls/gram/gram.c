@@ -152,13 +152,13 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
   PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
   panel.whole = (anew == PETSC_TRUE ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, bytes, &R));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &R));
   if (anew == PETSC_TRUE) {
     PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
   } else {
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &W));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_E, bytes, &B));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_F, bytes, &T));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &W));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &B));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &T));
   }
   for (PetscInt k = 0; k < steps; k++) {
     double c[3];

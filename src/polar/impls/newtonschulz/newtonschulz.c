@@ -40,7 +40,7 @@ static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, const MuonMat
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
   /* A second panel beside two squares stays within s^2 + 3 s local entries */
   panel.whole = panel.s <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MUON_WORK_POLAR_C, panel.s * panel.s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
     MuonPolarGetPolynomialRow_Private(polar, p, k, c);
     PetscCall(MuonPolarPanelGram(&panel, A));

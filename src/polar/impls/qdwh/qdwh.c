@@ -64,12 +64,14 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
   const MuonKernelReal *real = p->real;
   const size_t          s = p->s, ld = MuonPolarLD_QDWH(p), strip = MuonPolarPanelGetStrip(p);
   char                 *Z;
+  MuonMark              mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   MuonKernelRealShift(real, s, 1.0 / w[2], A);
   PetscCall(MuonPolarFactor_QDWH(p, A, failed));
   if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_B, s * strip * real->size, &Z));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * strip * real->size, &Z));
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), rows = p->left ? s : length, columns = p->left ? length : s;
     char        *Y = (char *)p->Y + (p->left ? first * s : first) * real->size;
@@ -79,6 +81,7 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
     MuonKernelRealSolve(real, p->left, 1, s, length, A, Z, rows);
     MuonKernelRealArrays(real)->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
   }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (2.0 * s + 3.0) * s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,10 +102,12 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   double                noise = 2.0 * (double)(p->l + s + 2) * unit * MuonKernelRealTrace(real, s, A), error = 1.0;
   PetscBool             broken;
   void                 *Q2;
+  MuonMark              mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_B, s * p->local * real->size, &q.Y));
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, s * s * real->size, &Q2));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * p->local * real->size, &q.Y));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * s * real->size, &Q2));
   PetscCall(MuonPolarCopy_Private(real, q.Y, p->Y, s * p->local * real->size));
   MuonKernelRealSetIdentity(real, s, 1.0 / sqrt(c), Q2);
   MuonKernelRealShift(real, s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
@@ -127,6 +132,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
     MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
     PetscCall(PetscLogFlops(((double)s + 3.0) * s * p->local));
   }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,6 +145,7 @@ static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, doub
   const MuonKernelReal *real  = p->real;
   const size_t          bytes = p->s * p->s * real->size;
   void                 *work;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   *norm = 0.0;
@@ -148,11 +155,14 @@ static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, doub
     PetscCall(PetscFree(work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_D, bytes, &work));
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, bytes, &work));
   PetscCall(MuonPolarCopy_Private(real, work, A, bytes));
-  if (MuonKernelRealCholesky(real, p->s, work) || real->factors->invert(p->s, work) != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonKernelRealRowSums(real, p->s, work, sums);
-  for (size_t i = 0; i < p->s; i++) *norm = PetscMax(*norm, sums[i]);
+  if (!MuonKernelRealCholesky(real, p->s, work) && real->factors->invert(p->s, work) == 0) {
+    MuonKernelRealRowSums(real, p->s, work, sums);
+    for (size_t i = 0; i < p->s; i++) *norm = PetscMax(*norm, sums[i]);
+  }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +217,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   *converged  = PETSC_FALSE;
   data->steps = 0;
   data->qr    = 0;
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, MUON_WORK_POLAR_C, p->s * p->s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, p->s * p->s * real->size, &A));
   PetscCall(MuonPolarPanelGram(p, A));
   PetscCall(MuonPolarInterval_QDWH(p, A, &l, &known));
   PetscCall(PetscInfo(p->polar, "Singular values in [%g,1], %s; steps by %s\n", l, known == PETSC_TRUE ? "estimated" : "or zero", qr == PETSC_TRUE ? "QR and Cholesky" : "Cholesky alone, because a rank has less of the long side than the short one"));
@@ -258,8 +268,10 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, 
   MuonPolarPanel        panel;
   size_t                least;
   PetscBool             converged;
+  MuonMark              mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
@@ -272,6 +284,7 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, 
   if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
   else {
     ((MuonPolar_QDWH *)polar->data)->decompositions++;
+    PetscCall(MuonWorkspaceRelease(polar->work, &mark));
     PetscCall(MuonPolarExact_Private(polar, G, Q));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -106,10 +106,12 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
   const double a = first->a[0], c = first->c[0], square = first->scale * first->scale;
   const size_t size = kernel->real->size;
   void        *B, *S, *strip;
+  MuonMark     mark;
 
   PetscFunctionBegin;
   *failed = PETSC_TRUE;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, s * s * size, &B));
+  PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &B));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   kernel->combine(s, 1.0, P, s, 0.0, B, s, c * nu2);
   if (kernel->invert(s, B, s)) PetscFunctionReturn(PETSC_SUCCESS);
   kernel->combine(s, square * (a * a - 2.0 * a * c) * nu2, B, s, square / nu2, P, s, 2.0 * a * square + (second->poles == 1 ? second->c[0] : 0.0));
@@ -118,16 +120,17 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
   if (second->poles == 1) {
     if (kernel->root(s, P)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * size, &strip));
+    PetscCall(MuonWorkspaceGet(polar->work, s * size, &strip));
     kernel->congruence(s, second->a[0], P, a * nu2, B, strip);
     *failed = PETSC_FALSE;
   } else {
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * s * size, &S));
+    PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &S));
     kernel->stow(s, P);
     PetscCall(MuonPolarSum_Zolotarev(kernel, s, second, 1.0, 0.0, P, S, failed));
     if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
     kernel->product(s, 1.0, S, a * nu2, B, P);
   }
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscCall(PetscLogFlops(3.0 * MuonKernelInverseFlops(s)));
   *Q = B;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,8 +181,10 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
   size_t            *first, most = 0;
   PetscBool          broken = PETSC_FALSE;
   PetscMPIInt        rank, count;
+  MuonMark           mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCallMPI(MPI_Comm_rank(panel->comm, &rank));
   PetscCall(PetscMalloc1(panel->size + 1, &first));
   for (PetscMPIInt k = 0; k <= panel->size; k++) {
@@ -188,8 +193,8 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
   }
   /* The same question on all ranks */
   PetscCall(PetscMPIIntCast((PetscInt)(most + 1), &count));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, (most + 1) * size, &message));
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, (most + 1) * size, &sum));
+  PetscCall(MuonWorkspaceGet(polar->work, (most + 1) * size, &message));
+  PetscCall(MuonWorkspaceGet(polar->work, (most + 1) * size, &sum));
   PetscCall(PetscMemzero(sum, (most + 1) * size));
   kernel->stow(s, P);
   for (int round = 0; round < z->poles; round += panel->size) {
@@ -224,6 +229,7 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
     if (*failed == PETSC_FALSE) kernel->unpack(s, first[k], first[k + 1], message, 1.0, P);
   }
   PetscCall(PetscFree(first));
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,11 +245,14 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPane
   MuonKernelZolotarev z, first;
   double              single, *rows = &single, nu2;
   void               *S;
+  MuonMark            mark;
 
   PetscFunctionBegin;
-  if (s > 1) PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * sizeof(double), &rows));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  if (s > 1) PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(double), &rows));
   PetscCall(MuonPolarPanelGram(panel, P));
   nu2 = kernel->bound(s, P, s, rows);
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   *Q  = P;
   /* A single singular value is its own bound, and becomes 1 */
   if (s == 1) {
@@ -261,7 +270,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPane
   *scale = z.scale / sqrt(nu2);
   if (panel->size > 1) PetscCall(MuonPolarSpread_Zolotarev(polar, panel, kernel, &z, nu2, P, failed));
   else {
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_D, s * s * size, &S));
+    PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &S));
     kernel->stow(s, P);
     PetscCall(MuonPolarSum_Zolotarev(kernel, s, &z, nu2, 1.0, P, S, failed));
     *Q = S;
@@ -280,10 +289,10 @@ static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPol
   void                 *R, *W;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_B, s * sizeof(double), &rows));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_B, s * s * real->size, &W));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_C, s * s * real->size, &R));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, s * s * real->size, Q));
+  PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(double), &rows));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &W));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &R));
+  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, Q));
   PetscCall(MuonPolarPanelGram(panel, R));
   real->mirror(s, R);
   MuonKernelRealRowSums(real, s, R, rows);
@@ -312,17 +321,20 @@ static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const Muo
   const size_t       s = panel->s, l = panel->local, size = kernel->real->size, ld = panel->left ? s : PetscMax(l, 1);
   const MuonKernels *kernels = MuonKernelRealArrays(panel->real);
   char              *w;
+  MuonMark           mark;
 
   PetscFunctionBegin;
   if (panel->real->memory == MUON_HOST) {
     kernel->normal(panel->left, s, l, x, panel->Y, ld, v, u);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, MUON_WORK_POLAR_D, (s + l) * size, &w));
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, (s + l) * size, &w));
   MuonDeviceGet()->copy(s * size, v, w);
   kernels->Multiply(panel->left, 0, l, 1, s, 1.0, panel->Y, ld, w, s, 0.0, w + s * size, l);
   kernels->Multiply(!panel->left, 0, s, 1, l, x * x, panel->Y, ld, w + s * size, l, 0.0, w, s);
   MuonDeviceGet()->copy(s * size, w, u);
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,10 +395,12 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   char              *v = (char *)scratch, *old = v + s * size, *u;
   PetscInt           steps = 0;
   PetscMPIInt        count;
+  MuonMark           mark;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
   PetscCall(PetscMPIIntCast((PetscInt)s, &count));
-  PetscCall(MuonWorkspaceGet(panel->polar->work, MUON_WORK_POLAR_B, s * size, &u));
+  PetscCall(MuonWorkspaceGet(panel->polar->work, s * size, &u));
   PetscCall(PetscMemzero(old, s * size));
   kernel->draw(s, v);
   length = sqrt(kernel->dot(s, v, v));
@@ -414,6 +428,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
   PetscCall(MuonPolarPanelAgree(panel, 1, norm));
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,8 +445,10 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
   PetscBool                failed, loaded  = PETSC_FALSE;
   double                   interval, scale = 1.0, norm;
   void                    *P, *B           = NULL;
+  MuonMark                 mark, panelled;
 
   PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &interval, &precision));
   kernel = precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelInverseSingle : &MuonKernelInverseDouble;
@@ -439,11 +456,16 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
   if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscInfo(polar, "Single precision as asked, though the smallest shift is %g, below %g\n", z.c[0], MuonLowestShift));
   for (;;) {
     real = G->here.memory == MUON_DEVICE ? MuonKernelRealOfDevice(kernel->real->name) : kernel->real;
-    if (loaded == PETSC_FALSE) PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+    if (loaded) PetscCall(MuonWorkspaceRelease(polar->work, &panelled));
+    else {
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+      PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+      PetscCall(MuonWorkspaceMark(polar->work, &panelled));
+    }
     loaded = PETSC_TRUE;
     /* A triangle, or two, and afterwards two vectors */
     triangles = panel.s > 1 && (panel.size > 1 || MuonKernelZolotarevNest((int)poles, interval, &first, &z) != 1) ? 2 : 1;
-    PetscCall(MuonWorkspaceGet(polar->work, MUON_WORK_POLAR_C, (real->memory == MUON_DEVICE ? 2 * panel.s : panel.s * (panel.s + triangles - 1)) * real->size, &P));
+    PetscCall(MuonWorkspaceGet(polar->work, (real->memory == MUON_DEVICE ? 2 * panel.s : panel.s * (panel.s + triangles - 1)) * real->size, &P));
     if (real->memory == MUON_DEVICE) PetscCall(MuonPolarEvaluateDevice_Zolotarev(polar, &panel, poles, interval, &B, &scale, &failed));
     else PetscCall(MuonPolarEvaluate_Zolotarev(polar, &panel, kernel, poles, interval, P, &B, &scale, &failed));
     if (failed == PETSC_FALSE) {
@@ -469,6 +491,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
     } else {
       data->exact++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", poles, interval, panel.size == 1 ? "singular value decomposition" : "no result"));
+      PetscCall(MuonWorkspaceRelease(polar->work, &mark));
       if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, G, Q));
       else polar->status = MUON_STATUS_LMO;
       PetscFunctionReturn(PETSC_SUCCESS);

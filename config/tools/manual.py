@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the reference of PetscMuon from the comments and the calls in its sources.
 
-  config/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
-  config/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
-  config/manual.py options         the table of options, as Markdown
+  config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
+  config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
+  config/tools/manual.py options         the table of options, as Markdown
 """
 
 import argparse
@@ -136,17 +136,6 @@ def read_references(sources):
 Option = collections.namedtuple("Option", "key argument default meaning choices function group kind")
 
 
-def names_of_enums(sources):
-  """{array: its names} of the arrays of names that PetscOptionsEnum() and EList() take."""
-  found = {}
-  for s in sources:
-    for name, body in re.findall(r"const char \*const (Muon\w+)\[\w*\]\s*=\s*\{(.*?)\}", s.text, re.S):
-      words = re.findall(r"\"([^\"]*)\"", body)
-      # A PETSc enum ends with the name of its type and a prefix
-      found[name] = words[:-2] if re.search(r"NULL\s*$|0\s*$", body) and len(words) > 2 and "_" in words[-1] else words
-  return found
-
-
 def default_of(reference, item):
   """What a page says of the value that holds where nothing is set, or what the line of the option says."""
   match = re.search(r"(?:^|, |; )([^,;(]+?) by default", item)
@@ -160,54 +149,48 @@ def default_of(reference, item):
   return ""
 
 
-def read_options(sources, references):
-  """All options that the sources read, in the order of the classes; the description is that of the call, its default that of the function's page."""
-  enums = names_of_enums(sources)
-  kinds = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
+def read_rows(name):
+  """The tables of parameters as config/tools/parameters.c prints them."""
+  if not name or not os.path.exists(name):
+    raise Bad("no table of parameters: make %s" % name)
+  with open(name) as f:
+    return [line.rstrip("\n").split("\t") for line in f]
+
+
+def read_options(rows, references):
+  """All options: the rows of parameters, and what pages document beside them, types, viewers and lists; in the order of the classes."""
+  pages = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
+  types = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
            for name, page in references.items() if page.kind == "J"}
-  documented = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
+  families = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_": "MuonLayer", "muon_": "Muon", "": "Muon"}
   found = {}
-  for s in sources:
-    if not s.path.startswith("src/"):
+  for family, kind, name, default, choices, when, meaning in rows:
+    key = "-" + family + name
+    if key in found:
+      kind = found[key].kind and found[key].kind + ", " + kind
+    named = [page.name for page, item, _ in pages if re.match(r"%s(?!\w)" % checkstyle.documented_as(key), item)]
+    function = min(named, key=len) if named else families[family] + "SetFromOptions"
+    choices = choices.split("|") if "|" in choices else [choices] if choices else []
+    found[key] = Option(key, "", default, meaning + (" (before set-up)" if when == "before set-up" else ""), choices, function, families[family], kind)
+  for page, name, body in pages:
+    key = re.match(r"-[\w.]+", name).group(0)
+    if key in found or any(key.endswith(other[1:]) for other in found):
       continue
-    calls = [(m.start(), m.group(2), m.group(4), m.group(1), s.text[m.start():s.text.index(";", m.start())]) for m in checkstyle.OPTION.finditer(s.text)]
-    calls += [(m.start(), m.group(1), None, "", "") for m in checkstyle.QUERY.finditer(s.text) if m.group(1) not in checkstyle.PETSC_KEYS]
-    kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
-    for _, key, function, call, text in sorted(calls):
-      pattern = re.compile(checkstyle.documented_as(key) + r"(?!\w)")
-      pages = [(page, name, body) for page, name, body in documented if pattern.match(name)]
-      # The page of the function that the call names speaks first, and then the one that names the key and little else
-      pages.sort(key=lambda found: (found[0].name != function, len(found[1])))
-      if not pages:
-        raise Bad("%s: option %s is in no man page" % (s.path, key))
-      strings = re.findall(r"\"((?:[^\"\\]|\\.)*)\"", text)
-      # What no call describes is what its pages say, under each of the names that they have for it
-      for page, name, body in pages[:1] if call else pages:
-        full = pattern.match(name).group(0)
-        if full in found and not call:
-          continue
-        choices = next((enums[word] for word in re.findall(r"\w+", text) if word in enums), []) if re.search("Enum|EList", call) else []
-        if call == "PetscOptionsFList":
-          choices = kinds.get(re.sub("Set", "", function), [])
-        if not choices:
-          listed = re.search(r"\(?([\w/]+(?:\|[\w/-]+)+)\)?", name + " " + body)
-          choices = listed.group(1).split("|") if listed else []
-        argument = name[len(full):].partition(",")[0].strip() if name[len(full):].lstrip().startswith(",") else name[len(full):].strip()
-        default = default_of(references.get(function), body)
-        if not default and kind:
-          default = next((d for d in (default_of(None, more) for other, _, more in pages if other.kind == "MC") if d), "")
-        meaning = unescape(strings[1] if call else re.sub(r",? [^,;(]+? by default", "", re.sub(r"\(\w+(\|\w+)+\)", "", body))).strip()
-        constant = references.get(default.strip("`"))
-        default = constant.value if constant and constant.value else default
-        found[full] = Option(full, "" if "|" in argument else argument, default, meaning[:1].upper() + meaning[1:], choices, function or page.name, group_of(function or page.name), kind.group(1) if kind else "")
+    listed = re.search(r"\(?([\w/]+(?:\|[\w/-]+)+)\)?", name + " " + body)
+    choices = types.get(page.name.replace("Set", ""), []) or (listed.group(1).split("|") if listed else [])
+    default = default_of(page, body)
+    constant = references.get(default.strip("`"))
+    meaning = unescape(re.sub(r",? [^,;(]+? by default", "", re.sub(r"\(\w+(\|\w+)+\)", "", body))).strip()
+    argument = name[len(key):].strip().strip(",")
+    found[key] = Option(key, "" if "|" in argument else argument, constant.value if constant and constant.value else default, meaning[:1].upper() + meaning[1:], choices, page.name, group_of(page.name), "")
   return sorted(found.values(), key=lambda option: ([short for short, _ in CLASSES].index(option.group), option.kind != "", option.kind))
 
 
-def options_markdown(sources, references, text=None):
+def options_markdown(rows, references):
   """The page with the table of options."""
   out = [
     "# Options", "",
-    "This page is generated from the sources: keys and meanings from the calls that read them, defaults from the pages of the functions.", "",
+    "This page is printed by the library itself, from its tables of parameters.", "",
     "A key is read with the optimizer's prefix, `MuonSetOptionsPrefix()`.",
     "Then it is read once more for each layer: `-muon_layer_NAME_` before an `-lmo_` key or an `-ef21_compressor` key speaks to the layer called NAME alone.",
     "The keys of compressors stand behind `-ef21_` for the messages from the workers to the servers, and behind `-ef21_server_` for the way back.",
@@ -216,10 +199,10 @@ def options_markdown(sources, references, text=None):
   ]
   group = None
   cell = lambda text: text.replace("|", "\\|").replace("\n", " ")
-  for option in read_options(sources, references):
+  for option in read_options(rows, references):
     if option.group != group:
       group = option.group
-      out += ["", "## `%s`: %s" % (group, dict(CLASSES)[group]), "", "| key | default | meaning | function |", "|---|---|---|---|"]
+      out += ["", "## `%s`: %s" % (group, dict(CLASSES)[group]), "", "| key | default | meaning | page |", "|---|---|---|---|"]
     key = re.sub(r"^-compressor", "-ef21_compressor", option.key)
     meaning = option.meaning + (": " + ", ".join("`%s`" % c for c in option.choices) if option.choices else "") + (" (type `%s` alone)" % option.kind if option.kind and option.kind not in key else "")
     out.append('| <span id="%s"></span>`%s%s` | %s | %s | %s |' % (key[1:], key, " " + option.argument if option.argument else "", cell(option.default), cell(meaning), "`%s%s`" % (option.function, "()" if references[option.function].kind in ("@", "@C") else "")))
@@ -469,13 +452,13 @@ def functions_markdown(references):
   return "\n".join(out)
 
 
-def write_site(root, folder):
+def write_site(root, folder, rows):
   """The folder's source for Sphinx and its extra files."""
   sources, references = read_tree(root)
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
   shutil.copytree(os.path.join(root, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
-  write(os.path.join(folder, "source", "options.md"), options_markdown(sources, references))
+  write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
   write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
   for page in references.values():
     write(os.path.join(extra, "man", page.name + ".html"), page_html(page, references, uses, linked))
@@ -488,7 +471,7 @@ def write_site(root, folder):
   # What the manual may name and where that is, for conf.py
   targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for section in page.sections for block in section.blocks for item, _ in block.items for name in re.findall(r"MUON\w+", item)}
   targets.update({name: "man/%s.html" % name for name in references})
-  for key in sorted({re.sub(r"^-compressor", "-ef21_compressor", option.key) for option in read_options(sources, references)}):
+  for key in sorted({re.sub(r"^-compressor", "-ef21_compressor", option.key) for option in read_options(rows, references)}):
     targets[key] = "options.html#" + key[1:]
   targets.update({path: "source/%s.html" % path for path in linked})
   write(os.path.join(folder, "source", "names.txt"), "".join("%s %s\n" % target for target in sorted(targets.items())))
@@ -500,14 +483,17 @@ def main():
   parser.add_argument("what", choices=("man", "site", "options"))
   parser.add_argument("folder", nargs="?")
   parser.add_argument("--root", default=checkstyle.ROOT)
+  parser.add_argument("--parameters", default="", help="what config/tools/parameters.c prints")
   options = parser.parse_args()
   if (options.folder is None) != (options.what == "options"):
     parser.error("%s takes %s folder" % (options.what, "no" if options.what == "options" else "a"))
   try:
     if options.what == "options":
-      print(options_markdown(*read_tree(options.root)), end="")
+      print(options_markdown(read_rows(options.parameters), read_tree(options.root)[1]), end="")
+    elif options.what == "site":
+      print("%d pages" % write_site(options.root, options.folder, read_rows(options.parameters)))
     else:
-      print("%d pages" % {"man": write_man, "site": write_site}[options.what](options.root, options.folder))
+      print("%d pages" % write_man(options.root, options.folder))
   except Bad as error:
     print("manual.py: %s" % error, file=sys.stderr)
     return 1

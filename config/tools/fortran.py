@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the Fortran module petscmuon, an iso_c_binding of the public headers, to standard output.
 
-config/fortran.py --indices 32 --precision double --bool enum
+config/tools/fortran.py --indices 32 --precision double --bool enum
 
 Every public function gets a subroutine, but those whose man page says No Fortran Support. A function that cannot be bound and does not say so is an error, and so is the opposite; make checkstyle looks at both.
 """
@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 PETSC_CLASSES = ("Mat", "Vec", "PetscViewer", "PetscObject", "Tao")
 SCALARS = {
@@ -28,7 +28,7 @@ BY_HAND = ("PetscMuonInitialize",)
 COLUMNS = 120
 
 HEAD = """\
-! PetscMuon in Fortran. Written by config/fortran.py from the headers of this installation; compile it with the compiler of your program.
+! PetscMuon in Fortran. Written by config/tools/fortran.py from the headers of this installation; compile it with the compiler of your program.
 !
 ! Every subroutine is the C function of its name, whose man page says what it does, with the error code as its last argument:
 !
@@ -266,6 +266,11 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
     return Argument("character(len=*), intent(in) :: %s", "type(c_ptr), value :: %s", passed, ["%s = muon_chars(%s)" % (local, name)], locals=[length])
   if (word == "char" and const and brackets == "*[]") or (text and brackets == "*"):
     return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", local, ["%s = c_null_ptr" % local], ["if (ierr == 0) call muon_take(%s, %s)" % (local, name)], ["type(c_ptr) :: " + local])
+  if kind == "char[]":
+    # The length that follows is that of the program's variable
+    length = "character(kind=c_char), target :: %s(len(%s) + 1)" % (local, name)
+    return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), value :: %s", "c_loc(%s(1))" % local, ["%s(1) = c_null_char" % local], ["if (ierr == 0) call muon_take(c_loc(%s(1)), %s)" % (local, name)],
+                    [length])
   if kind == "const char *const[]":
     return Argument("type(c_ptr), intent(in) :: %s(*)", "type(c_ptr), intent(in) :: %s(*)", name)
   if (word == "unsigned" and rest == "char[]") or (word == "void" and brackets == "*"):

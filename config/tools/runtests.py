@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
 LIMIT = 120.0  # seconds a test
 TOGETHER = 8  # cases of a program in one start of MPI
@@ -419,9 +419,24 @@ def end_processes(process):
       pass
 
 
+def session_folder(cwd):
+  """Where Open MPI keeps what belongs to one job: jobs that start at once in one folder race for it. "" where a socket's name would get too long."""
+  folder = os.path.join(cwd, ".mpi")
+  return folder if len(folder) <= 60 else ""
+
+
+def without_other_libraries(path):
+  """A search path without the folders in which an installed PetscMuon would be found before the one that was built."""
+  return os.pathsep.join(part for part in path.split(os.pathsep) if part and not any(name.startswith("libpetscmuon.") for name in (os.listdir(part) if os.path.isdir(part) else [])))
+
+
 def run_command(command, cwd, env, limit):
   """(exit status or None past the limit, stdout, stderr)."""
   out_name, err_name = os.path.join(cwd, ".stdout"), os.path.join(cwd, ".stderr")
+  session = session_folder(cwd)
+  if session:
+    os.makedirs(session, exist_ok=True)
+    env = dict(env, OMPI_MCA_orte_tmpdir_base=session, PRTE_MCA_prte_tmpdir_base=session)
   with open(out_name, "wb") as out, open(err_name, "wb") as err:
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
     try:
@@ -465,6 +480,8 @@ class Runner:
     for name in list(self.env):
       if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
         del self.env[name]
+    if "LD_LIBRARY_PATH" in self.env:
+      self.env["LD_LIBRARY_PATH"] = without_other_libraries(self.env["LD_LIBRARY_PATH"])
     # MPIs whose programs run without a launcher as well, at a third of the cost
     self.alone = any(re.match("PETSC_HAVE_(OPENMPI|OMPI|MPICH)", macro) for macro in self.config.macros) and "mpi" in os.path.basename(options.mpiexec.split()[0])
     # Tests are small: threads of a BLAS cost more than they bring, and Open MPI looks for networks that it then does not use

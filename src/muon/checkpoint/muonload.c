@@ -38,14 +38,12 @@ typedef struct {
   PetscInt64         *covered;       /* entries of each that were found */
   PetscInt            nmade, makeable;
   MuonCheckpointMade *made;
-  const char         *unmade;         /* layer of the array that was visited last, where that is one of these and in no file */
-  size_t              base, takeable; /* records of the files before the one at hand, and room for them */
-  int                *taken;          /* of each record of all files: somebody has a place for it */
+  const char         *unmade; /* layer of the array that was visited last, where that is one of these and in no file */
+  int                *taken;  /* of each record of the file at hand: some rank has a place for it */
   double              numbers[NUMBERS];
   PetscInt64         *bytes; /* of the program: of each name what each rank of the files had; NULL data where it is not for this rank */
   void              **data;
-  MuonFileResult      result;
-  char                text[MUON_FILE_TEXT]; /* of what is wrong beside the folder's own */
+  MuonFileResult      result; /* what is wrong is in folder->text */
 } MuonCheckpointWalk;
 
 /*
@@ -117,7 +115,7 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointWalk *walk, const
   if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows || from->columns != want->columns) fits = PETSC_FALSE;
   if (fits == PETSC_FALSE || (other && (walk->muon->restart_convert == PETSC_FALSE || state->array == NULL || from->precision == MUON_FILE_BYTES))) {
     walk->result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s",
+    PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s",
                             from->state, from->layer, (int)MuonFileEntryBytes(from->precision), from->rows, from->columns, from->layer_rows, from->layer_columns, (int)MuonFileEntryBytes(want->precision), want->rows, want->columns, want->layer_rows,
                             want->layer_columns, fits && other && state->array != NULL && from->precision != MUON_FILE_BYTES ? "; -muon_restart_convert takes another precision" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,7 +158,7 @@ static PetscErrorCode MuonCheckpointVisitRead_Private(MuonStateVisitor *visitor,
     if (strcmp(from->layer, want.layer) != 0 || strcmp(from->state, want.state) != 0 || from->holder != want.holder || (mean == PETSC_FALSE && from->whose != want.whose)) continue;
     /* Of a shard that is cut in another way, or of another worker */
     if (want.entrywise == 0 && from->entrywise == 0 && (mean || from->layer_rows != want.layer_rows)) continue;
-    if (walk->phase == LOAD_LOOK) walk->taken[walk->base + k] = 1;
+    if (walk->phase == LOAD_LOOK) walk->taken[k] = 1;
     if (parts == 0) PetscCall(MuonCheckpointTake_Private(walk, state, state->array, &want, from, mean ? MuonCheckpointShare_Private(walk, place.layer, from->whose) : 1, covered));
     for (int p = 0; p < parts && walk->result == MUON_FILE_OK; p++) PetscCall(MuonCheckpointTake_Private(walk, state, &part[p].array, &part[p].record, from, mean ? MuonCheckpointShare_Private(walk, place.layer, from->whose) : 1, covered));
   }
@@ -202,7 +200,7 @@ static PetscErrorCode MuonCheckpointVisitCovered_Private(MuonStateVisitor *visit
     else if (walk->phase == LOAD_TAKE) PetscCall(PetscMemzero(state->data, state->bytes));
   } else if (covered != entries) {
     walk->result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", covered, entries, state->name, state->layer));
+    PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "it has %" PetscInt64_FMT " of %" PetscInt64_FMT " entries of %s of layer \"%s\"", covered, entries, state->name, state->layer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -301,7 +299,8 @@ static MuonFileResult MuonCheckpointFind_Private(MuonFileFolder *folder, const M
   return MUON_FILE_ABSENT;
 }
 
-MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride)
+/* Every byte of the files of a generation: rank first, and those that are stride further each */
+static MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride)
 {
   MuonFileIdentity id     = *run;
   MuonFileResult   result = MUON_FILE_OK;
@@ -356,27 +355,25 @@ static PetscErrorCode MuonCheckpointReadText_Private(MuonFileReader *manifest, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the checkpoint is of such an optimizer; text says the first difference */
-static PetscErrorCode MuonCheckpointFits_Private(Muon muon, MuonFileReader *manifest, MuonFileResult *result, char text[MUON_FILE_TEXT])
+/* Whether the checkpoint is of such an optimizer; if not the first difference is named */
+static PetscErrorCode MuonCheckpointFits_Private(MuonCheckpointWalk *walk, MuonFileReader *manifest)
 {
   char  *here, *there;
   size_t at = 0, line = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointChoices_Private(muon, &here));
-  PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_CHOICES, &there, result));
-  if (*result != MUON_FILE_OK) PetscCall(PetscStrncpy(text, manifest->folder->text, MUON_FILE_TEXT));
-  else if (there == NULL) {
-    *result = MUON_FILE_OTHER;
-    PetscCall(PetscStrncpy(text, "it does not say of what it is", MUON_FILE_TEXT));
-  } else {
-    for (; here[at] == there[at] && here[at] != '\0'; at++) {
-      if (here[at] == '\n') line = at + 1;
-    }
-    if (here[at] != there[at]) {
-      *result = MUON_FILE_OTHER;
-      PetscCall(PetscSNPrintf(text, MUON_FILE_TEXT, "it is of another optimizer, with %s, expected %s", MuonCheckpointLine_Private(there + line), MuonCheckpointLine_Private(here + line)));
-    }
+  PetscCall(MuonCheckpointChoices_Private(walk->muon, &here));
+  PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_CHOICES, &there, &walk->result));
+  if (walk->result == MUON_FILE_OK && there == NULL) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscStrncpy(walk->folder->text, "it does not say of what it is", MUON_FILE_TEXT));
+  }
+  for (; there != NULL && here[at] == there[at] && here[at] != '\0'; at++) {
+    if (here[at] == '\n') line = at + 1;
+  }
+  if (there != NULL && here[at] != there[at]) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "it is of another optimizer, with %s, expected %s", MuonCheckpointLine_Private(there + line), MuonCheckpointLine_Private(here + line)));
   }
   PetscCall(PetscFree(here));
   PetscCall(PetscFree(there));
@@ -385,26 +382,31 @@ static PetscErrorCode MuonCheckpointFits_Private(Muon muon, MuonFileReader *mani
 
 /*
    What a file says of the optimizer itself. A step is a whole number, and so is a count; a file may say
-   anything
+   anything. On another number of ranks, what each rank had sent is added up, so that the sum over the ranks
+   stays
 */
 static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointWalk *walk)
 {
-  const MuonFileIdentity *id      = &walk->reader->id;
-  const MuonFileRecord   *record  = MuonCheckpointFindOwn_Private(walk->reader, MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE);
-  double                 *numbers = walk->numbers;
+  const MuonFileIdentity *id     = &walk->reader->id;
+  const MuonFileRecord   *record = MuonCheckpointFindOwn_Private(walk->reader, MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE);
+  double                  numbers[NUMBERS];
 
   PetscFunctionBegin;
-  if (record != NULL) {
-    if (walk->phase == LOAD_LOOK) walk->taken[walk->base + (size_t)(record - walk->reader->record)] = 1;
-    /* Those of another number of ranks are rank 0's */
-    if (id->rank != (id->ranks == (uint32_t)walk->muon->size ? (uint32_t)walk->muon->rank : 0)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (record->rows == NUMBERS) walk->result = MuonFileReaderRead(walk->reader, record, 0, 0, NUMBERS, 1, numbers, 1, 1);
+  if (record != NULL && record->rows == NUMBERS) {
+    walk->taken[record - walk->reader->record] = 1;
+    walk->result                               = MuonFileReaderRead(walk->reader, record, 0, 0, NUMBERS, 1, numbers, 1, 1);
+    if (walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (record == NULL || record->rows != NUMBERS ||
-      (walk->result == MUON_FILE_OK && (id->generation.step > (uint64_t)PETSC_MAX_INT || numbers[NUMBER_STEP] != (double)id->generation.step || !(numbers[NUMBER_NANS] >= 0 && numbers[NUMBER_NANS] <= 9007199254740992.0)))) {
+  if (record == NULL || record->rows != NUMBERS || numbers[NUMBER_STEP] != (double)id->generation.step || !(numbers[NUMBER_NANS] >= 0 && numbers[NUMBER_NANS] <= 9007199254740992.0)) {
     walk->result = MUON_FILE_OTHER;
-    PetscCall(PetscStrncpy(walk->text, "it does not say its step", sizeof(walk->text)));
+    PetscCall(PetscStrncpy(walk->folder->text, "it does not say its step", MUON_FILE_TEXT));
+  } else if (id->generation.step > (uint64_t)PETSC_MAX_INT) {
+    walk->result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "it is of step %" PRIu64 ", expected at most %" PetscInt_FMT ", which is the largest integer of this PETSc", id->generation.step, PETSC_MAX_INT));
   }
+  if (walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (id->rank == (id->ranks == (uint32_t)walk->muon->size ? (uint32_t)walk->muon->rank : 0)) PetscCall(PetscArraycpy(walk->numbers, numbers, NUMBER_UP));
+  for (PetscInt k = NUMBER_UP; k < NUMBERS && id->rank % (uint32_t)walk->muon->size == (uint32_t)walk->muon->rank; k++) walk->numbers[k] += numbers[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,12 +427,12 @@ static PetscErrorCode MuonCheckpointReadPrograms_Private(MuonCheckpointWalk *wal
 
     PetscCall(MuonProgramRecordName_Private(&muon->programs->program[k], &own));
     record = MuonCheckpointFindOwn_Private(walk->reader, own.name, MUON_FILE_BYTES);
-    if (record == NULL || record->rows > (uint64_t)PETSC_MAX_INT) {
+    if (record == NULL) {
       walk->result = MUON_FILE_OTHER;
-      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "rank %u has no bytes of the program \"%s\"", id->rank, muon->programs->program[k].name));
+      PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "rank %u has no bytes of the program \"%s\"", id->rank, muon->programs->program[k].name));
       break;
     }
-    walk->taken[walk->base + (size_t)(record - walk->reader->record)] = 1;
+    walk->taken[record - walk->reader->record] = 1;
     if (id->ranks == (uint32_t)muon->size && id->rank != (uint32_t)muon->rank) continue;
     PetscCall(PetscMalloc((size_t)record->rows + 1, &walk->data[at]));
     walk->bytes[at] = (PetscInt64)record->rows;
@@ -452,7 +454,7 @@ static PetscErrorCode MuonCheckpointReadWeight_Private(MuonCheckpointWalk *walk,
   walk->weights[layer][record->whose] = weight;
   if (walk->result != MUON_FILE_OK || (weight >= 0 && weight <= walk->reader->id.ranks)) PetscFunctionReturn(PETSC_SUCCESS);
   walk->result = MUON_FILE_CORRUPT;
-  PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "worker %d of layer \"%s\" weighs %g, expected at least 0 and at most the number of workers", (int)record->whose, record->layer, weight));
+  PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "worker %d of layer \"%s\" weighs %g, expected at least 0 and at most the number of workers", (int)record->whose, record->layer, weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -478,7 +480,52 @@ static PetscErrorCode MuonCheckpointCount_Private(MuonCheckpointWalk *walk)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One phase of a load, over all files */
+/* All ranks learn what the first that failed says */
+static PetscErrorCode MuonCheckpointAgreeWalk_Private(MuonCheckpointWalk *walk)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCheckpointAgree_Private(walk->muon, &walk->result, walk->folder->text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Names the first record of the file at hand that no rank has a place for */
+static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk)
+{
+  PetscMPIInt count;
+  size_t      k = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCheckpointAgreeWalk_Private(walk));
+  if (walk->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMPIIntCast((PetscInt)walk->reader->records, &count));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, walk->taken, count, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)walk->muon)));
+  while (k < walk->reader->records && walk->taken[k]) k++;
+  if (k == walk->reader->records) PetscFunctionReturn(PETSC_SUCCESS);
+  walk->result = MUON_FILE_OTHER;
+  PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "it has %s of layer \"%s\", which the optimizer does not keep", walk->reader->record[k].state, walk->reader->record[k].layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The file at hand, in the phase that looks whether all is there and nothing else */
+static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointWalk *walk)
+{
+  const PetscBool all = walk->muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  /* What compressors keep beside entries of the layer has no place with other shards */
+  for (size_t k = 0; k < walk->reader->records; k++) {
+    const MuonFileRecord *record  = &walk->reader->record[k];
+    const int             weights = record->holder == MUON_FILE_EVERYONE && strcmp(record->state, MUON_CHECKPOINT_WEIGHTS) == 0;
+
+    walk->taken[k] = (record->precision != MUON_FILE_BYTES && record->entrywise == 0) || strcmp(record->state, MUON_CHECKPOINT_WEIGHT) == 0 || (all == PETSC_FALSE && !weights);
+  }
+  if (all) PetscCall(MuonCheckpointReadPrograms_Private(walk));
+  if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointReadNumbers_Private(walk));
+  if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointVisit_Private(walk, MuonCheckpointVisitRead_Private, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One phase of a load, over all files; all ranks know its end */
 static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, MuonCheckpointPhase phase, const MuonFileIdentity *run, const MuonFileSeal seals[])
 {
   MuonFileIdentity id = *run;
@@ -487,140 +534,91 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
   PetscFunctionBegin;
   walk->phase  = phase;
   walk->reader = &reader;
-  walk->base   = 0;
   for (id.rank = 0; id.rank < id.ranks && walk->result == MUON_FILE_OK; id.rank++) {
     walk->first  = id.rank == 0 ? PETSC_TRUE : PETSC_FALSE;
     walk->result = MuonFileReaderOpen(walk->folder, &id, &seals[id.rank], &reader);
-    if (walk->result == MUON_FILE_OK && phase == LOAD_LOOK) {
-      if (walk->base + reader.records > walk->takeable) {
-        walk->takeable = 2 * (walk->base + reader.records);
-        PetscCall(PetscRealloc(walk->takeable * sizeof(*walk->taken), &walk->taken));
-      }
-      /* What compressors keep beside entries of the layer has no place with other shards */
-      for (size_t k = 0; k < reader.records; k++) {
-        const MuonFileRecord *record  = &reader.record[k];
-        const int             weights = record->holder == MUON_FILE_EVERYONE && strcmp(record->state, MUON_CHECKPOINT_WEIGHTS) == 0;
-
-        walk->taken[walk->base + k] = (record->precision != MUON_FILE_BYTES && record->entrywise == 0) || strcmp(record->state, MUON_CHECKPOINT_WEIGHT) == 0 || (walk->muon->restart_state == MUON_RESTART_WEIGHTS && !weights);
-      }
-      if (walk->muon->restart_state == MUON_RESTART_ALL) PetscCall(MuonCheckpointReadPrograms_Private(walk));
+    if (phase == LOAD_LOOK) {
+      PetscCall(PetscMalloc1(reader.records, &walk->taken));
+      if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointLook_Private(walk));
+      PetscCall(MuonCheckpointLeftOver_Private(walk));
+      PetscCall(PetscFree(walk->taken));
+    } else if (walk->result == MUON_FILE_OK) {
+      if (phase == LOAD_COUNT) PetscCall(MuonCheckpointCount_Private(walk));
+      if (phase == LOAD_MAKE) PetscCall(MuonCheckpointVisit_Private(walk, MuonCheckpointIgnore_Private, PETSC_FALSE));
+      if (phase == LOAD_TAKE) PetscCall(MuonCheckpointVisit_Private(walk, MuonCheckpointVisitRead_Private, PETSC_TRUE));
     }
-    if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointReadNumbers_Private(walk));
-    if (walk->result == MUON_FILE_OK && phase == LOAD_COUNT) PetscCall(MuonCheckpointCount_Private(walk));
-    else if (walk->result == MUON_FILE_OK) PetscCall(MuonCheckpointVisit_Private(walk, phase == LOAD_MAKE ? MuonCheckpointIgnore_Private : MuonCheckpointVisitRead_Private, phase == LOAD_TAKE ? PETSC_TRUE : PETSC_FALSE));
-    walk->base += reader.records;
     MuonFileReaderClose(&reader);
   }
   if (walk->result == MUON_FILE_OK && phase >= LOAD_LOOK) PetscCall(MuonCheckpointVisit_Private(walk, MuonCheckpointVisitCovered_Private, PETSC_FALSE));
+  PetscCall(MuonCheckpointAgreeWalk_Private(walk));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which records some rank has a place for */
-static PetscErrorCode MuonCheckpointGather_Private(MuonCheckpointWalk *walk)
+/* All of one generation, verified on some rank each; the same run for all */
+static PetscErrorCode MuonCheckpointOpen_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
 {
-  PetscMPIInt count;
+  unsigned char run[MUON_FILE_RUN];
 
   PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast((PetscInt)walk->base, &count));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, walk->taken, count, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)walk->muon)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The first record that no rank has a place for is named */
-static PetscErrorCode MuonCheckpointLeftOver_Private(MuonCheckpointWalk *walk, const MuonFileIdentity *run, const MuonFileSeal seals[])
-{
-  MuonFileIdentity id = *run;
-  MuonFileReader   reader;
-  size_t           left = 0, base = 0;
-
-  PetscFunctionBegin;
-  while (left < walk->base && walk->taken[left]) left++;
-  for (id.rank = 0; id.rank < id.ranks && left < walk->base && walk->result == MUON_FILE_OK; id.rank++) {
-    walk->result = MuonFileReaderOpen(walk->folder, &id, &seals[id.rank], &reader);
-    if (walk->result == MUON_FILE_OK && left < base + reader.records) {
-      walk->result = MUON_FILE_OTHER;
-      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "it has %s of layer \"%s\", which the optimizer does not keep", reader.record[left - base].state, reader.record[left - base].layer));
-    }
-    base += reader.records;
-    MuonFileReaderClose(&reader);
+  *result = MuonFileManifestRead(folder, generation, manifest, seals);
+  PetscCall(PetscArraycpy(run, manifest->id.run, MUON_FILE_RUN));
+  PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
+  if (*result == MUON_FILE_OK && memcmp(run, manifest->id.run, MUON_FILE_RUN) != 0) {
+    *result = MUON_FILE_OTHER;
+    (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
   }
+  if (*result == MUON_FILE_OK) *result = MuonCheckpointVerify_Private(folder, &manifest->id, *seals, muon->rank, muon->size);
+  if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT; /* the generation is there, and a file of it is not */
+  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
+  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonFileReaderClose(manifest);
+  free(*seals);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   A generation whose every byte was verified, or an error on every rank, but that there is none where the
-   caller asks for it in absent; the caller closes the manifest and frees the seals
+   The latest generation whose every byte was verified, or the one before it, or an error on every rank, but
+   that there is none where the caller asks for it in absent; the caller closes the manifest and frees the
+   seals
 */
 static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals, PetscBool *absent)
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
   MuonFileGeneration *all = NULL, found = {0, 0};
   size_t              count = 0, next = 0;
-  MuonFileResult      result = MUON_FILE_OK;
-  char                said[MUON_FILE_TEXT];
+  MuonFileResult      result;
 
   PetscFunctionBegin;
-  if (muon->rank == 0) result = MuonFileFolderList(folder, &all, &count);
-  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
-  if (absent != NULL && result == MUON_FILE_ABSENT) {
-    *absent = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
-  /* The latest, or the one before it */
   for (int attempt = 0; attempt < 2; attempt++) {
     char before[MUON_FILE_TEXT];
 
-    PetscCall(PetscStrncpy(before, said, sizeof(before)));
+    PetscCall(PetscStrncpy(before, folder->text, sizeof(before)));
     result = MUON_FILE_OK;
-    if (muon->rank == 0) result = MuonCheckpointFind_Private(folder, all, count, &next, &found);
-    PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+    if (muon->rank == 0 && attempt == 0) result = MuonFileFolderList(folder, &all, &count);
+    if (muon->rank == 0 && result == MUON_FILE_OK) result = MuonCheckpointFind_Private(folder, all, count, &next, &found);
+    PetscCall(MuonCheckpointAgree_Private(muon, &result, folder->text));
     if (attempt == 0 && absent != NULL && result == MUON_FILE_ABSENT) {
       *absent = PETSC_TRUE;
       break;
     }
     if (result == MUON_FILE_OK) {
-      unsigned char run[MUON_FILE_RUN];
-
       PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
-      result = MuonFileManifestRead(folder, &found, manifest, seals);
-      PetscCall(PetscArraycpy(run, manifest->id.run, MUON_FILE_RUN));
-      PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, comm));
-      if (result == MUON_FILE_OK && memcmp(run, manifest->id.run, MUON_FILE_RUN) != 0) {
-        result = MUON_FILE_OTHER;
-        (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
-      }
-      if (result == MUON_FILE_OK) result = MuonCheckpointVerify_Private(folder, &manifest->id, *seals, muon->rank, muon->size);
-      if (result == MUON_FILE_ABSENT) result = MUON_FILE_CORRUPT; /* the generation is there, and a file of it is not */
-      PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text, &result, said));
+      PetscCall(MuonCheckpointOpen_Private(muon, folder, &found, manifest, seals, &result));
       if (result == MUON_FILE_OK) break;
-      MuonFileReaderClose(manifest);
-      free(*seals);
     }
-    if (attempt == 1 && result == MUON_FILE_ABSENT) PetscCall(PetscStrncpy(said, before, sizeof(said)));
+    if (attempt == 1 && result == MUON_FILE_ABSENT) PetscCall(PetscStrncpy(folder->text, before, sizeof(before)));
     if (attempt == 1 || result == MUON_FILE_ABSENT || result == MUON_FILE_VERSION) {
       free(all);
-      SETERRQ(comm, result == MUON_FILE_ABSENT && attempt == 0 ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", said);
+      SETERRQ(comm, result == MUON_FILE_ABSENT && attempt == 0 ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", folder->text);
     }
-    PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", said));
+    PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", folder->text));
   }
   free(all);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where all ranks are told of what this one found */
-static PetscErrorCode MuonCheckpointAgreeWalk_Private(MuonCheckpointWalk *walk, MuonFileResult *result, char said[MUON_FILE_TEXT])
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCheckpointAgree_Private(walk->muon, walk->result, walk->text[0] != '\0' ? walk->text : walk->folder->text, result, said));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The optimizer's own numbers are those of the file; of another number of ranks nothing is known of what this
-   one sent
-*/
-static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[], PetscBool same)
+/* The optimizer's own numbers are those of the files */
+static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[])
 {
   PetscFunctionBegin;
   muon->step     = (PetscInt)numbers[NUMBER_STEP];
@@ -629,8 +627,9 @@ static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double 
   muon->dual     = (PetscReal)numbers[NUMBER_DUAL];
   muon->reason   = MUON_CONVERGED_ITERATING;
   for (PetscInt k = 0; k < 3; k++) {
-    muon->traffic.total_up[k]   = same ? (PetscLogDouble)numbers[NUMBER_UP + k] : 0;
-    muon->traffic.total_down[k] = same ? (PetscLogDouble)numbers[NUMBER_DOWN + k] : 0;
+    /* -1 where nothing was counted */
+    muon->traffic.total_up[k]   = (PetscLogDouble)PetscMax(numbers[NUMBER_UP + k], -1);
+    muon->traffic.total_down[k] = (PetscLogDouble)PetscMax(numbers[NUMBER_DOWN + k], -1);
   }
   PetscCall(MuonGetRate(muon, &muon->rate));
   muon->continues = PETSC_TRUE;
@@ -642,7 +641,6 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointWalk *wal
 {
   Muon           muon   = walk->muon;
   MuonFileResult result = MUON_FILE_OK;
-  char           said[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
@@ -650,21 +648,25 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointWalk *wal
 
     if (give && result == MUON_FILE_OK && (*program->load)(muon, (PetscMPIInt)ranks, walk->bytes + (size_t)k * ranks, (const void *const *)walk->data + (size_t)k * ranks, program->ctx) != PETSC_SUCCESS) {
       result = MUON_FILE_USAGE;
-      PetscCall(PetscSNPrintf(walk->text, sizeof(walk->text), "the routine that takes the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
+      PetscCall(PetscSNPrintf(walk->folder->text, MUON_FILE_TEXT, "the routine that takes the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
     }
     for (uint32_t r = 0; r < ranks; r++) PetscCall(PetscFree(walk->data[(size_t)k * ranks + r]));
   }
   PetscCall(PetscFree2(walk->bytes, walk->data));
-  PetscCall(MuonCheckpointAgree_Private(muon, result, walk->text, &result, said));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", said);
+  if (give == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, walk->folder->text));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", walk->folder->text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonFileReader *manifest, MuonFileSeal seals[], MuonFiles files, MuonFileResult *refused, char said[MUON_FILE_TEXT])
+/*
+   Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes the
+   manifest and frees the seals
+*/
+static PetscErrorCode MuonCheckpointTakeAll_Private(Muon muon, MuonFileFolder *from, MuonFileReader *manifest, MuonFileSeal seals[])
 {
   const MuonFileIdentity run = manifest->id;
   const PetscBool        all = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
-  MuonFileResult         result;
   MuonCheckpointWalk     walk;
   char                  *settings = NULL;
 
@@ -674,28 +676,12 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   walk.folder = from;
   PetscCall(PetscCalloc2(muon->nlayers, &walk.workers, muon->nlayers, &walk.weights));
   PetscCall(PetscCalloc2((size_t)MuonPrograms(muon) * run.ranks, &walk.bytes, (size_t)MuonPrograms(muon) * run.ranks, &walk.data));
-  PetscCall(MuonFilesBegin_Private(files));
-  if (all) PetscCall(MuonCheckpointFits_Private(muon, manifest, &walk.result, walk.text));
+  if (all) PetscCall(MuonCheckpointFits_Private(&walk, manifest));
   if (walk.result == MUON_FILE_OK && all && muon->rank == 0) PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_SETTINGS, &settings, &walk.result));
-  for (MuonCheckpointPhase phase = LOAD_COUNT; phase < LOAD_TAKE && walk.result == MUON_FILE_OK; phase = (MuonCheckpointPhase)(phase + 1)) PetscCall(MuonCheckpointPhase_Private(&walk, phase, &run, seals));
-  PetscCall(MuonFilesEnd_Private(files));
-  PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
-  if (result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointGather_Private(&walk));
-    PetscCall(MuonFilesBegin_Private(files));
-    PetscCall(MuonCheckpointLeftOver_Private(&walk, &run, seals));
-    PetscCall(MuonFilesEnd_Private(files));
-    PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
-  }
-  if (result == MUON_FILE_OK) {
-    PetscCall(MuonFilesBegin_Private(files));
-    PetscCall(MuonCheckpointPhase_Private(&walk, LOAD_TAKE, &run, seals));
-    PetscCall(MuonFilesEnd_Private(files));
-    PetscCall(MuonCheckpointAgreeWalk_Private(&walk, &result, said));
-  } else {
-    for (PetscInt k = 0; k < walk.nmade; k++) {
-      if (walk.made[k].fresh) PetscCall(MuonArrayDestroy(walk.made[k].array));
-    }
+  PetscCall(MuonCheckpointAgreeWalk_Private(&walk));
+  for (MuonCheckpointPhase phase = LOAD_COUNT; phase <= LOAD_TAKE && walk.result == MUON_FILE_OK; phase = (MuonCheckpointPhase)(phase + 1)) PetscCall(MuonCheckpointPhase_Private(&walk, phase, &run, seals));
+  for (PetscInt k = 0; k < walk.nmade && walk.result != MUON_FILE_OK && walk.phase < LOAD_TAKE; k++) {
+    if (walk.made[k].fresh) PetscCall(MuonArrayDestroy(walk.made[k].array));
   }
   MuonFileReaderClose(manifest);
   free(seals);
@@ -703,14 +689,13 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   PetscCall(PetscFree2(walk.workers, walk.weights));
   PetscCall(PetscFree(walk.covered));
   PetscCall(PetscFree(walk.made));
-  PetscCall(PetscFree(walk.taken));
-  if (result == MUON_FILE_OK && all) {
-    PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers, run.ranks == (uint32_t)muon->size ? PETSC_TRUE : PETSC_FALSE));
+  if (walk.result == MUON_FILE_OK && all) {
+    PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers));
     PetscCall(MuonSettingsCompare_Private(muon, settings));
   }
   PetscCall(PetscFree(settings));
-  PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
-  *refused = result;
+  PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, walk.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
+  PetscCheck(walk.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from->path, from->text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -720,16 +705,22 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   MuonFileReader manifest;
   MuonFileSeal  *seals;
   MuonFileResult result;
-  char           said[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
   result = MuonFileFolderInit(&from, NULL, folder);
-  PetscCall(MuonCheckpointAgree_Private(muon, result, from.text, &result, said));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, from.text));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", from.text);
   PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals, absent));
-  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointLoad_Private(muon, &from, &manifest, seals, NULL, &result, said));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from.path, said);
+  if (absent == NULL || *absent == PETSC_FALSE) PetscCall(MuonCheckpointTakeAll_Private(muon, &from, &manifest, seals));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRestartWeights_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonReset(muon));
+  PetscCall(MuonSetUp(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -757,8 +748,8 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
   weights and state of servers are the same, and each worker has the mean of what the workers had, which
   leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
-  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. On another
-  number of ranks `MuonGetTraffic()` counts from zero.
+  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
+  `MuonGetTraffic()`, summed over the ranks, go on.
 
   Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the
   weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another
@@ -767,7 +758,7 @@ PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absen
   State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
   checkpoint is of before that step.
 
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonLoad()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
 @*/
 PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
 {

@@ -1,9 +1,12 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
-   Writes checkpoints: a file of each rank, then the manifest, which is the commit.
+   Writes checkpoints: a file of each rank, then the manifest, which is the commit; and weights as matrices.
 */
 
 struct _n_MuonCheckpoints {
@@ -60,10 +63,11 @@ static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckpointAsk_Private(Muon muon)
+/* The bytes of the program, from its routines; an error on every rank where one of them failed on some */
+static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 {
   MuonFileResult result               = MUON_FILE_OK;
-  char           text[MUON_FILE_TEXT] = "", said[MUON_FILE_TEXT];
+  char           text[MUON_FILE_TEXT] = "";
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonPrograms(muon) && result == MUON_FILE_OK; k++) {
@@ -77,8 +81,8 @@ PetscErrorCode MuonCheckpointAsk_Private(Muon muon)
       PetscCall(PetscSNPrintf(text, sizeof(text), "the routine that gives the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
     }
   }
-  PetscCall(MuonCheckpointAgree_Private(muon, result, text, &result, said));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", said);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, text));
+  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,7 +93,8 @@ static MuonFileRecord MuonCheckpointOwnRecord_Private(const char name[], MuonFil
   return record;
 }
 
-PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *run, MuonFileSeal *seal, MuonFileResult *result)
+/* The file of this rank */
+static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *run, MuonFileSeal *seal, MuonFileResult *result)
 {
   MuonFileRecord     record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_NUMBERS, MUON_FILE_DOUBLE, NUMBERS);
   MuonFileIdentity   id     = *run;
@@ -146,7 +151,7 @@ static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, co
 }
 
 /* The commit, of rank 0 */
-PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileSeal *seal, MuonFileResult *result)
+static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileResult *result)
 {
   MuonFileWriter writer;
   char          *choices, *settings;
@@ -158,7 +163,7 @@ PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, c
   if (*result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_CHOICES, choices));
     PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_SETTINGS, settings));
-    *result = MuonFileWriterClose(&writer, seal);
+    *result = MuonFileWriterClose(&writer, NULL);
   }
   PetscCall(PetscFree(choices));
   PetscCall(PetscFree(settings));
@@ -175,7 +180,6 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
   MuonFileResult             result;
   MuonFileGeneration        *all   = NULL;
   size_t                     count = 0;
-  char                       said[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
   if (muon->checkpoints != NULL) {
@@ -192,14 +196,17 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
     result = MuonFileFolderCreate(&c->folder);
     if (result == MUON_FILE_OK && muon->continues == PETSC_FALSE) result = MuonFileFolderList(&c->folder, &all, &count);
     if (result == MUON_FILE_OK) result = MuonFileRun(&c->folder, c->id.run);
-    if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run, 0);
+    if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run);
   }
-  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   if (result != MUON_FILE_OK) {
+    char text[MUON_FILE_TEXT];
+
+    PetscCall(PetscStrncpy(text, c->folder.text, sizeof(text)));
     free(all);
     PetscCall(PetscFree(c));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", text);
   }
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", said);
   /* They go as those of this run come */
   if (count > 0) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "PetscMuon warning: %s has checkpoints of another run, the last of step %" PRIu64 ", which are removed when this run has written its own; -%smuon_restart %s goes on with them\n", folder, all[0].step,
@@ -255,7 +262,6 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   struct _n_MuonCheckpoints *c;
   MuonFileResult             result = MUON_FILE_OK;
   MuonFileSeal               seal, *seals;
-  char                       said[MUON_FILE_TEXT], pruned[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -264,36 +270,200 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   PetscCheck(keep >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " checkpoints to keep, expected at least 1", keep);
   PetscCall(MuonSetUp(muon));
   PetscTryTypeMethod(muon, saving);
-  PetscCall(MuonCheckpointAsk_Private(muon));
+  PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
   c = muon->checkpoints;
   if (muon->rank == 0) result = MuonFileBegin(&c->folder, (uint64_t)muon->step, &c->id);
-  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
-  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", said);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", c->folder.text);
   PetscCallMPI(MPI_Bcast(&c->id, (PetscMPIInt)sizeof(c->id), MPI_BYTE, 0, comm));
   PetscCall(PetscMemzero(&seal, sizeof(seal)));
   PetscCall(MuonCheckpointWriteRank_Private(muon, &c->folder, &c->id, &seal, &result));
-  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCall(PetscMalloc1(muon->size, &seals));
   PetscCallMPI(MPI_Gather(&seal, (PetscMPIInt)sizeof(seal), MPI_BYTE, seals, (PetscMPIInt)sizeof(seal), MPI_BYTE, 0, comm));
   if (result == MUON_FILE_OK) {
-    if (muon->rank == 0) PetscCall(MuonCheckpointCommit_Private(muon, &c->folder, &c->id, seals, NULL, &result));
-    PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, said));
+    if (muon->rank == 0) PetscCall(MuonCheckpointCommit_Private(muon, &c->folder, &c->id, seals, &result));
+    PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   }
   PetscCall(PetscFree(seals));
   if (result != MUON_FILE_OK) {
     MuonFileIdentity id = c->id;
+    char             text[MUON_FILE_TEXT];
 
+    PetscCall(PetscStrncpy(text, c->folder.text, sizeof(text)));
     /* Ranks remove their files when there is no manifest any more that names them */
     id.rank = MUON_FILE_MANIFEST;
     if (muon->rank == 0) (void)MuonFileRemove(&c->folder, &id);
     PetscCallMPI(MPI_Barrier(comm));
     id.rank = (uint32_t)muon->rank;
     (void)MuonFileRemove(&c->folder, &id);
-    SETERRQ(comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", said);
+    SETERRQ(comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", text);
   }
   if (muon->rank == 0) result = MuonFilePrune(&c->folder, &c->id, (size_t)keep);
-  PetscCall(MuonCheckpointAgree_Private(muon, result, c->folder.text, &result, pruned));
-  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, pruned);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
+  PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, c->folder.text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The weights of all layers as dense matrices of PETSc's binary format, which rank 0 writes. What goes wrong
+   is kept here and told to the other ranks at the end, so that none waits for another
+*/
+typedef struct {
+  const char    *name;
+  int            descriptor; /* of rank 0 */
+  MuonFileResult result;
+  char           text[MUON_FILE_TEXT];
+} MuonWeightsFile;
+
+static void MuonWeightsCheck_Private(MuonWeightsFile *file, int error, const char what[])
+{
+  if (error >= 0 || file->result != MUON_FILE_OK) return;
+  file->result = MUON_FILE_SYSTEM;
+  (void)snprintf(file->text, sizeof(file->text), "%s: cannot %s: %s", file->name, what, strerror(-error));
+}
+
+/* In the byte order of PETSc's files */
+static PetscErrorCode MuonWeightsPut_Private(MuonWeightsFile *file, void *from, PetscInt count, PetscDataType type)
+{
+  const char *next = (const char *)from;
+  size_t      bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(type, &bytes));
+  if (!PetscDefined(WORDS_BIGENDIAN)) PetscCall(PetscByteSwap(from, type, count));
+  for (bytes *= (size_t)count; bytes > 0 && file->result == MUON_FILE_OK;) {
+    const ptrdiff_t wrote = MuonFileSystemGet()->write(NULL, file->descriptor, next, bytes);
+
+    MuonWeightsCheck_Private(file, wrote > 0 ? 0 : wrote < 0 ? (int)wrote : -ENOSPC, "write to it");
+    if (wrote <= 0) break;
+    next += wrote;
+    bytes -= (size_t)wrote;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rank 0: a matrix by rows behind the header of a dense one, a part at a time */
+static PetscErrorCode MuonWeightsPutMatrix_Private(MuonWeightsFile *file, const MuonArray *W)
+{
+  const size_t m = MuonArrayRows(W), n = MuonArrayColumns(W), max = 1 << 17;
+  PetscInt     header[4] = {MAT_FILE_CLASSID, (PetscInt)m, (PetscInt)n, -1};
+  PetscScalar *part;
+  size_t       count = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWeightsPut_Private(file, header, 4, PETSC_INT));
+  PetscCall(PetscMalloc1(max, &part));
+  for (size_t e = 0; e < m * n; e++) {
+    const void *entry = MuonArrayAt(W, e / n, e % n);
+
+    part[count++] = W->precision == MUON_SINGLE ? (PetscScalar) * (const float *)entry : (PetscScalar) * (const double *)entry;
+    if (count < max && e + 1 < m * n) continue;
+    PetscCall(MuonWeightsPut_Private(file, part, (PetscInt)count, PETSC_SCALAR));
+    count = 0;
+  }
+  PetscCall(PetscFree(part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a layer whose rows are spread those of rank 0's worker, whose ranks are all that take part */
+static PetscErrorCode MuonWeightsPutAll_Private(Muon muon, MuonWeightsFile *file)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer            layer = muon->layer[l];
+    const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
+    MuonArray            W, host;
+    MuonMatrix           matrix;
+    Mat                  full;
+
+    if (layer->ranks > 1 && grid->worker == grid->worker_of[0]) {
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, NULL, &full));
+      PetscCall(MuonLayerGetFullWeights(layer, full));
+      PetscCall(MuonMatGetMatrix(full, PETSC_FALSE, &matrix));
+      if (muon->rank == 0) PetscCall(MuonWeightsPutMatrix_Private(file, &matrix.here));
+      PetscCall(MuonMatRestoreMatrix(full, PETSC_FALSE, &matrix));
+      PetscCall(MatDestroy(&full));
+    } else if (layer->ranks == 1 && muon->rank == 0) {
+      PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+      PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
+      PetscCall(MuonWeightsPutMatrix_Private(file, &host));
+      PetscCall(MuonArrayOffHost(&W, PETSC_FALSE, &host));
+      PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonViewWeights - Writes the weights of all layers to a binary file, as matrices
+
+  Collective
+
+  Input Parameters:
++ muon   - the optimizer
+- viewer - of type `PETSCVIEWERBINARY`, on the ranks of the optimizer, opened to write, without MPI-IO
+
+  Level: intermediate
+
+  Note:
+  They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added,
+  also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any
+  number of ranks, and so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers,
+  those that gradients are taken at. The option `-muon_checkpoint_weights` writes such a file whenever a
+  checkpoint is due.
+
+.seealso: `Muon`, `MuonSetCheckpoint()`, `MuonView()`, `MuonLayerGetWeights()`
+@*/
+PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
+{
+  MPI_Comm        comm = PetscObjectComm((PetscObject)muon);
+  MuonWeightsFile file = {NULL, -1, MUON_FILE_OK, ""};
+  PetscFileMode   mode;
+  PetscBool       binary, mpiio, bare;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(muon, 1, viewer, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
+  PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
+  PetscCall(PetscViewerBinaryGetSkipHeader(viewer, &bare));
+  PetscCheck(!mpiio && !bare, comm, PETSC_ERR_SUP, "A binary viewer with MPI-IO or without headers: leave out -viewer_binary_mpiio and -viewer_binary_skip_header");
+  PetscCall(PetscViewerFileGetMode(viewer, &mode));
+  PetscCheck(mode != FILE_MODE_READ, comm, PETSC_ERR_FILE_UNEXPECTED, "A viewer that was opened to read, expected one that was opened to write");
+  PetscCall(PetscViewerFileGetName(viewer, &file.name));
+  PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file.descriptor));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonWeightsPutAll_Private(muon, &file));
+  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
+  PetscCheck(file.result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "%s", file.text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSaveWeights_Private(Muon muon, const char name[], PetscBool trial)
+{
+  const MuonFileSystem *posix = MuonFileSystemGet();
+  MuonWeightsFile       file  = {name, -1, MUON_FILE_OK, ""};
+  char                  part[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(part, sizeof(part), "%s.part", name));
+  if (muon->rank == 0) {
+    (void)posix->unlink(NULL, part); /* what a crash left */
+    file.descriptor = posix->open(NULL, part, MUON_FILE_CREATE);
+    MuonWeightsCheck_Private(&file, file.descriptor, "write to it");
+  }
+  if (trial == PETSC_FALSE) PetscCall(MuonWeightsPutAll_Private(muon, &file));
+  if (file.descriptor >= 0) {
+    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->sync(NULL, file.descriptor), "make it durable");
+    MuonWeightsCheck_Private(&file, posix->close(NULL, file.descriptor), "close it");
+    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->rename(NULL, part, name), "rename it");
+    if (trial || file.result != MUON_FILE_OK) (void)posix->unlink(NULL, part);
+  }
+  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
+  PetscCheck(file.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-%smuon_checkpoint_weights: %s", MuonPrefix(muon), file.text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

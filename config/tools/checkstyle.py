@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the form of the code: PETSc's style, man pages, options, and which room includes which. Prints file:line: what is wrong; the status is 1 when something is.
 
-config/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
+config/tools/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 
 import fortran
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # A room includes itself and rooms on lower floors
 FLOORS = {
@@ -22,6 +22,10 @@ FLOORS = {
 }
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
+# Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
+LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "monitor": 1, "checkpoint": 1, "interface": 2, "impls": 2}}
+FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "monitor"), ("impls", "checkpoint")}
+MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
 # Written by make; no room's
@@ -119,6 +123,8 @@ def room_of_header(path):
   name = os.path.basename(path)
   match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
   if match:
+    return "sys"
+  if name == "muonparameter.h":
     return "sys"
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
     return "kernels"
@@ -304,7 +310,46 @@ def target_room(s, name, root):
   return None
 
 
+def folder_of(path):
+  """The folder of a file in a component whose folders are levels; None elsewhere."""
+  parts = path.split("/")
+  return parts[2] if parts[0] == "src" and len(parts) > 3 and parts[1] in LEVELS_INSIDE else None
+
+
+def check_levels(sources):
+  """Includes and direct calls between the folders of a component, and how many files a folder has."""
+  owner, files = {}, collections.Counter()
+  for s in sources:
+    if s.is_library:
+      files[os.path.dirname(s.path)] += 1
+    if s.path.endswith(".c") and folder_of(s.path):
+      for line, head, _, _ in functions(s):
+        name = re.search(r"(\w+)\s*\(", head)
+        if name and "static " not in head:
+          owner[name.group(1)] = s.path
+  for s in sources:
+    here = folder_of(s.path)
+    if here is None:
+      continue
+    levels = LEVELS_INSIDE[s.path.split("/")[1]]
+    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, line in enumerate(s.lines, 1) for name in re.findall(r'^\s*#\s*include "([^"]+)"', line)]
+    found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
+    for number, path, what in found:
+      there = folder_of(path)
+      if there is not None and there != here and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):
+        yield Finding(s.path, number, "the folder %s %s of the folder %s, which is not below it" % (here, what, there))
+  for folder, count in files.items():
+    if count > MAX_FILES:
+      yield Finding(folder, 1, "%d files in a folder; %d are allowed" % (count, MAX_FILES))
+
+
 def check_sizes(s):
+  if s.path.startswith("src/") and s.is_c:
+    if len(s.lines) - 1 > MAX_LINES:
+      yield MAX_LINES, "a file of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_LINES)
+    for line, head, first, body in functions(s):
+      if len(body) > MAX_FUNCTION_LINES:
+        yield line, "a function of %d lines; %d are allowed" % (len(body), MAX_FUNCTION_LINES)
   if re.fullmatch(r"tutorials/((mpi|science)/)?[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
     yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
 
@@ -442,8 +487,8 @@ def check_page(page):
 
 
 # Things that several files say together
-OPTION = re.compile(r"\b(PetscOptions(?:Real|Int|Bool|BoolGroup\w*|Enum|FList|EList|String|Scalar|Name|IntArray|RealArray|Range\w*|Bounded\w*|RangeInt|BoundedInt|Viewer|MPIInt|Bool3))\s*\(\s*\"(-\w+)\"\s*,\s*\"((?:[^\"\\]|\\.)*)\"\s*,\s*\"(\w*)\"", re.S)
-QUERY = re.compile(r"\bPetscOptions(?:Get\w+|HasName|CreateViewer)\s*\([^;]*?\"(-\w+)\"", re.S)
+OPTION = re.compile(r"\bPetscOptions(?:[A-Z]\w+)\s*\([^;]*?\"(-\w+)\"", re.S)
+ROW = re.compile(r"\{\"(\w+)\",\s*MUON_PARAMETER_\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\"\s*\}", re.S)
 
 
 def documented_as(key):
@@ -451,23 +496,11 @@ def documented_as(key):
   return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
 
 
-def flat(text):
-  return text.lower().replace("_", "").lstrip("-")
-
-
-def check_key(s, key, manual):
-  """The grammar of options: a key of one type alone carries its name, a setter mirrors its key."""
+def check_key(s, key):
+  """A key of one type alone carries its name."""
   kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
   if kind and key not in SHARED_KEYS and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
     yield "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1))
-  if manual is None:
-    return
-  head, _, rest = manual.rpartition("Set")
-  setter = re.sub("^muon", "", flat(head + rest))
-  # One function may set what several keys say, SetBetas() beta1 and beta2; a layer's keys stand behind its name, and the key of a class alone is its type or kind
-  stem = re.sub("(view|policy|s)$", "", setter)
-  if not flat(key).endswith((setter, stem)) and not flat(key).startswith((stem, "muon" + stem)) and not ("layer" + flat(key)).startswith(stem) and not re.fullmatch("(muon)?" + setter, flat(key) + "type") and not re.fullmatch("(muon)?" + setter, flat(key) + "kind"):
-    yield "option %s and its function %s() have different names" % (key, manual)
 
 
 def check_project(sources):
@@ -497,38 +530,18 @@ def check_project(sources):
   for name, message in fortran.findings(sources):
     yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
   documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
-  # The table of options is made of the calls and of these lines, see manual.py
-  lines_of = {page.name: [line for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines] for page in pages}
+  # Rows of parameters are documented by their help; what calls read has a line in a man page
   for s in sources:
     if not s.path.startswith("src/"):
       continue
-    seen = []
+    for match in ROW.finditer(s.text):
+      if not match.group(2).strip() or match.group(2).rstrip().endswith("."):
+        yield Finding(s.path, s.line_of(match.start()), "the parameter %s has no help that can stand in a table" % match.group(1))
     for match in OPTION.finditer(s.text):
-      call, key, meaning, manual = match.groups()
-      line = s.line_of(match.start())
-      seen.append((line, key))
-      if not meaning.strip() or meaning.rstrip().endswith("."):
-        yield Finding(s.path, line, "option %s has no description in its call that can stand in a table" % key)
-      if manual in lines_of and not any(re.match(r"[+.-] +%s(?!\w)" % documented_as(key), line_) for line_ in lines_of[manual]):
-        yield Finding(s.path, line, "option %s names %s(), whose man page has no line for it" % (key, manual))
-      for message in check_key(s, key, manual or None):
+      key, line = match.group(1), s.line_of(match.start())
+      for message in check_key(s, key):
         yield Finding(s.path, line, message)
-      if not manual:
-        yield Finding(s.path, line, "option %s names no function in its call" % key)
-      elif manual not in prototypes:
-        yield Finding(s.path, line, "option %s names %s(), which is not in a public header" % (key, manual))
-      elif re.search(r"Set(?=[A-Z])", manual):
-        head, _, rest = manual.rpartition("Set")
-        if head + "Get" + rest not in prototypes:
-          yield Finding(s.path, line, "option %s has the setter %s() and no %s()" % (key, manual, head + "Get" + rest))
-    for match in QUERY.finditer(s.text):
-      seen.append((s.line_of(match.start()), match.group(1)))
-      for message in check_key(s, match.group(1), None):
-        yield Finding(s.path, s.line_of(match.start()), message)
-    for line, key in seen:
-      if key in PETSC_KEYS:
-        continue
-      if not re.search(documented_as(key) + r"(?!\w)", documented):
+      if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
 
 
@@ -544,7 +557,7 @@ def check_all(sources, root):
   for s in sources:
     for check in (check_text, check_c, lambda s: check_petsc(s, macros), lambda s: check_rooms(s, root), check_sizes):
       findings += [Finding(s.path, line, message) for line, message in check(s)]
-  findings += check_project(sources)
+  findings += list(check_project(sources)) + list(check_levels(sources))
   return sorted(set(findings))
 
 

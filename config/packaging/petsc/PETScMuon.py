@@ -1,4 +1,4 @@
-# For PETSc's configure: a copy of this file in config/BuildSystem/config/packages makes --download-petscmuon. config/petsc/README.md says how
+# For PETSc's configure: a copy of this file in config/BuildSystem/config/packages makes --download-petscmuon. config/packaging/petsc/README.md says how
 import config.package
 import os
 

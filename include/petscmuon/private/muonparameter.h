@@ -1,0 +1,128 @@
+/*
+   Parameters as data. Each class and each type has a static array of rows. Reading options, ranges, what ranks
+   compare, what View prints, the error after SetUp, keys for misspelled options and the manual's table of
+   options all come from it.
+
+   What a row cannot say (two values that depend on each other) is checked by the class, in the operation
+   changing() or at its SetUp().
+*/
+#pragma once
+
+#include <petscmuoncompat.h>
+#include <petscmuonsys.h>
+#include <float.h>
+
+typedef enum {
+  MUON_PARAMETER_REAL,  /* PetscReal */
+  MUON_PARAMETER_INT,   /* PetscInt */
+  MUON_PARAMETER_INT64, /* PetscInt64 */
+  MUON_PARAMETER_BOOL,  /* PetscBool */
+  MUON_PARAMETER_ENUM,  /* an enumeration from 0 on */
+  MUON_PARAMETER_TEXT   /* char *, allocated, NULL for none */
+} MuonParameterKind;
+
+/* By default a parameter acts at the next step, is the same on all ranks, is shown, and its range has its ends */
+enum {
+  MUON_PARAMETER_DATA   = 1,  /* the field is in the object's data, not in the object */
+  MUON_PARAMETER_FIXED  = 2,  /* an error when changed after SetUp() */
+  MUON_PARAMETER_LOCAL  = 4,  /* may differ between ranks */
+  MUON_PARAMETER_ABOVE  = 8,  /* the value must exceed least */
+  MUON_PARAMETER_BELOW  = 16, /* the value must be below most */
+  MUON_PARAMETER_AUTO   = 32, /* PETSC_DETERMINE is legal, too: the type or another object decides */
+  MUON_PARAMETER_INF    = 64, /* a real that may be inf */
+  MUON_PARAMETER_HIDDEN = 128, /* View does not print it */
+  MUON_PARAMETER_BARE   = 256  /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
+};
+
+#define MUON_UNBOUNDED DBL_MAX
+
+/* The last row of an array has no key */
+typedef struct _MuonParameter {
+  const char        *key; /* behind the family of the class: "steps" of -lmo_polar_steps */
+  MuonParameterKind  kind;
+  size_t             at;                 /* offset of the field */
+  double             value, least, most; /* default and range of numbers */
+  const char *const *names;              /* of an enumeration, as PetscOptionsEnum() wants them */
+  unsigned int       flags;
+  const char        *help;
+} MuonParameter;
+
+/* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL */
+typedef struct {
+  const MuonParameter *rows[2];
+  const char          *layer; /* the layer it works for, borrowed: errors name it; NULL for none */
+  PetscBool            fixed; /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
+  PetscInt             nset, maxset;
+  const char         **set;      /* keys that somebody set, by a call or an option */
+  PetscInt             nwaiting; /* keys and values that were given before the type that has them */
+  char               **waiting;
+} MuonParameters;
+
+typedef PetscErrorCode MuonParameterObjectFn(PetscObject, void *);
+
+/* What a class says of itself, once, in its InitializePackage(). Operations may be NULL */
+typedef struct {
+  const char          *family; /* what its keys begin with behind the prefix: "lmo_polar_" */
+  const MuonParameter *rows;
+  size_t               at, data; /* offsets of the members "parameters" and "data" */
+  PetscErrorCode (*setfromoptions)(PetscObject);
+  PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);      /* before a value changes: may refuse it; number rows have the value */
+  PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);       /* calls the routine for each object below this one, not for theirs */
+  PetscErrorCode (*setparameter)(PetscObject, const char key[], const char value[]); /* takes the place of MuonObjectSetParameter() */
+  PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
+  PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
+} MuonParameterClass;
+
+/* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class */
+PETSC_EXTERN PetscErrorCode MuonParametersRegisterClass(PetscClassId, const MuonParameterClass *);
+PETSC_EXTERN PetscErrorCode MuonParametersRegisterType(PetscClassId, const char type[], const MuonParameter rows[]);
+
+/* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where nobody has set them, and applies what waited for the type. Destroy frees */
+PETSC_EXTERN PetscErrorCode MuonParametersCreate(PetscObject);
+PETSC_EXTERN PetscErrorCode MuonParametersSetType(PetscObject);
+PETSC_EXTERN PetscErrorCode MuonParametersDestroyType(PetscObject); /* before object->data goes */
+PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
+
+/* Between PetscObjectOptionsBegin() and PetscOptionsEnd() */
+PETSC_EXTERN PetscErrorCode MuonParametersSetFromOptions(PetscObject, MuonOptionItems);
+/* For setters: checked as the option is. PETSC_CURRENT and NULL leave the value. The key is a row's */
+PETSC_EXTERN PetscErrorCode MuonParametersAssign(PetscObject, const char key[], double value);
+PETSC_EXTERN PetscErrorCode MuonParametersAssignText(PetscObject, const char key[], const char value[]);
+/* Whether somebody set it; the row, NULL where the object has none of this key, and its field */
+PETSC_EXTERN PetscBool            MuonParametersIsSet(PetscObject, const char key[]);
+PETSC_EXTERN PetscErrorCode       MuonParametersUnset(PetscObject, const char key[]);
+PETSC_EXTERN const MuonParameter *MuonParametersFind(PetscObject, const char key[], void **field);
+PETSC_EXTERN MuonParameters      *MuonParametersOf(PetscObject);
+
+/* What is not at its default, and what somebody set: one line each, "  ratio: 0.1" */
+PETSC_EXTERN PetscErrorCode MuonParametersView(PetscObject, PetscViewer);
+/* The type and all rows that ranks agree on, those of the objects below too: added to a CRC-32C */
+PETSC_EXTERN PetscErrorCode MuonParametersHash(PetscObject, unsigned int *hash);
+/* The same as text, a line each: "-lmo_polar_steps 5" or "layer head: -lmo_polar_steps 5"; freed by the caller with PetscFree() */
+PETSC_EXTERN PetscErrorCode MuonParametersWrite(PetscObject, char **text);
+/* The first line that differs between two such texts, as "-key value" of each without the key in there; key[0] is '\0' where none differs */
+PETSC_EXTERN PetscErrorCode MuonParametersCompare(const char here[], const char there[], size_t, char key[], char is[], char was[]);
+
+/* Reads the options of a tree of objects from this database alone, by the class's setfromoptions() */
+PETSC_EXTERN PetscErrorCode MuonParametersReadFrom(PetscObject, PetscOptions);
+
+/* All keys that registered classes and types have, family and key, with the type ("" of a class) */
+typedef PetscErrorCode      MuonParameterKeyFn(const char family[], const char type[], const MuonParameter *, void *ctx);
+PETSC_EXTERN PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *, void *ctx);
+/* The type of the object's class or of a class below whose row has this key, NULL for none */
+PETSC_EXTERN const char *MuonParametersTypeOfKey(const char key[]);
+
+/* Calls of the C library between Begin and End read and print numbers with a point, whatever the locale of the program */
+typedef void               *MuonLocale;
+PETSC_EXTERN PetscErrorCode MuonLocaleBegin(MuonLocale *);
+PETSC_EXTERN PetscErrorCode MuonLocaleEnd(MuonLocale *);
+/* The shortest text that reads as the same number, without the locale */
+PETSC_EXTERN PetscErrorCode MuonNumberWrite(double, size_t, char[]);
+PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok);
+
+/* Between the files of this component */
+PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
+PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
+PETSC_INTERN double                    MuonParameterGet_Private(const MuonParameter *, const void *field);
+PETSC_INTERN PetscErrorCode            MuonParametersSetText_Private(PetscObject, const char key[], const char value[]);
+PETSC_INTERN PetscErrorCode            MuonParametersWait_Private(PetscObject, const char key[], const char value[]);
