@@ -65,9 +65,21 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
 .  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
 -  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the items of each shape, of which the first goes to the first worker
 
-   Level: intermediate
+   Options Database Key:
+. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets it, lpt by default
 
-.seealso: `MuonExchangeSetAssignment()`, `MuonExchange`
+  Level: intermediate
+
+  Notes:
+  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J)
+  times the load that it has in the best of all assignments.
+
+  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each
+  shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of items
+  is no multiple of the number of workers is padded to one. Nothing is sent for a pad here; the view counts how
+  many places pads take.
+
+.seealso: `MuonExchange`, `MUONEXCHANGELAYERWISE`
 E*/
 typedef enum {
   MUON_EXCHANGE_ASSIGNMENT_LPT,
@@ -76,30 +88,19 @@ typedef enum {
 } MuonExchangeAssignment;
 PETSC_EXTERN const char *const MuonExchangeAssignments[];
 
+struct _MuonParameter;
 PETSC_EXTERN PetscClassId      MUONEXCHANGE_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonExchangeList;
 
 PETSC_EXTERN PetscErrorCode MuonExchangeInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonExchangeFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange));
-PETSC_EXTERN PetscErrorCode MuonExchangeRegisterAll(void);
+PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetType(MuonExchange, MuonExchangeType);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetType(MuonExchange, MuonExchangeType *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetFromOptions(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetAssignment(MuonExchange, MuonExchangeAssignment);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetAssignment(MuonExchange, MuonExchangeAssignment *);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *, PetscMPIInt *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const char *const[], const PetscLogDouble[], const PetscLogDouble[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt[], const PetscInt[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);
-PETSC_EXTERN PetscErrorCode MuonExchangeOwns(MuonExchange, PetscInt, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonExchangeReset(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);

@@ -94,6 +94,22 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetAssignment(MuonExchange exchange, MuonExchangeAssignment assignment)
+{
+  return MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", MuonExchangeAssignments[assignment]);
+}
+
+static PetscErrorCode GetAssignment(MuonExchange exchange, MuonExchangeAssignment *assignment)
+{
+  char      text[32];
+  PetscBool found;
+
+  PetscFunctionBegin;
+  PetscCall(MuonObjectGetParameter((PetscObject)exchange, "muon_exchange_assignment", text, sizeof(text)));
+  PetscCall(PetscEnumFind(MuonExchangeAssignments, text, (PetscEnum *)assignment, &found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    What the getter of a key says, as its value is written, and the setter where set is not NULL: the same
    words as the options use
@@ -194,7 +210,7 @@ static PetscErrorCode Access(Problem *p, const char key[], PetscInt value, Petsc
   INT("-muon_restart_if_present", PetscBool, muon, MuonSetRestartIfPresent, MuonGetRestartIfPresent)
   STRING("-muon_exchange_type", MuonExchangeType, exchange, MuonExchangeSetType, MuonExchangeGetType, MUONEXCHANGESTAR)
   ENUM("-muon_exchange_mode", MuonExchangeMode, exchange, MuonExchangeSetMode, MuonExchangeGetMode, MuonExchangeModes)
-  ENUM("-muon_exchange_assignment", MuonExchangeAssignment, exchange, MuonExchangeSetAssignment, MuonExchangeGetAssignment, MuonExchangeAssignments)
+  ENUM("-muon_exchange_assignment", MuonExchangeAssignment, exchange, SetAssignment, GetAssignment, MuonExchangeAssignments)
   REAL("-muon_layer_h0.qkv_scale", qkv, MuonLayerSetScale, MuonLayerGetScale)
   ENUM("-muon_layer_h0.qkv_shape_factor", MuonShapeFactor, qkv, MuonLayerSetShapeFactor, MuonLayerGetShapeFactor, MuonShapeFactors)
   REAL("-muon_layer_h0.qkv_momentum", qkv, MuonLayerSetMomentum, MuonLayerGetMomentum)

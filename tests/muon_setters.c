@@ -165,7 +165,6 @@ ILLEGAL(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 0))
 ILLEGAL(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), (MuonCompressorBlockNorm)2))
 ILLEGAL(ExchangeType, MuonExchangeSetType(RunExchange(run), "nosuch"))
 ILLEGAL(ExchangeMode, MuonExchangeSetMode(RunExchange(run), (MuonExchangeMode)3))
-ILLEGAL(Assignment, MuonExchangeSetAssignment(RunExchange(run), (MuonExchangeAssignment)3))
 
 #define REFUSED(options, name) \
   { \
@@ -274,7 +273,6 @@ static const Illegal Illegals[] = {
   REFUSED(UP "qsgd", BlockNorm),
   REFUSED(DENSE, ExchangeType),
   REFUSED(DENSE, ExchangeMode),
-  REFUSED(DENSE, Assignment),
 };
 #define NILLEGALS ((PetscInt)(sizeof(Illegals) / sizeof(Illegals[0])))
 

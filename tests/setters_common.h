@@ -303,7 +303,7 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 /* The exchange */
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
-SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
+SETTER(Assignment, MuonObjectSetParameter((PetscObject)RunExchange(run), "muon_exchange_assignment", "roundrobin"))
 SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
 SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
 SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
@@ -457,7 +457,7 @@ static const Setter Setters[] = {
   {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL},
   {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL},
   {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL},
-  {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0},
+  {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0},
   {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))

@@ -241,7 +241,7 @@ PetscErrorCode MuonAssemblyGetPrecision(MuonAssembly assembly, MuonAssemblyPreci
 
   Note:
   It matters to `MUON_ASSEMBLY_OWNER` only. The cost of a matrix is that of its oracle;
-  `MuonExchangeSetAssignment()` says what the choices are.
+  `MuonExchangeAssignment` says what the choices are.
 
 .seealso: `MuonAssembly`, `MuonExchangeAssignment`, `MuonAssemblyGetAssignment()`, `MuonAssemblyGetOwner()`
 @*/

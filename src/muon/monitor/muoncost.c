@@ -386,17 +386,15 @@ static PetscErrorCode MuonCostOfMessages_Private(Muon muon, double bytes[2], dou
 /* With an exchange of that type over the same items, whose owners are its own */
 static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonExchangeType type, MuonExchangeMode mode, MuonCostExchangeShape *shape, double **share, PetscBool *legal)
 {
-  const PetscBool        sums = mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
-  MuonExchange           mine = group->exchange, other;
-  MuonExchangeAssignment assignment;
-  PetscBool              star, allowed;
+  const PetscBool sums = mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  MuonExchange    mine = group->exchange, other;
+  PetscBool       star, allowed;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(type, MUONEXCHANGESTAR, &star));
-  PetscCall(MuonExchangeGetAssignment(mine, &assignment));
   PetscCall(MuonExchangeCreate(PetscObjectComm((PetscObject)mine), &other));
   PetscCall(MuonExchangeSetType(other, type));
-  PetscCall(MuonExchangeSetAssignment(other, assignment));
+  PetscCall(MuonParametersAssign((PetscObject)other, "assignment", (double)mine->assignment));
   PetscCall(MuonExchangeSetItems(other, mine->nitems, (const char *const *)mine->names, mine->cost, mine->bytes));
   PetscCall(MuonExchangeSetUp(other));
   PetscCall(MuonExchangeIsLegal(other, mode, &allowed));
